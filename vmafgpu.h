@@ -1,0 +1,4974 @@
+/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, bit for bit libvmaf 3.2.0's scores
+ *
+ * Do this in ONE file of your program, C99 or C++11 and later:
+ *
+ *     #define VMAFGPU_IMPLEMENTATION
+ *     #include "vmafgpu.h"
+ *
+ * and include it without the define wherever else you need it. Keep models/model_embed.h beside it (the built-in models).
+ * Link the C library's maths and threads: `cc program.c -lm -lpthread`. There is nothing else to build.
+ *
+ * THE SHORTEST PROGRAM
+ *
+ *     vmafgpu_config cfg = {0};                      // in C++: = {}; zero means default in every field
+ *     cfg.width = 1920; cfg.height = 1080;           // 8-bit 4:2:0, model vmaf_v0.6.1
+ *     vmafgpu *v;
+ *     if (vmafgpu_open(&v, &cfg) < 0) puts(vmafgpu_last_error(v));
+ *     while (read_pair(ref_yuv, dist_yuv)) {         // yours
+ *         vmafgpu_frame ref = {{ref_yuv}}, dist = {{dist_yuv}};
+ *         vmafgpu_push(v, &ref, &dist);
+ *     }
+ *     vmafgpu_flush(v);
+ *     double mean;
+ *     if (vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK) printf("VMAF %.2f\n", mean);
+ *     vmafgpu_close(v);
+ *
+ * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), stream.c (scores as they come),
+ * embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
+ *
+ * WHAT IT DOES
+ *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3, and any other model file
+ *     of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
+ *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
+ *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
+ *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame.
+ * WHAT IT DOES NOT
+ *   - no GPU in this version: config.backend CUDA and HIP are refused with a sentence; the field is there for later;
+ *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
+ *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
+ *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
+ *
+ * FEATURES AND OPTIONS (libvmaf's names; default; range). An option that differs from its default adds _alias_value, or _alias
+ * for a flag, to the column's name; numbers are rounded to six significant digits first, as in libvmaf.
+ *   vif     integer_vif_scale0..3
+ *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false | debug false: adds numerators, denominators
+ *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
+ *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
+ *           adm_csf_scale (scf), adm_csf_diag_scale (scfd) 1, 0..50, for mode 1 | adm_norm_view_dist (nvd) 3, 0.75..24
+ *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh >= 3240 | adm_noise_weight (nw) 0.03125, 0..1500
+ *           adm_dlm_weight (dlmw) 0.5, 0..1 | adm_min_val (min) 0, 0..1 | adm_skip_scale0 (ssz), adm_skip_aim, debug false
+ *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; looks at the reference only
+ *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false | motion_force_zero (force_0) false
+ *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
+ *           motion_max_val (mmxv) 10000, 0..10000 | debug false
+ *
+ * SWITCHES, defined before the include
+ *   VMAFGPU_IMPLEMENTATION         in one file
+ *   VMAFGPU_STATIC                 with it: every function is private to that file
+ *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
+ *   VMAFGPU_NO_JSON                no model reader
+ *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
+ *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
+ *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
+ *
+ * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
+ * the calling thread and n - 1 threads started at open; config.parallel_for has your own pool do it. The default starts none.
+ *
+ * MEMORY. All memory is taken at open, from config.allocator if set; only the score list grows, by doubling, in vmafgpu_push()
+ * (switch it off with config.discard_scores). vmafgpu_percentile() borrows a copy of one column while it sorts.
+ * vmafgpu_memory() tells the sum. Frames are borrowed for the call that takes them.
+ *
+ * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END, FULL), below 0 a failure, for which
+ * vmafgpu_last_error() has a sentence that names the field, frame or option at fault. A failed call changed nothing.
+ *
+ * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
+ *   - Features are integer sums per frame, the same on every machine, compiler, thread count and hook, in every version of
+ *     this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C library.
+ *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
+ *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
+ *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
+ *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
+ *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16.
+ *   - Fused multiply-add is off inside this header whatever flags you compile with (-O3, -march=native, gnu modes), by
+ *     pragmas that give your own setting back at the end. -ffast-math is refused at compile time; what no macro tells
+ *     (-funsafe-math-optimizations, clang's -ffp-contract=fast, a rounding mode set by the program) makes vmafgpu_open() return
+ *     VMAFGPU_ERROR_FLOAT instead of wrong scores. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *
+ * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>context >>memory >>text >>json >>model reader
+ * >>models >>features >>threads >>cpu >>finish >>scores >>open >>public
+ *
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
+ */
+#ifndef VMAFGPU_H
+#define VMAFGPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VMAFGPU_VERSION_MAJOR 0
+#define VMAFGPU_VERSION_MINOR 1
+#define VMAFGPU_VERSION_PATCH 0
+/* major * 10000 + minor * 100 + patch */
+#define VMAFGPU_VERSION 100
+#define VMAFGPU_VERSION_STRING "0.1.0"
+
+/* VMAFGPU_STATIC makes every function private to the one file that defines VMAFGPU_IMPLEMENTATION. */
+#ifndef VMAFGPU_API
+#  ifdef VMAFGPU_STATIC
+#    if defined(__GNUC__) || defined(__clang__)
+#      define VMAFGPU_API static __attribute__((unused))
+#    else
+#      define VMAFGPU_API static
+#    endif
+#  else
+#    define VMAFGPU_API extern
+#  endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * Results
+ *
+ * One table: name, number, sentence. Zero and above is not a failure; below zero is one, and
+ * vmafgpu_last_error() then names the field, frame or file position at fault.
+ * ------------------------------------------------------------------------------------------------ */
+#define VMAFGPU_RESULTS(X) \
+    X(VMAFGPU_OK,                 0, "success") \
+    X(VMAFGPU_AGAIN,              1, "no score is ready yet: push another pair, or flush at the end of the clip") \
+    X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
+    X(VMAFGPU_FULL,               3, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first") \
+    X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
+    X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
+    X(VMAFGPU_ERROR_STATE,       -3, "the call does not fit the context's state") \
+    X(VMAFGPU_ERROR_FRAME,       -4, "a frame holds samples that its bit depth does not allow") \
+    X(VMAFGPU_ERROR_MODEL,       -5, "the model is unknown, malformed or uses something unsupported") \
+    X(VMAFGPU_ERROR_FEATURE,     -6, "the feature, or an option of it, is unknown or out of range") \
+    X(VMAFGPU_ERROR_NOT_FOUND,   -7, "there is no such column or no score for that frame") \
+    X(VMAFGPU_ERROR_BACKEND,     -8, "the backend asked for cannot run here") \
+    X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system refused a thread or a lock") \
+    X(VMAFGPU_ERROR_FLOAT,      -10, "this build or the caller's floating-point mode does not follow IEEE 754: scores would be wrong")
+
+typedef enum vmafgpu_result {
+#define VMAFGPU_RESULT_ENUM_(name, number, sentence) name = number,
+    VMAFGPU_RESULTS(VMAFGPU_RESULT_ENUM_)
+#undef VMAFGPU_RESULT_ENUM_
+    VMAFGPU_RESULT_FORCE_INT_ = 0x7fffffff
+} vmafgpu_result;
+
+/* ------------------------------------------------------------------------------------------------
+ * Frames
+ * ------------------------------------------------------------------------------------------------ */
+
+/* How chroma is subsampled. The models of this version look at luma only; the fields are there so that
+ * a caller describes what it has once and for all. */
+typedef enum vmafgpu_chroma {
+    VMAFGPU_420 = 0,
+    VMAFGPU_400,
+    VMAFGPU_422,
+    VMAFGPU_444
+} vmafgpu_chroma;
+
+/* How planes are laid out and where a sample sits in its word. */
+typedef enum vmafgpu_layout {
+    VMAFGPU_PLANAR = 0,      /* Y, U, V planes, samples in the low bits (I420, I010, yuv422p12le, ...) */
+    VMAFGPU_SEMIPLANAR,      /* Y, then interleaved UV, samples in the low bits (NV12, NV16, NV24)      */
+    VMAFGPU_SEMIPLANAR_HIGH  /* the same with samples in the high bits of 16-bit words (P010, P012,
+                                P016, P210, P410); the low bits must be zero                            */
+} vmafgpu_layout;
+
+/* One picture in the caller's memory, borrowed for the duration of the call that takes it and not written.
+ * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only by
+ * features that look at chroma, none in this version, and may be NULL otherwise.
+ * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed; it may be negative
+ * (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
+typedef struct vmafgpu_frame {
+    const void *data[3];
+    ptrdiff_t   pitch[3];
+} vmafgpu_frame;
+
+/* ------------------------------------------------------------------------------------------------
+ * Models
+ * ------------------------------------------------------------------------------------------------ */
+
+/* One support-vector regression with what surrounds it. The fields follow the keys of libvmaf's model
+ * files; all pointers are borrowed. Made by vmafgpu_model_parse() or by examples/embed_model.c. */
+typedef struct vmafgpu_svm {
+    int                 feature_count;       /* 1..64                                                        */
+    const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
+    const char *const  *feature_options;     /* per feature "adm_enhn_gain_limit=1:..." or ""                */
+    const double       *slopes;              /* [1 + feature_count]; [0] belongs to the score                */
+    const double       *intercepts;          /* [1 + feature_count]                                          */
+    int                 rescale;             /* 1: norm_type "linear_rescale"; 0: "none"                     */
+    double              gamma, rho;          /* of the radial basis function                                 */
+    int                 sv_count;
+    const double       *sv_coefs;            /* [sv_count]                                                   */
+    const uint16_t     *sv_rows;             /* [sv_count]: row of sv_table; equal vectors share a row       */
+    const double       *sv_table;            /* rows of feature_count numbers                                */
+    int                 has_clip;            /* score_clip                                                   */
+    double              clip_min, clip_max;
+    int                 has_transform;       /* a score_transform object exists                              */
+    int                 transform_enabled;   /* its "enabled" (absent: 0, as in vmaf_v0.6.1)                 */
+    int                 has_p0, has_p1, has_p2;
+    double              p0, p1, p2;
+    int                 knot_count;          /* 0..10                                                        */
+    const double       *knots;               /* x0 y0 x1 y1 ...                                              */
+    int                 out_lte_in, out_gte_in;
+    int                 has_chroma_correction;
+    double              chroma_correction;
+} vmafgpu_svm;
+
+/* A model: one SVM, or (bootstrap) the main SVM followed by the collection. */
+typedef struct vmafgpu_model {
+    const char        *name;                 /* "vmaf_v0.6.1"                                                */
+    int                svm_count;            /* 1, or 1 + size of the collection                             */
+    const vmafgpu_svm *svms;
+} vmafgpu_model;
+
+/* ------------------------------------------------------------------------------------------------
+ * Config
+ *
+ * Zero-initialise it (`vmafgpu_config cfg = {0};`, in C++ `vmafgpu_config cfg = {};`); zero means the
+ * default in every field. Everything it points to is borrowed for the call of vmafgpu_open() only,
+ * except models and the callbacks' user pointers, which must live as long as the context.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
+ * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, on the calling thread only. */
+typedef struct vmafgpu_allocator {
+    void *(*alloc)(size_t size, void *user);
+    void  (*free)(void *pointer, void *user);
+    void  *user;
+} vmafgpu_allocator;
+
+/* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same
+ * time, and to return when all have returned. `count` never exceeds config.threads. */
+typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
+
+typedef enum vmafgpu_log_level {
+    VMAFGPU_LOG_ERROR = 0,
+    VMAFGPU_LOG_WARNING,
+    VMAFGPU_LOG_INFO
+} vmafgpu_log_level;
+
+typedef enum vmafgpu_backend {
+    VMAFGPU_BACKEND_AUTO = 0,   /* the best there is */
+    VMAFGPU_BACKEND_CPU,
+    VMAFGPU_BACKEND_CUDA,       /* not in this version: vmafgpu_open() returns VMAFGPU_ERROR_BACKEND */
+    VMAFGPU_BACKEND_HIP         /* likewise */
+} vmafgpu_backend;
+
+/* A model to score with. Give `model`, or a built-in one by `version`. */
+typedef struct vmafgpu_model_config {
+    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v0.6.1neg", ...; see vmafgpu_builtin_model() */
+    const vmafgpu_model *model;             /* instead: parsed or embedded; must live as long as the context                        */
+    const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
+    int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
+    int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: the "phone" model)                */
+    const char          *options;           /* feature options laid over the model's own, "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2" */
+} vmafgpu_model_config;
+
+/* A feature to compute besides those that the models need. */
+typedef struct vmafgpu_feature_config {
+    const char *name;      /* "vif", "adm" or "motion"                                                       */
+    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL; the names are libvmaf's, see the
+                              manual on top; numbers pass through a float and "%g", as in libvmaf            */
+} vmafgpu_feature_config;
+
+struct vmafgpu_score;
+
+typedef struct vmafgpu_config {
+    int             width, height;        /* luma, 16..16384 each                                            */
+    int             bit_depth;            /* 8..16; default 8                                                */
+    int             bytes_per_sample;     /* 1 or 2; default 1 for 8 bits, else 2                            */
+    vmafgpu_chroma  chroma;               /* default 4:2:0                                                   */
+    vmafgpu_layout  layout;               /* default planar                                                  */
+
+    const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone                                      */
+    int                           model_count;   /* 0..16                                                    */
+    int                           no_model;      /* 1: features only                                         */
+    const vmafgpu_feature_config *features;
+    int                           feature_count; /* 0..32                                                    */
+
+    int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
+                                             Every pair must still be pushed (motion looks at all)           */
+    int             discard_scores;       /* 1: do not keep scores after delivery: memory does not grow with
+                                             the clip. Pooling still works, percentiles and
+                                             vmafgpu_score_at() do not                                       */
+
+    vmafgpu_backend backend;              /* default auto                                                    */
+    int             threads;              /* 1..256 threads working inside one frame; default 1: none is started */
+    vmafgpu_parallel_for *parallel_for;   /* the caller's own threads instead of ours                        */
+    void           *parallel_for_user;
+
+    vmafgpu_allocator allocator;          /* default: malloc and free                                        */
+
+    /* Called on the thread inside a call of this library. Default: silence. */
+    void          (*log)(void *user, vmafgpu_log_level level, const char *message);
+    void           *log_user;
+
+    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail() and
+     * _flush(). It must not call into the same context. */
+    void          (*on_score)(void *user, const struct vmafgpu_score *score);
+    void           *on_score_user;
+} vmafgpu_config;
+
+/* ------------------------------------------------------------------------------------------------
+ * Scores
+ *
+ * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...),
+ * then the models' outputs ("vmaf", ...). Each scored frame is a row.
+ * ------------------------------------------------------------------------------------------------ */
+typedef struct vmafgpu_score {
+    int64_t       index;     /* of the frame: 0 for the first pair pushed                                    */
+    double        score;     /* of the first model; NaN without a model                                      */
+    const double *values;    /* one per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
+                                or vmafgpu_close(); with discard_scores, and from vmafgpu_score_pair(),
+                                until the next call on the context                                           */
+} vmafgpu_score;
+
+typedef enum vmafgpu_pooling {
+    VMAFGPU_MEAN = 0,
+    VMAFGPU_HARMONIC_MEAN,   /* n / sum(1 / (s + 1)) - 1 */
+    VMAFGPU_MIN,
+    VMAFGPU_MAX
+} vmafgpu_pooling;
+
+typedef struct vmafgpu vmafgpu;
+
+/* ------------------------------------------------------------------------------------------------
+ * Functions
+ *
+ * Thread safety: calls on different contexts may run at the same time; calls on one context must not.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Opens a context. *context is set whatever the result, unless it is VMAFGPU_ERROR_MEMORY, where it may
+ * be NULL: after a failure it serves vmafgpu_last_error() and must still be closed. All memory but the score
+ * list is taken here. `config` may be forgotten afterwards. */
+VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
+
+/* Gives everything back. NULL is allowed. */
+VMAFGPU_API void vmafgpu_close(vmafgpu *context);
+
+/* Forgets every frame and score, keeps the memory: the next pair is frame 0 of a new clip. */
+VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
+
+/* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair
+ * can be corrected and pushed again. VMAFGPU_FULL is possible with discard_scores and no on_score only. */
+VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
+/* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
+ * reference frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush,
+ * the reference frame that follows it. With vmafgpu_seed_count() seeds (or as many as the clip has) and one
+ * tail (unless the clip ends) the scores are the very bits of the clip scored whole: motion is the only
+ * feature that looks at neighbours. (With motion_five_frame_window a segment that is the clip's first frame
+ * alone needs two tails.) More seeds and tails than needed change nothing. */
+VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference);
+VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference);
+
+/* How many frames before a segment its scores depend on: 1 for the models of v0.6; 0 without motion, 2 with
+ * motion_moving_average, 3 with motion_five_frame_window, 4 with both. */
+VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
+
+/* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
+ * motion depends on the following frame, so a score comes one push late (two in the first frames of the
+ * five-frame window). Scores that went to config.on_score are not delivered again. */
+VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
+
+/* Ends the clip: the last frame's score becomes ready. Then only reading, vmafgpu_reset() and _close(). */
+VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
+
+/* Scores one pair by itself, without touching the clip in progress and without allocating: the loop of an
+ * encoder that tries candidates. `previous` is the reference frame before this one and gives motion as the
+ * last frame of a clip has it; NULL means motion 0, as in a clip of one frame. (With motion_five_frame_window
+ * motion is 0 in either case.) The result does not enter pooling. */
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score);
+
+/* The score of a frame that is ready (delivered or not), by its index. */
+VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
+
+/* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
+VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
+
+/* One value for all frames that are ready. column: 0..vmafgpu_column_count()-1, see vmafgpu_column_index().
+ * The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is ready. */
+VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
+
+/* The p-th percentile, 0..100, linear between ranks (numpy's default); 50 is the median. */
+VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
+
+/* Columns: how many, their names (valid until the context is closed; NULL when out of range), and the index
+ * of a name, or -1. vmafgpu_score_column() is the column of model m's score, or -1; a bootstrap model's other
+ * outputs (NAME_0001.., NAME_bagging, NAME_stddev, NAME_ci_p95_lo, NAME_ci_p95_hi) come after all models' scores. */
+VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
+VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
+VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
+VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
+
+/* The config with every default filled in; `models` and `features`, borrowed for the open only, are NULL. */
+VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
+
+/* "cpu". */
+VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
+
+/* Bytes that the context holds now. Fixed from open on, but for the score list. */
+VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
+
+/* The sentence for the last failure on this context, naming what was wrong; "" when there was none. Valid until
+ * the next call on the context. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
+VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
+
+/* "VMAFGPU_ERROR_MEMORY", and its sentence. Never NULL. */
+VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
+VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result);
+
+/* VMAFGPU_VERSION_STRING and VMAFGPU_VERSION of the implementation that was compiled. */
+VMAFGPU_API const char *vmafgpu_version(void);
+VMAFGPU_API int         vmafgpu_version_number(void);
+
+/* The built-in model of that name, or NULL; and the i-th built-in model, or NULL past the last. */
+VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
+VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
+
+/* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text
+ * (size bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator`
+ * (NULL: malloc) and goes back with vmafgpu_model_free(). `name` becomes model->name (copied). On failure *model
+ * is NULL and error (if not NULL) holds a sentence. Independent of the C locale. */
+VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                               const vmafgpu_allocator *allocator, char *error, size_t error_size);
+VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VMAFGPU_H */
+
+/* ================================================================================================
+ * >>settings                                     what the implementation needs, and how it is compiled
+ * ================================================================================================ */
+#if defined(VMAFGPU_IMPLEMENTATION) && !defined(VMAFGPU_IMPLEMENTED_)
+#define VMAFGPU_IMPLEMENTED_
+
+/* Reassociation, reciprocal division or flushed denormals change scores, and no pragma takes all of them back. */
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST)
+#  error "vmafgpu.h cannot be compiled with -ffast-math, -Ofast or /fp:fast: scores would be wrong. Compile the one file that defines VMAFGPU_IMPLEMENTATION without it."
+#endif
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32) && !defined(VMAFGPU_NO_THREADS)
+#  define VMAFGPU_NO_THREADS   /* config.parallel_for works everywhere */
+#endif
+#ifndef VMAFGPU_NO_THREADS
+#  include <pthread.h>
+#endif
+
+#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+#  error "vmafgpu.h needs float and double arithmetic in their own precision: on 32-bit x86 compile with -msse2 -mfpmath=sse."
+#endif
+
+/* The reference rounds the product and the sum of a*b+c apart, so contraction to one fused operation is off from here
+ * to the end of the implementation, where the caller's setting comes back. GCC ignores the STDC pragma. */
+#if defined(__clang__)
+#  pragma float_control(push)
+#  pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#  pragma GCC push_options
+#  pragma GCC optimize("fp-contract=off")
+#elif defined(_MSC_VER)
+#  pragma fp_contract(off)
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#  define VMAFGPU__UNUSED __attribute__((unused))
+#  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
+#  define VMAFGPU__RESTRICT __restrict__
+#elif defined(_MSC_VER)
+#  define VMAFGPU__UNUSED
+#  define VMAFGPU__FORMAT(f, a)
+#  define VMAFGPU__RESTRICT __restrict
+#else
+#  define VMAFGPU__UNUSED
+#  define VMAFGPU__FORMAT(f, a)
+#  define VMAFGPU__RESTRICT
+#endif
+
+/* ================================================================================================
+ * >>arithmetic                                   what every backend computes per sample, written once
+ * ================================================================================================
+ * Integer unless a type says otherwise. `>>` of a negative number is arithmetic (floor), as on every compiler we know.
+ */
+#ifndef VMAFGPU__FN
+#  define VMAFGPU__FN static inline VMAFGPU__UNUSED
+#endif
+
+enum {
+    VMAFGPU__SCALES = 4,
+    VMAFGPU__MAX_SIZE = 16384,
+    VMAFGPU__MIN_SIZE = 16
+};
+
+/* Number of bits of v: 0 for 0. */
+VMAFGPU__FN int vmafgpu__bit_length(uint32_t v) {
+#if defined(__GNUC__) || defined(__clang__)
+    return v ? 32 - __builtin_clz(v) : 0;
+#else
+    int n = 0;
+    while (v) {
+        v >>= 1;
+        n++;
+    }
+    return n;
+#endif
+}
+
+/* Smallest k with 2^k >= n, for n >= 1. */
+VMAFGPU__FN int vmafgpu__ceil_log2(uint32_t n) {
+    return vmafgpu__bit_length(n - 1);
+}
+
+/* Half of the unit that a right shift by `shift` drops; 0 when it drops nothing. */
+VMAFGPU__FN int64_t vmafgpu__half(int shift) {
+    return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
+}
+
+/* Border rule of VIF and motion: reflect without repeating the edge sample. Also that of the wavelet's left and top. */
+VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
+    return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
+}
+
+/* Border rule of ADM: left and top reflect, right and bottom repeat the edge sample first. A single row or column is
+ * its own neighbour. */
+VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
+    const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
+    return i < n ? i : n - 1;
+}
+
+/* ---- VIF: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536 ---- */
+
+#define VMAFGPU__VIF_NOISE 131072            /* sigma_n^2 = 2, in units of 65536 per squared 8-bit grey level */
+#define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
+#define VMAFGPU__VIF_LOG_NOISE 34816         /* 2048 * log2(131072) */
+
+static const uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
+    { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
+    { 1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 3571, 16004, 26386, 16004, 3571, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 10904, 43728, 10904, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+};
+
+/* Taps on either side of the centre. */
+VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
+    return 8 >> scale;
+}
+
+/* Rounding shifts of the vertical pass: of the means, and of the squares. */
+VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
+    return scale ? 16 : bit_depth;
+}
+VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
+    return scale ? 16 : 2 * (bit_depth - 8);
+}
+
+/* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
+ * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
+ * integers for any libm. */
+static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
+    int m = 32768;
+    for (int level = 30720; level <= 32768; level++) {
+        const double step = exp2(((double)level + 1.0 - 0.5 - 0.0009765625) / 2048.0);
+        while (m < 65536 && (double)m < step) {
+            table[m - 32768] = (uint16_t)level;
+            m++;
+        }
+    }
+}
+
+/* 2048 * log2(v) by table, for v >= 2^15; the bits below the leading sixteen are dropped. */
+VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
+    const int k = vmafgpu__bit_length(v) - 16;
+    return table[(v >> k) - 32768] + 2048 * k;
+}
+
+/* Products of 32-bit local means, in the unit of the variances. */
+VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
+    return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
+}
+
+/* The gain g of the distortion channel and what it leaves unexplained, v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0, s2 > 0. */
+VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
+    *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
+    const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
+    *v = rest > 0 ? rest : 0;
+}
+
+/* Numerator term of one sample, given log n1 where n1 = v + noise. */
+VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
+                                         const uint16_t *table) {
+    const double limited = g < gain_limit ? g : gain_limit;
+    const uint32_t n2 = (uint32_t)((int64_t)n1 + (int64_t)(limited * limited * (double)s1));
+    return vmafgpu__log2_2048(n2, table) - log_n1;
+}
+
+/* ---- Motion: the difference of two frames is blurred, then summed by absolute value ---- */
+
+static const int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
+
+/* (sum of taps * y + 32768) >> 16 for |y| <= 65535, from the tap sums of y >> 8 and y & 255: each fits 32 bits. */
+VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low) {
+    return (high + ((low + 32768) >> 8)) >> 8;
+}
+
+/* ---- ADM: four levels of a db2 wavelet, decoupling, contrast masking ---- */
+
+static const int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
+static const int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
+
+enum { VMAFGPU__BANDS = 3 };   /* h, v, d */
+
+/* What the sizes of a band decide. */
+typedef struct vmafgpu__adm_geometry {
+    int w, h;                 /* of the bands of this scale                                          */
+    int left, top;            /* border left out of every sum, on each side                          */
+    int mask_shift[VMAFGPU__BANDS];   /* per sample of the numerators                                */
+    int mask_row_shift;       /* per row of the numerators                                           */
+    int den_shift;            /* per sample of the denominator (scales 1..3)                         */
+    int den_row_shift;        /* per row of the denominator                                          */
+} vmafgpu__adm_geometry;
+
+/* Width or height of the bands, given those of the frame. */
+VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
+    int n = frame_size;
+    for (int s = 0; s <= scale; s++)
+        n = (n + 1) / 2;
+    return n;
+}
+
+/* A tenth of the size, as the reference rounds it. */
+VMAFGPU__FN int vmafgpu__adm_border(int n) {
+    return n < 5 ? 0 : (n - 5) / 10;
+}
+
+VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height, int scale) {
+    vmafgpu__adm_geometry g;
+    g.w = vmafgpu__adm_size(width, scale);
+    g.h = vmafgpu__adm_size(height, scale);
+    g.left = vmafgpu__adm_border(g.w);
+    g.top = vmafgpu__adm_border(g.h);
+    const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
+    const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        /* Negative only for bands of 8 columns at scale 0, where the reference is undefined. */
+        const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
+        g.mask_shift[band] = shift > 0 ? shift : 0;
+    }
+    g.mask_row_shift = vmafgpu__ceil_log2((uint32_t)g.h);
+    if (scale) {
+        g.den_shift = vmafgpu__ceil_log2((uint32_t)region_w);
+        g.den_row_shift = vmafgpu__ceil_log2((uint32_t)region_h);
+    } else {
+        const int excess = vmafgpu__ceil_log2((uint32_t)region_w * (uint32_t)region_h) - 20;
+        g.den_shift = 0;
+        g.den_row_shift = excess > 0 ? excess : 0;
+    }
+    return g;
+}
+
+/* Whether the distorted coefficients (th, tv) point within one degree of the reference's (oh, ov). The comparison is on
+ * float-rounded products, as in the reference. */
+VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
+    const double cos_1deg_squared = 33544212.0 / 33554432.0;
+    const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
+    if (dot < 0)
+        return 0;
+    const double d = (double)(float)dot;
+    const double o = (double)(float)((int64_t)oh * oh + (int64_t)ov * ov);
+    const double t = (double)(float)((int64_t)th * th + (int64_t)tv * tv);
+    return d * d >= cos_1deg_squared * o * t;
+}
+
+/* The part of t that is o scaled by a factor in 0..1 (before the gain): 0 when the signs differ. The sign of the result
+ * is that of o. */
+VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
+    if (o == 0 || t == 0 || (o ^ t) < 0)
+        return 0;
+    const uint32_t u = (uint32_t)(o < 0 ? -o : o), magnitude = (uint32_t)(t < 0 ? -t : t);
+    const int excess = vmafgpu__bit_length(u) - 15;
+    const int shift = excess > 0 ? excess : 0;
+    const uint32_t divisor = shift ? (u + (1u << (shift - 1))) >> shift : u;
+    const int64_t reciprocal = (int64_t)((1u << 30) / divisor);
+    const int64_t quotient = (reciprocal * magnitude + ((int64_t)1 << (14 + shift))) >> (15 + shift);
+    const int64_t k = quotient < 32768 ? quotient : 32768;
+    return (int32_t)((k * o + 16384) >> 15);
+}
+
+/* Applies the enhancement gain where the angle flag is set. */
+VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
+    const double gained = (double)r * gain_limit, limit = (double)t;
+    return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
+}
+
+/* |v|; the most negative number stays as it is. */
+VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
+    return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
+}
+
+/* Mask contributions of one coefficient: as one of eight neighbours, and as the centre. */
+typedef struct vmafgpu__adm_mask { int32_t side, centre; } vmafgpu__adm_mask;
+
+VMAFGPU__FN vmafgpu__adm_mask vmafgpu__adm_mask_scale0(int32_t product, int band) {
+    const int32_t c = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
+    const int32_t magnitude = vmafgpu__magnitude(c);
+    vmafgpu__adm_mask m;
+    m.side = (int16_t)((4369 * magnitude + 2048) >> 12);
+    m.centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
+    return m;
+}
+
+/* At scales 1..3 the reference's rounding constant overflowed to -2^31; it is part of the definition now. */
+VMAFGPU__FN vmafgpu__adm_mask vmafgpu__adm_mask_scale123(int32_t magnitude) {
+    vmafgpu__adm_mask m;
+    m.side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
+    m.centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
+    return m;
+}
+
+/* Cube of the masked signal, scaled down. `signal` is |product| at scale 0 and the weighted magnitude at scales 1..3. Strong
+ * adm_csf_scale wraps the threshold and the square to 32 bits; so it does in the reference. */
+VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
+    const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
+    const int square_shift = scale || band == 2 ? 30 : 29;
+    const int32_t x = (int32_t)((uint32_t)signal - (threshold << threshold_shift));
+    if (x <= 0)
+        return 0;
+    const int64_t z = (int32_t)(((int64_t)x * x + vmafgpu__half(square_shift)) >> square_shift);
+    return (z * x + vmafgpu__half(shift)) >> shift;
+}
+
+/* Cube of a reference coefficient, for the denominator. The rounding constant of the square is a whole unit. */
+VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
+    const int64_t magnitude = o < 0 ? -(int64_t)o : o;
+    if (scale == 0)
+        return magnitude * magnitude * magnitude;
+    const int square_shift = scale == 2 ? 30 : 31;
+    const int64_t z = (magnitude * magnitude + ((int64_t)1 << square_shift)) >> square_shift;
+    return (z * magnitude + vmafgpu__half(shift)) >> shift;
+}
+
+/* ================================================================================================
+ * >>sums                                         what a backend delivers for a frame pair
+ * ================================================================================================
+ * A variant is a set of options that changes sums; options that act on sums later (weights, clips) make none.
+ */
+enum { VMAFGPU__MAX_VARIANTS = 8 };
+
+typedef struct vmafgpu__vif_sums {
+    int64_t numerator[VMAFGPU__MAX_VARIANTS];   /* sum of log2(n2 / n1), times 2048 */
+    int64_t denominator;                        /* sum of log2(1 + s1 / noise), times 2048 */
+    int64_t flat_noise;                         /* sum of s2 where s1 is below the noise */
+    int64_t flat_count;                         /* number of those samples */
+} vmafgpu__vif_sums;
+
+typedef struct vmafgpu__adm_sums {
+    int64_t denominator[VMAFGPU__BANDS];
+    int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* of aim, the additive impairment measure */
+} vmafgpu__adm_sums;
+
+typedef struct vmafgpu__sums {
+    int64_t           motion[2];                /* against the previous frame, and the one before it */
+    vmafgpu__vif_sums vif[VMAFGPU__SCALES];
+    vmafgpu__adm_sums adm[VMAFGPU__SCALES];
+} vmafgpu__sums;
+
+/* What a backend is asked to compute; fixed at open. */
+typedef struct vmafgpu__adm_variant {
+    double   gain_limit;
+    uint32_t factor[VMAFGPU__SCALES][2];        /* contrast sensitivity in fixed point: h and v, d */
+} vmafgpu__adm_variant;
+
+typedef struct vmafgpu__plan {
+    int width, height, bit_depth;
+    int motion[2];                              /* which sums of motion are needed */
+    int vif_variants, adm_variants;
+    double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
+} vmafgpu__plan;
+
+/* ================================================================================================
+ * >>context                                      the types of the engine
+ * ================================================================================================ */
+enum {
+    VMAFGPU__MAX_MODELS = 16,
+    VMAFGPU__MAX_FEATURE_CONFIGS = 32,
+    VMAFGPU__MAX_EXTRACTORS = 64,
+    VMAFGPU__MAX_OPTIONS = 12,
+    VMAFGPU__MAX_THREADS = 256,
+    VMAFGPU__NAME_SIZE = 256,
+    VMAFGPU__ERROR_SIZE = 512,
+    VMAFGPU__FIRST_CHUNK_ROWS = 64,    /* rows of the score list come in chunks, each twice the one before */
+    VMAFGPU__MAX_CHUNKS = 32
+};
+
+typedef enum vmafgpu__kind { VMAFGPU__ADM = 0, VMAFGPU__VIF, VMAFGPU__MOTION, VMAFGPU__KINDS } vmafgpu__kind;
+
+/* The temporal part of one motion extractor: takes the SAD scores in frame order, gives motion2 and motion3. Positions
+ * count from the first frame known, seeds included. */
+typedef struct vmafgpu__motion {
+    int64_t count;                     /* SAD scores taken */
+    int64_t emitted;                   /* positions given */
+    double  sad[8];                    /* the latest, by position modulo 8 */
+    double  previous;                  /* motion3 of the position before, without the moving average */
+} vmafgpu__motion;
+
+/* One extractor: a kind of feature with its options. */
+typedef struct vmafgpu__extractor {
+    vmafgpu__kind   kind;
+    double          option[VMAFGPU__MAX_OPTIONS];
+    char            suffix[VMAFGPU__NAME_SIZE];
+    int             columns;           /* written when a frame's sums arrive: their first column... */
+    int             late_columns;      /* ...and those that wait for the next frame */
+    int             variant;           /* of the backend's sums */
+    float           csf[VMAFGPU__SCALES][2];   /* contrast sensitivity of ADM: h and v, d */
+    vmafgpu__motion motion;
+} vmafgpu__extractor;
+
+typedef struct vmafgpu__model_use {
+    const vmafgpu_model *model;
+    int  disable_clip, enable_transform;
+    char name[VMAFGPU__NAME_SIZE];
+    int *inputs;                       /* per SVM and feature the column it reads */
+    int  input_count;
+    int  column;                       /* of the score */
+    int  more_columns;                 /* first of a bootstrap model's other outputs */
+} vmafgpu__model_use;
+
+/* Luma as the kernels read it: 16-bit samples in the low bits, rows padded. */
+typedef struct vmafgpu__plane {
+    uint16_t *data;
+    ptrdiff_t stride;                  /* in samples */
+} vmafgpu__plane;
+
+typedef struct vmafgpu__job {
+    const vmafgpu_frame *reference;
+    const vmafgpu_frame *distorted;    /* NULL: only motion is wanted */
+    const vmafgpu_frame *previous;     /* instead of the history, which then stays as it is */
+    int detached;                      /* the history stays as it is, and there is none without `previous` */
+    int history;                       /* how many frames before this one the backend has seen, 0..2 */
+} vmafgpu__job;
+
+/* What every backend implements. submit() takes a pair, collect() gives the sums of the oldest pair submitted. */
+typedef struct vmafgpu__backend_table {
+    const char *name;
+    vmafgpu_result (*open)(vmafgpu *v);
+    vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
+    vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__sums *sums);
+    void           (*close)(vmafgpu *v);
+} vmafgpu__backend_table;
+
+typedef struct vmafgpu__cpu vmafgpu__cpu;
+typedef struct vmafgpu__threads vmafgpu__threads;
+
+typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
+
+struct vmafgpu {
+    vmafgpu_config     config;
+    int                is_open;
+    size_t             memory;
+    char               error[VMAFGPU__ERROR_SIZE];
+    char               subject[48];                 /* what is being computed, for sentences: "frame 7" */
+
+    vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
+    int                extractor_count;
+    vmafgpu__model_use models[VMAFGPU__MAX_MODELS];
+    int                model_count;
+    int                column_count;
+    char             (*names)[VMAFGPU__NAME_SIZE];
+    double            *model_scratch;
+    int                seed_count;
+
+    vmafgpu__plan      plan;
+    const vmafgpu__backend_table *backend;
+    vmafgpu__cpu      *cpu;
+    vmafgpu__threads  *threads;
+
+    int64_t            seeded;                      /* frames given before the first pair */
+    int64_t            pushed;                      /* pairs */
+    int64_t            tailed;                      /* frames given after the last pair */
+    int                flushed;
+    int64_t            emitted;                     /* seeds and pairs whose every column is known */
+    int64_t            delivered;                   /* rows given by next() */
+    double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, used as a ring */
+    double            *pair_row;                    /* of vmafgpu_score_pair() */
+    vmafgpu__totals   *totals;                      /* per column */
+};
+
+/* ================================================================================================
+ * >>memory                                       allocation, errors, log
+ * ================================================================================================ */
+static void *vmafgpu__malloc(size_t size, void *user) {
+    (void)user;
+    return malloc(size);
+}
+
+static void vmafgpu__free(void *pointer, void *user) {
+    (void)user;
+    free(pointer);
+}
+
+/* Every allocation is aligned to a cache line and remembers what to free and how much it counts. */
+typedef struct vmafgpu__block { void *start; size_t size; } vmafgpu__block;
+
+enum { VMAFGPU__ALIGNMENT = 64 };
+
+static void *vmafgpu__take(vmafgpu *v, size_t size) {
+    const size_t extra = sizeof(vmafgpu__block) + VMAFGPU__ALIGNMENT;
+    void *start = size < SIZE_MAX - extra ? v->config.allocator.alloc(size + extra, v->config.allocator.user) : NULL;
+    if (!start)
+        return NULL;
+    const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__block);
+    const uintptr_t pad = (VMAFGPU__ALIGNMENT - end % VMAFGPU__ALIGNMENT) % VMAFGPU__ALIGNMENT;
+    unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__block) + pad;
+    vmafgpu__block block;
+    block.start = start;
+    block.size = size + extra;
+    memcpy(aligned - sizeof block, &block, sizeof block);
+    memset(aligned, 0, size);
+    v->memory += block.size;
+    return aligned;
+}
+
+static void vmafgpu__give(vmafgpu *v, void *pointer) {
+    vmafgpu__block block;
+    if (!pointer)
+        return;
+    memcpy(&block, (unsigned char *)pointer - sizeof block, sizeof block);
+    v->memory -= block.size;
+    v->config.allocator.free(block.start, v->config.allocator.user);
+}
+
+static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
+    if (v->config.log)
+        v->config.log(v->config.log_user, level, message);
+}
+
+/* Remembers the sentence, logs it and returns the code. */
+VMAFGPU__FORMAT(3, 4)
+static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(v->error, sizeof v->error, format, args);
+    va_end(args);
+    vmafgpu__log(v, VMAFGPU_LOG_ERROR, v->error);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t size) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
+}
+
+/* ===== >>text =====
+ * Numbers in text whatever the C locale of the program is, without touching that locale, and sentences. */
+
+
+#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
+
+static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) VMAFGPU__FORMAT(3, 4);
+
+static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) {
+    va_list list;
+
+    if (out == NULL || size == 0) {
+        return;
+    }
+    va_start(list, format);
+    if (vsnprintf(out, size, format, list) < 0) {
+        out[0] = '\0';
+    }
+    va_end(list);
+}
+
+static VMAFGPU__UNUSED int vmafgpu__text_equal(const char *begin, const char *end, const char *word) {
+    size_t size = strlen(word);
+
+    return (size_t)(end - begin) == size && memcmp(begin, word, size) == 0;
+}
+
+static int vmafgpu__is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static const char *vmafgpu__skip_digits(const char *at, const char *end) {
+    while (at < end && vmafgpu__is_digit(*at)) {
+        at++;
+    }
+    return at;
+}
+
+/* Copies the number that begins here; NULL when there is none or it is too long for the token. */
+static const char *vmafgpu__copy_number(const char *begin, const char *end, char token[VMAFGPU__TOKEN]) {
+    const char *whole = begin;
+    const char *at;
+    size_t size;
+    int digits;
+
+    if (whole < end && (*whole == '-' || *whole == '+')) {
+        whole++;
+    }
+    at = vmafgpu__skip_digits(whole, end);
+    digits = at > whole;
+    if (at < end && *at == '.') {
+        const char *fraction = vmafgpu__skip_digits(at + 1, end);
+
+        if (digits || fraction > at + 1) {
+            digits = 1;
+            at = fraction;
+        }
+    }
+    if (!digits) {
+        return NULL;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        const char *exponent = at + 1;
+
+        if (exponent < end && (*exponent == '-' || *exponent == '+')) {
+            exponent++;
+        }
+        if (exponent < end && vmafgpu__is_digit(*exponent)) {
+            at = vmafgpu__skip_digits(exponent, end);
+        }
+    }
+    size = (size_t)(at - begin);
+    if (size >= VMAFGPU__TOKEN) {
+        return NULL;
+    }
+    memcpy(token, begin, size);
+    token[size] = '\0';
+    return at;
+}
+
+/* The token with the decimal point of the current locale, which may be several bytes long. */
+static void vmafgpu__localise(const char *token, char *out, size_t size) {
+    char half[32];
+    size_t point_size, used = 0;
+
+    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the point, "5" */
+    point_size = strlen(half);
+    point_size = point_size > 2 ? point_size - 2 : 0;
+    for (; *token != '\0' && used + point_size + 1 < size; token++) {
+        if (*token == '.') {
+            memcpy(out + used, half + 1, point_size);
+            used += point_size;
+        } else {
+            out[used++] = *token;
+        }
+    }
+    out[used] = '\0';
+}
+
+static double vmafgpu__convert_number(const char *text, int single, char **stop) {
+    return single ? (double)strtof(text, stop) : strtod(text, stop);
+}
+
+/* strtod() or strtof() read up to a point that is not their locale's, so the locale is asked only then. */
+static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
+    char token[VMAFGPU__TOKEN];
+    char local[VMAFGPU__TOKEN + 32];
+    char *stop = NULL;
+    const char *behind = vmafgpu__copy_number(begin, end, token);
+
+    if (behind == NULL) {
+        return NULL;
+    }
+    *value = vmafgpu__convert_number(token, single, &stop);
+    if (*stop != '\0') {
+        vmafgpu__localise(token, local, sizeof local);
+        *value = vmafgpu__convert_number(local, single, &stop);
+        if (*stop != '\0') {
+            return NULL;
+        }
+    }
+    return fabs(*value) <= DBL_MAX ? behind : NULL;
+}
+
+/* The first character behind the decimal number at `begin`; NULL when there is none, or it is longer than 127
+ * characters or too large for a double. */
+static VMAFGPU__UNUSED const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
+    return vmafgpu__parse_rounded(begin, end, 0, value);
+}
+
+/* The same, rounded once to a float, as libvmaf reads the numbers of feature options. */
+static VMAFGPU__UNUSED const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
+    return vmafgpu__parse_rounded(begin, end, 1, value);
+}
+
+/* "%g" with a point. */
+static VMAFGPU__UNUSED void vmafgpu__print_number(char out[40], double value) {
+    static const char plain[] = "0123456789+-einfa";
+    char text[40];
+    const char *at = text;
+    size_t used = 0;
+
+    (void)snprintf(text, sizeof text, "%g", value);
+    while (*at != '\0') {
+        if (strchr(plain, *at) != NULL) {
+            out[used++] = *at++;
+            continue;
+        }
+        out[used++] = '.';
+        while (*at != '\0' && strchr(plain, *at) == NULL) {
+            at++;
+        }
+    }
+    out[used] = '\0';
+}
+
+#define VMAFGPU__FEATURE_LIMIT 64 /* as in libvmaf */
+#define VMAFGPU__KNOT_LIMIT 10    /* as in libvmaf */
+#define VMAFGPU__SVM_LIMIT 10000  /* column names count with four digits */
+
+/* Corrected chroma needs to know which feature guides and which is guided. -1: none; -2: more than one. */
+static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
+    int i, found = -1;
+
+    for (i = 0; i < svm->feature_count; i++) {
+        if (strstr(svm->feature_names[i], part) != NULL) {
+            found = found == -1 ? i : -2;
+        }
+    }
+    return found;
+}
+
+#ifndef VMAFGPU_NO_JSON
+
+/* ===== >>json =====
+ * A reader of JSON text in memory. Nothing is copied: a value is the pointer to its first character, and reading
+ * goes from pointer to pointer. The whole text is checked once before anything in it is believed. */
+
+#define VMAFGPU__JSON_DEPTH 32
+#define VMAFGPU__JSON_SIZE ((size_t)64 << 20) /* keeps every count in an int and every size in a size_t */
+
+typedef struct vmafgpu__json {
+    const char *name; /* of the model, for sentences */
+    int part;         /* of a collection; -1: not in one */
+    const char *begin, *end;
+    char *error;
+    size_t error_size;
+    vmafgpu_result result;
+} vmafgpu__json;
+
+/* An array or object that is being walked. After the walk `at` is behind it, or NULL after a failure. */
+typedef struct vmafgpu__json_list {
+    const char *at;
+    const char *key, *value;
+    int count;
+    char close;
+} vmafgpu__json_list;
+
+static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...)
+    VMAFGPU__FORMAT(3, 4);
+
+/* Keeps the first failure and returns NULL. */
+static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...) {
+    char what[200];
+    char part[32] = "";
+    va_list list;
+
+    if (json->result != VMAFGPU_OK) {
+        return NULL;
+    }
+    json->result = VMAFGPU_ERROR_MODEL;
+    va_start(list, format);
+    (void)vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    if (json->part >= 0) {
+        (void)snprintf(part, sizeof part, ", part %d", json->part);
+    }
+    vmafgpu__sentence(json->error, json->error_size, "model '%.80s'%s: %s (byte %lu)", json->name, part, what,
+                      (unsigned long)(at - json->begin));
+    return NULL;
+}
+
+static const char *vmafgpu__json_space(const vmafgpu__json *json, const char *at) {
+    while (at < json->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+static int vmafgpu__hex_digit(char c) {
+    if (vmafgpu__is_digit(c)) {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The 16 bits of "\uXXXX", or -1. */
+static long vmafgpu__json_unit(const char *at, const char *end) {
+    long unit = 0;
+    int i;
+
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') {
+        return -1;
+    }
+    for (i = 2; i < 6; i++) {
+        int digit = vmafgpu__hex_digit(at[i]);
+
+        if (digit < 0) {
+            return -1;
+        }
+        unit = unit * 16 + digit;
+    }
+    return unit;
+}
+
+/* Reads the escape sequence at `at`: its character, and as a result its size, or 0 when it is none. */
+static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *character) {
+    static const char names[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+    long high, low;
+
+    if (end - at < 2 || at[1] == '\0') {
+        return 0;
+    }
+    found = strchr(names, at[1]);
+    if (found != NULL) {
+        *character = (unsigned char)meanings[found - names];
+        return 2;
+    }
+    high = vmafgpu__json_unit(at, end);
+    if (high < 0 || (high >= 0xdc00 && high <= 0xdfff)) {
+        return 0;
+    }
+    *character = (unsigned long)high;
+    if (high < 0xd800 || high > 0xdbff) {
+        return 6;
+    }
+    low = vmafgpu__json_unit(at + 6, end);
+    if (low < 0xdc00 || low > 0xdfff) {
+        return 0;
+    }
+    *character = 0x10000ul + (((unsigned long)high - 0xd800ul) << 10) + ((unsigned long)low - 0xdc00ul);
+    return 12;
+}
+
+static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) {
+    const char *at = begin + 1;
+
+    while (at < json->end && *at != '"') {
+        unsigned long character;
+        int size = 1;
+
+        if ((unsigned char)*at < 0x20) {
+            return vmafgpu__json_fail(json, at, "a string holds a raw control character");
+        }
+        if (*at == '\\') {
+            size = vmafgpu__json_escape(at, json->end, &character);
+        }
+        if (size == 0) {
+            return vmafgpu__json_fail(json, at, "a string holds a bad escape sequence");
+        }
+        at += size;
+    }
+    return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "a string does not end");
+}
+
+/* One character of a checked string as 1 to 4 bytes of UTF-8; 0 at the closing quote, which is not passed. */
+static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
+    unsigned long character = 0;
+    int size, i;
+
+    if (**at == '"') {
+        return 0;
+    }
+    if (**at != '\\') {
+        out[0] = *(*at)++;
+        return 1;
+    }
+    *at += vmafgpu__json_escape(*at, json->end, &character);
+    if (character < 0x80) {
+        out[0] = (char)character;
+        return 1;
+    }
+    size = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    for (i = size - 1; i > 0; i--) {
+        out[i] = (char)(unsigned char)(0x80 | (character & 0x3f));
+        character >>= 6;
+    }
+    out[0] = (char)(unsigned char)(((0xf00 >> size) & 0xff) | (int)character);
+    return size;
+}
+
+/* Whether a checked string says `word`. */
+static int vmafgpu__json_says(const vmafgpu__json *json, const char *string, const char *word) {
+    const char *at = string + 1;
+    char bytes[4];
+    int size;
+
+    while ((size = vmafgpu__json_char(json, &at, bytes)) > 0) {
+        if (strncmp(bytes, word, (size_t)size) != 0 || bytes[0] == '\0') {
+            return 0;
+        }
+        word += size;
+    }
+    return *word == '\0';
+}
+
+/* Whether two checked strings say the same. */
+static int vmafgpu__json_same(const vmafgpu__json *json, const char *first, const char *second) {
+    char a[4], b[4];
+    int size;
+
+    first++;
+    second++;
+    do {
+        size = vmafgpu__json_char(json, &first, a);
+        if (vmafgpu__json_char(json, &second, b) != size || memcmp(a, b, (size_t)size) != 0) {
+            return 0;
+        }
+    } while (size > 0);
+    return 1;
+}
+
+static const char *vmafgpu__json_number(vmafgpu__json *json, const char *begin, int single, double *value) {
+    const char *behind = vmafgpu__parse_rounded(begin, json->end, single, value);
+    const char *whole, *point;
+
+    if (behind == NULL) {
+        return vmafgpu__json_fail(json, begin, "no value, or a number that is too long or too large");
+    }
+    whole = begin + (*begin == '-');
+    point = vmafgpu__skip_digits(whole, behind);
+    if (point == whole || (*whole == '0' && point > whole + 1) ||
+        (point < behind && *point == '.' && (point + 1 == behind || !vmafgpu__is_digit(point[1])))) {
+        return vmafgpu__json_fail(json, begin, "a number is not written as JSON asks");
+    }
+    return behind;
+}
+
+static void vmafgpu__json_walk(vmafgpu__json_list *list, const char *at) {
+    list->at = at + 1;
+    list->key = list->value = NULL;
+    list->count = 0;
+    list->close = *at == '{' ? '}' : ']';
+}
+
+/* Steps to the next item: 1 with its key (objects) and value, and the caller moves list->at behind that value;
+ * 0 at the end and after a failure. */
+static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
+    const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
+
+    list->at = NULL;
+    if (at == NULL) {
+        return 0;
+    }
+    if (at < json->end && *at == list->close) {
+        list->at = at + 1;
+        return 0;
+    }
+    if (list->count > 0) {
+        if (at == json->end || *at != ',') {
+            vmafgpu__json_fail(json, at, "expected ',' or '%c'", list->close);
+            return 0;
+        }
+        at = vmafgpu__json_space(json, at + 1);
+    }
+    if (list->close == '}') {
+        if (at == json->end || *at != '"') {
+            vmafgpu__json_fail(json, at, "expected a key in quotes");
+            return 0;
+        }
+        list->key = at;
+        at = vmafgpu__json_string(json, at);
+        if (at == NULL) {
+            return 0;
+        }
+        at = vmafgpu__json_space(json, at);
+        if (at == json->end || *at != ':') {
+            vmafgpu__json_fail(json, at, "expected ':'");
+            return 0;
+        }
+        at = vmafgpu__json_space(json, at + 1);
+    }
+    if (at == json->end) {
+        vmafgpu__json_fail(json, at, "the text ends too early");
+        return 0;
+    }
+    list->value = at;
+    list->count++;
+    return 1;
+}
+
+/* Passes over a value of any type; this is what checks the text. */
+static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
+    static const char *const words[3] = {"true", "false", "null"};
+    double number;
+    int i;
+
+    if (*at == '"') {
+        return vmafgpu__json_string(json, at);
+    }
+    if (*at == '{' || *at == '[') {
+        vmafgpu__json_list list;
+
+        if (depth >= VMAFGPU__JSON_DEPTH) {
+            return vmafgpu__json_fail(json, at, "values are nested deeper than %d", VMAFGPU__JSON_DEPTH);
+        }
+        vmafgpu__json_walk(&list, at);
+        while (vmafgpu__json_next(json, &list)) {
+            list.at = vmafgpu__json_skip(json, list.value, depth + 1);
+        }
+        return list.at;
+    }
+    for (i = 0; i < 3; i++) {
+        size_t size = strlen(words[i]);
+
+        if ((size_t)(json->end - at) >= size && memcmp(at, words[i], size) == 0) {
+            return at + size;
+        }
+    }
+    return vmafgpu__json_number(json, at, 0, &number);
+}
+
+/* Finds the values of known keys in an object; NULL for those that are absent or null. Returns the end of the object
+ * or NULL. */
+static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const char *const *keys, int count,
+                                      const char **values) {
+    vmafgpu__json_list list;
+    int i;
+
+    for (i = 0; i < count; i++) {
+        values[i] = NULL;
+    }
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(json, &list)) {
+        for (i = 0; i < count && !vmafgpu__json_says(json, list.key, keys[i]); i++) {
+        }
+        if (i < count && values[i] != NULL) {
+            return vmafgpu__json_fail(json, list.key, "key '%s' is there twice", keys[i]);
+        }
+        if (i < count) {
+            values[i] = list.value;
+        }
+        list.at = vmafgpu__json_skip(json, list.value, 1);
+    }
+    for (i = 0; i < count; i++) {
+        if (values[i] != NULL && *values[i] == 'n') {
+            values[i] = NULL;
+        }
+    }
+    return list.at;
+}
+
+/* Reads an array of at most `limit` numbers; the result is their count, or -1. */
+static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char *key, double *out, int limit) {
+    vmafgpu__json_list list;
+
+    if (*at != '[') {
+        vmafgpu__json_fail(json, at, "key '%s' must be an array of numbers", key);
+        return -1;
+    }
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(json, &list)) {
+        if (*list.value != '-' && !vmafgpu__is_digit(*list.value)) {
+            vmafgpu__json_fail(json, list.value, "key '%s' must be an array of numbers", key);
+            return -1;
+        }
+        if (list.count > limit) {
+            vmafgpu__json_fail(json, list.value, "key '%s' has more than %d numbers", key, limit);
+            return -1;
+        }
+        list.at = vmafgpu__json_number(json, list.value, 0, &out[list.count - 1]);
+    }
+    return list.at == NULL ? -1 : list.count;
+}
+
+/* ===== >>model reader =====
+ * The model is built three times by the same code: first nothing is written and bytes and support vectors are
+ * counted; then equal support vectors are found in a temporary pool, which tells how many rows there are; then the
+ * one block of memory is filled. */
+
+/* The block. Without a base it only counts. */
+typedef struct vmafgpu__arena {
+    char *base;
+    size_t used;
+} vmafgpu__arena;
+
+/* Different support vectors, found by hash. Without rows it only counts. */
+typedef struct vmafgpu__pool {
+    double *rows;
+    uint16_t *slots; /* row + 1; 0: free */
+    size_t slot_count;
+    int width, count, capacity;
+} vmafgpu__pool;
+
+typedef struct vmafgpu__builder {
+    vmafgpu__json json;
+    vmafgpu__arena arena;
+    vmafgpu__pool pool;
+    const char *root;   /* the outermost object */
+    const char *single; /* the model_dict of a file that is not a collection */
+    int parts;
+} vmafgpu__builder;
+
+#define VMAFGPU__ROW_LIMIT 65535
+
+static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, size_t size) {
+    if (allocator != NULL && allocator->alloc != NULL) {
+        return allocator->alloc(size, allocator->user);
+    }
+    return malloc(size);
+}
+
+static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
+    if (pointer == NULL) {
+        return;
+    }
+    if (allocator != NULL && allocator->free != NULL) {
+        allocator->free(pointer, allocator->user);
+    } else {
+        free(pointer);
+    }
+}
+
+static void *vmafgpu__arena_take(vmafgpu__arena *arena, size_t size) {
+    size_t at = (arena->used + 15) & ~(size_t)15;
+
+    arena->used = at + size;
+    return arena->base == NULL ? NULL : arena->base + at;
+}
+
+static void vmafgpu__arena_put(vmafgpu__arena *arena, const char *bytes, size_t size) {
+    if (arena->base != NULL) {
+        memcpy(arena->base + arena->used, bytes, size);
+    }
+    arena->used += size;
+}
+
+/* Where the next bytes that are put will be. */
+static const char *vmafgpu__arena_here(const vmafgpu__arena *arena) {
+    return arena->base == NULL ? NULL : arena->base + arena->used;
+}
+
+static const double *vmafgpu__arena_numbers(vmafgpu__arena *arena, const double *numbers, int count) {
+    size_t size = (size_t)count * sizeof *numbers;
+    double *copy = (double *)vmafgpu__arena_take(arena, size);
+
+    if (copy != NULL) {
+        memcpy(copy, numbers, size);
+    }
+    return copy;
+}
+
+static size_t vmafgpu__pool_slot(const vmafgpu__pool *pool, const double *row) {
+    uint64_t hash = 0;
+    int i;
+
+    for (i = 0; i < pool->width; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &row[i], sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return (size_t)(hash ^ (hash >> 32)) & (pool->slot_count - 1);
+}
+
+/* The number of the row with these figures, which is added when it is new; -1 when the pool is full. */
+static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
+    size_t slot, size = (size_t)pool->width * sizeof *row;
+
+    if (pool->rows == NULL) {
+        pool->count++;
+        return 0;
+    }
+    for (slot = vmafgpu__pool_slot(pool, row); pool->slots[slot] != 0; slot = (slot + 1) & (pool->slot_count - 1)) {
+        int found = pool->slots[slot] - 1;
+
+        if (memcmp(pool->rows + (size_t)found * (size_t)pool->width, row, size) == 0) {
+            return found;
+        }
+    }
+    if (pool->count == pool->capacity) {
+        return -1;
+    }
+    memcpy(pool->rows + (size_t)pool->count * (size_t)pool->width, row, size);
+    pool->slots[slot] = (uint16_t)(pool->count + 1);
+    return pool->count++;
+}
+
+/* Turns the counting pool into a real one. */
+static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
+    size_t rows_size;
+
+    pool->capacity = pool->count < VMAFGPU__ROW_LIMIT ? pool->count : VMAFGPU__ROW_LIMIT;
+    pool->count = 0;
+    pool->slot_count = 16;
+    while (pool->slot_count < (size_t)pool->capacity * 2) {
+        pool->slot_count *= 2;
+    }
+    rows_size = (size_t)pool->capacity * (size_t)pool->width * sizeof(double);
+    pool->rows = (double *)vmafgpu__memory_take(allocator, rows_size + pool->slot_count * sizeof(uint16_t));
+    if (pool->rows == NULL) {
+        return 0;
+    }
+    pool->slots = (uint16_t *)(void *)((char *)pool->rows + rows_size);
+    memset(pool->slots, 0, pool->slot_count * sizeof(uint16_t));
+    return 1;
+}
+
+/* Puts the characters of a checked string, without a terminator. Those in `forbidden`, and zeros, are refused. */
+static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const char *key, const char *forbidden) {
+    const char *at = string + 1;
+    char bytes[4];
+    int size;
+
+    while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
+        if (strchr(forbidden, bytes[0]) != NULL) { /* finds a zero too */
+            vmafgpu__json_fail(&b->json, at, "key '%s' holds a character that cannot be used there", key);
+            return 0;
+        }
+        vmafgpu__arena_put(&b->arena, bytes, (size_t)size);
+    }
+    return 1;
+}
+
+static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    static const char key[] = "feature_names";
+    vmafgpu__json_list list;
+    const char **names;
+
+    if (*at != '[') {
+        vmafgpu__json_fail(&b->json, at, "key '%s' must be an array of strings", key);
+        return 0;
+    }
+    /* room for as many as are allowed is simpler than counting first, and costs half a kilobyte */
+    names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(&b->json, &list)) {
+        if (*list.value != '"') {
+            vmafgpu__json_fail(&b->json, list.value, "key '%s' must be an array of strings", key);
+            return 0;
+        }
+        if (list.count > VMAFGPU__FEATURE_LIMIT) {
+            vmafgpu__json_fail(&b->json, list.value, "more than %d features", VMAFGPU__FEATURE_LIMIT);
+            return 0;
+        }
+        if (names != NULL) {
+            names[list.count - 1] = vmafgpu__arena_here(&b->arena);
+        }
+        if (!vmafgpu__put_string(b, list.value, key, "")) {
+            return 0;
+        }
+        vmafgpu__arena_put(&b->arena, "", 1);
+        list.at = vmafgpu__json_string(&b->json, list.value);
+    }
+    if (list.at != NULL && list.count == 0) {
+        vmafgpu__json_fail(&b->json, at, "key '%s' is empty", key);
+        return 0;
+    }
+    svm->feature_count = list.count;
+    svm->feature_names = names;
+    return list.at != NULL;
+}
+
+/* One option as "name=value": numbers as libvmaf normalises them, booleans and strings as they are. */
+static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *item) {
+    static const char key[] = "feature_opts_dicts";
+    const char *value = item->value;
+    char text[40];
+    double number;
+
+    if (item->key[1] == '"') {
+        vmafgpu__json_fail(&b->json, item->key, "key '%s' has an option without a name", key);
+        return 0;
+    }
+    if (item->count > 1) {
+        vmafgpu__arena_put(&b->arena, ":", 1);
+    }
+    if (!vmafgpu__put_string(b, item->key, key, ":=")) {
+        return 0;
+    }
+    vmafgpu__arena_put(&b->arena, "=", 1);
+    if (*value == '"') {
+        return vmafgpu__put_string(b, value, key, ":");
+    }
+    if (*value == 't' || *value == 'f') {
+        vmafgpu__arena_put(&b->arena, value, *value == 't' ? 4 : 5);
+        return 1;
+    }
+    if (*value != '-' && !vmafgpu__is_digit(*value)) {
+        vmafgpu__json_fail(&b->json, value, "key '%s' must hold numbers, strings, true or false", key);
+        return 0;
+    }
+    if (vmafgpu__json_number(&b->json, value, 1, &number) == NULL) {
+        return 0;
+    }
+    vmafgpu__print_number(text, number);
+    vmafgpu__arena_put(&b->arena, text, strlen(text));
+    return 1;
+}
+
+static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
+    const char *names[VMAFGPU__FEATURE_LIMIT];
+    vmafgpu__json_list list;
+    int i;
+
+    if (*at != '{') {
+        return vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must be an array of objects");
+    }
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(&b->json, &list)) {
+        if (list.count > VMAFGPU__FEATURE_LIMIT) {
+            return vmafgpu__json_fail(&b->json, list.key, "more than %d options of a feature", VMAFGPU__FEATURE_LIMIT);
+        }
+        for (i = 0; i < list.count - 1; i++) {
+            if (vmafgpu__json_same(&b->json, names[i], list.key)) {
+                return vmafgpu__json_fail(&b->json, list.key, "an option of a feature is there twice");
+            }
+        }
+        names[list.count - 1] = list.key;
+        if (!vmafgpu__put_option(b, &list)) {
+            return NULL;
+        }
+        list.at = vmafgpu__json_skip(&b->json, list.value, 1);
+    }
+    return list.at;
+}
+
+static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    const char **options =
+        (const char **)vmafgpu__arena_take(&b->arena, (size_t)svm->feature_count * sizeof *options);
+    vmafgpu__json_list list;
+    int i;
+
+    svm->feature_options = options;
+    if (at == NULL) {
+        for (i = 0; i < svm->feature_count && options != NULL; i++) {
+            options[i] = "";
+        }
+        return 1;
+    }
+    if (*at != '[') {
+        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must be an array of objects");
+        return 0;
+    }
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(&b->json, &list) && list.count <= svm->feature_count) {
+        if (options != NULL) {
+            options[list.count - 1] = vmafgpu__arena_here(&b->arena);
+        }
+        list.at = vmafgpu__put_options(b, list.value);
+        vmafgpu__arena_put(&b->arena, "", 1);
+    }
+    if (b->json.result == VMAFGPU_OK && list.count != svm->feature_count) {
+        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must have one object per feature, that is %d",
+                           svm->feature_count);
+    }
+    return b->json.result == VMAFGPU_OK;
+}
+
+/* The figures of the linear rescaling; neutral ones when the file has none, which is allowed without rescaling. */
+static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, const char *key, double neutral,
+                                         const vmafgpu_svm *svm) {
+    double numbers[1 + VMAFGPU__FEATURE_LIMIT];
+    int i, count = 1 + svm->feature_count;
+
+    if (at != NULL) {
+        int found = vmafgpu__json_numbers(&b->json, at, key, numbers, count);
+
+        if (found >= 0 && found != count) {
+            vmafgpu__json_fail(&b->json, at, "key '%s' has %d numbers where %d features need %d", key, found,
+                               svm->feature_count, count);
+        }
+        if (found != count) {
+            return NULL;
+        }
+    } else {
+        for (i = 0; i < count; i++) {
+            numbers[i] = neutral;
+        }
+    }
+    return vmafgpu__arena_numbers(&b->arena, numbers, count);
+}
+
+static int vmafgpu__read_clip(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    double limits[2];
+    int count;
+
+    if (at == NULL) {
+        return 1;
+    }
+    count = vmafgpu__json_numbers(&b->json, at, "score_clip", limits, 2);
+    if (count != 2) {
+        vmafgpu__json_fail(&b->json, at, "key 'score_clip' must hold two numbers");
+        return 0;
+    }
+    svm->has_clip = 1;
+    svm->clip_min = limits[0];
+    svm->clip_max = limits[1];
+    return 1;
+}
+
+static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    double knots[2 * VMAFGPU__KNOT_LIMIT];
+    vmafgpu__json_list list;
+
+    if (at == NULL) {
+        return 1;
+    }
+    if (*at != '[') {
+        vmafgpu__json_fail(&b->json, at, "key 'knots' must be an array of pairs of numbers");
+        return 0;
+    }
+    vmafgpu__json_walk(&list, at);
+    while (vmafgpu__json_next(&b->json, &list)) {
+        if (list.count > VMAFGPU__KNOT_LIMIT) {
+            vmafgpu__json_fail(&b->json, list.value, "key 'knots' has more than %d pairs", VMAFGPU__KNOT_LIMIT);
+            return 0;
+        }
+        if (vmafgpu__json_numbers(&b->json, list.value, "knots", &knots[2 * (list.count - 1)], 2) != 2) {
+            vmafgpu__json_fail(&b->json, list.value, "key 'knots' must be an array of pairs of numbers");
+            return 0;
+        }
+        list.at = vmafgpu__json_skip(&b->json, list.value, 1);
+    }
+    svm->knot_count = list.count;
+    svm->knots = vmafgpu__arena_numbers(&b->arena, knots, 2 * list.count);
+    return list.at != NULL;
+}
+
+static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    static const char *const keys[] = {"p0", "p1", "p2", "out_lte_in", "out_gte_in", "enabled", "knots"};
+    const char *values[7];
+    double p[3] = {0, 0, 0};
+    int flags[2] = {0, 0};
+    int i;
+
+    if (at == NULL) {
+        return 1;
+    }
+    if (*at != '{') {
+        vmafgpu__json_fail(&b->json, at, "key 'score_transform' must be an object");
+        return 0;
+    }
+    if (vmafgpu__json_find(&b->json, at, keys, 7, values) == NULL) {
+        return 0;
+    }
+    for (i = 0; i < 3; i++) {
+        if (values[i] != NULL && *values[i] != '-' && !vmafgpu__is_digit(*values[i])) {
+            vmafgpu__json_fail(&b->json, values[i], "key '%s' must be a number or null", keys[i]);
+            return 0;
+        }
+        if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL) {
+            return 0;
+        }
+    }
+    for (i = 0; i < 2; i++) { /* strings in libvmaf's files, unlike "enabled" */
+        const char *value = values[3 + i];
+
+        if (value != NULL && *value != '"') {
+            vmafgpu__json_fail(&b->json, value, "key '%s' must be the string \"true\" or \"false\"", keys[3 + i]);
+            return 0;
+        }
+        flags[i] = value != NULL && vmafgpu__json_says(&b->json, value, "true");
+    }
+    if (values[5] != NULL && *values[5] != 't' && *values[5] != 'f') {
+        vmafgpu__json_fail(&b->json, values[5], "key 'enabled' must be true or false");
+        return 0;
+    }
+    svm->has_transform = 1;
+    svm->transform_enabled = values[5] != NULL && *values[5] == 't';
+    svm->has_p0 = values[0] != NULL;
+    svm->has_p1 = values[1] != NULL;
+    svm->has_p2 = values[2] != NULL;
+    svm->p0 = p[0];
+    svm->p1 = p[1];
+    svm->p2 = p[2];
+    svm->out_lte_in = flags[0];
+    svm->out_gte_in = flags[1];
+    return vmafgpu__read_knots(b, values[6], svm);
+}
+
+/* The next word of the current line of the text inside a checked string: its length, 0 at the end of the line, -1 when
+ * it does not fit. */
+static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
+    int length = 0;
+
+    for (;;) {
+        const char *behind = *at;
+        char bytes[4];
+        int size = vmafgpu__json_char(json, &behind, bytes);
+        int blank = size == 1 && (bytes[0] == ' ' || bytes[0] == '\t' || bytes[0] == '\r');
+
+        if (size == 0 || bytes[0] == '\n' || (blank && length > 0)) {
+            break;
+        }
+        *at = behind;
+        if (blank) {
+            continue;
+        }
+        if (length + size >= VMAFGPU__TOKEN) {
+            return -1;
+        }
+        memcpy(word + length, bytes, (size_t)size);
+        length += size;
+    }
+    word[length] = '\0';
+    return length;
+}
+
+/* Passes over the end of the line; 0 when the text ends here. */
+static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
+    char bytes[4];
+
+    return vmafgpu__json_char(json, at, bytes) > 0;
+}
+
+/* A word that is a number from its first to its last character. */
+static int vmafgpu__svm_number(const char *begin, const char *end, double *value) {
+    return vmafgpu__parse_number(begin, end, value) == end && end > begin;
+}
+
+enum {
+    VMAFGPU__SVM_TYPE,
+    VMAFGPU__SVM_KERNEL,
+    VMAFGPU__SVM_GAMMA,
+    VMAFGPU__SVM_CLASSES,
+    VMAFGPU__SVM_TOTAL,
+    VMAFGPU__SVM_RHO,
+    VMAFGPU__SVM_NEEDED, /* those above */
+    VMAFGPU__SVM_LABEL = 10,
+    VMAFGPU__SVM_WORDS = 12
+};
+
+/* The header of libsvm's text. Returns the first support vector's line or NULL. */
+static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
+    static const char *const words[VMAFGPU__SVM_WORDS] = {"svm_type", "kernel_type", "gamma", "nr_class",
+                                                          "total_sv", "rho",         "degree", "coef0",
+                                                          "probA",    "probB",       "label",  "nr_sv"};
+    double numbers[VMAFGPU__SVM_WORDS];
+    char word[VMAFGPU__TOKEN];
+    int i, k, length, seen = 0;
+
+    for (;;) {
+        length = vmafgpu__svm_word(json, &at, word);
+        if (length == 0 && vmafgpu__svm_line(json, &at)) {
+            continue;
+        }
+        if (length == 0) {
+            return vmafgpu__json_fail(json, at, "key 'model' has no support vectors");
+        }
+        if (length == 2 && strcmp(word, "SV") == 0) {
+            break;
+        }
+        for (i = 0; i < VMAFGPU__SVM_WORDS && (length < 0 || strcmp(word, words[i]) != 0); i++) {
+        }
+        if (i == VMAFGPU__SVM_WORDS) {
+            return vmafgpu__json_fail(json, at, "key 'model' has an unknown word in its header");
+        }
+        seen |= 1 << i;
+        for (k = 0; k < (i < VMAFGPU__SVM_LABEL ? 1 : 2); k++) { /* label and nr_sv have one number per class */
+            length = vmafgpu__svm_word(json, &at, word);
+            if (i == VMAFGPU__SVM_TYPE && (length < 0 || (strcmp(word, "nu_svr") && strcmp(word, "epsilon_svr")))) {
+                return vmafgpu__json_fail(json, at, "key 'model': svm_type must be nu_svr or epsilon_svr");
+            }
+            if (i == VMAFGPU__SVM_KERNEL && (length < 0 || strcmp(word, "rbf"))) {
+                return vmafgpu__json_fail(json, at, "key 'model': kernel_type must be rbf");
+            }
+            if (i >= VMAFGPU__SVM_GAMMA &&
+                (length < 0 || !vmafgpu__svm_number(word, word + length, &numbers[i]))) {
+                return vmafgpu__json_fail(json, at, "key 'model': %s needs a number", words[i]);
+            }
+        }
+    }
+    for (i = 0; i < VMAFGPU__SVM_NEEDED; i++) {
+        if (!(seen & (1 << i))) {
+            return vmafgpu__json_fail(json, at, "key 'model': %s is missing", words[i]);
+        }
+    }
+    if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2) {
+        return vmafgpu__json_fail(json, at, "key 'model': nr_class must be 2");
+    }
+    /* a support vector takes two characters at least, so the text bounds the count before anything believes it */
+    if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at)) {
+        return vmafgpu__json_fail(json, at, "key 'model': total_sv does not fit the text");
+    }
+    svm->gamma = numbers[VMAFGPU__SVM_GAMMA];
+    svm->rho = numbers[VMAFGPU__SVM_RHO];
+    svm->sv_count = (int)numbers[VMAFGPU__SVM_TOTAL];
+    if ((double)svm->sv_count < numbers[VMAFGPU__SVM_TOTAL]) {
+        return vmafgpu__json_fail(json, at, "key 'model': total_sv must be a whole number");
+    }
+    return at;
+}
+
+/* "coefficient index:value index:value ...", indices from 1 ascending, those left out are 0. */
+static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
+                                double *coefficient, double *row) {
+    char word[VMAFGPU__TOKEN];
+    int i, length, last = 0;
+
+    length = vmafgpu__svm_word(&b->json, at, word);
+    if (length <= 0 || !vmafgpu__svm_number(word, word + length, coefficient)) {
+        vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d of %d has no coefficient", number,
+                           svm->sv_count);
+        return 0;
+    }
+    for (i = 0; i < svm->feature_count; i++) {
+        row[i] = 0;
+    }
+    while ((length = vmafgpu__svm_word(&b->json, at, word)) != 0) {
+        const char *colon = length < 0 ? NULL : strchr(word, ':');
+        double index;
+
+        if (colon == NULL || !vmafgpu__svm_number(word, colon, &index) || !(index > last) ||
+            index > svm->feature_count || index > floor(index)) {
+            vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d needs ascending indices from 1 to %d",
+                               number, svm->feature_count);
+            return 0;
+        }
+        last = (int)index;
+        if (!vmafgpu__svm_number(colon + 1, word + length, &row[last - 1])) {
+            vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d has a bad number", number);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    double row[VMAFGPU__FEATURE_LIMIT];
+    double coefficient = 0;
+    double *coefs;
+    uint16_t *rows;
+    int i, k;
+
+    if (*at != '"') {
+        vmafgpu__json_fail(&b->json, at, "key 'model' must be a string");
+        return 0;
+    }
+    at = vmafgpu__read_svm_header(&b->json, at + 1, svm);
+    if (at == NULL) {
+        return 0;
+    }
+    coefs = (double *)vmafgpu__arena_take(&b->arena, (size_t)svm->sv_count * sizeof *coefs);
+    rows = (uint16_t *)vmafgpu__arena_take(&b->arena, (size_t)svm->sv_count * sizeof *rows);
+    svm->sv_coefs = coefs;
+    svm->sv_rows = rows;
+    for (i = 0; i < svm->sv_count; i++) {
+        if (!vmafgpu__svm_line(&b->json, &at)) {
+            vmafgpu__json_fail(&b->json, at, "key 'model' has %d support vectors where total_sv is %d", i,
+                               svm->sv_count);
+            return 0;
+        }
+        if (!vmafgpu__read_vector(b, &at, svm, i + 1, &coefficient, row)) {
+            return 0;
+        }
+        k = vmafgpu__pool_row(&b->pool, row);
+        if (k < 0) {
+            vmafgpu__json_fail(&b->json, at, "more than %d different support vectors", VMAFGPU__ROW_LIMIT);
+            return 0;
+        }
+        if (coefs != NULL) {
+            coefs[i] = coefficient;
+            rows[i] = (uint16_t)k;
+        }
+    }
+    return 1;
+}
+
+/* The value must be one of the words; its position in the list, or -1. */
+static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *key, const char *const *words,
+                              int count) {
+    char list[120] = "";
+    size_t used = 0;
+    int i;
+
+    for (i = 0; i < count && *at == '"'; i++) {
+        if (vmafgpu__json_says(json, at, words[i])) {
+            return i;
+        }
+    }
+    for (i = 0; i < count && used < sizeof list; i++) {
+        vmafgpu__sentence(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
+        used += strlen(list + used);
+    }
+    vmafgpu__json_fail(json, at, "key '%s' must be %s", key, list);
+    return -1;
+}
+
+static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    static const char key[] = "chroma_correction_parameter";
+
+    if (at == NULL) {
+        return 1;
+    }
+    if (*at != '-' && !vmafgpu__is_digit(*at)) {
+        vmafgpu__json_fail(&b->json, at, "key '%s' must be a number", key);
+        return 0;
+    }
+    svm->has_chroma_correction = 1;
+    if (vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction) == NULL) {
+        return 0;
+    }
+    if (svm->feature_names != NULL && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
+                                       vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
+        vmafgpu__json_fail(&b->json, at, "key '%s' needs one adm3 and one speed_chroma feature", key);
+        return 0;
+    }
+    return 1;
+}
+
+/* One model_dict. */
+static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    static const char *const keys[] = {"model_type",      "norm_type",          "feature_names", "model",
+                                       "slopes",          "intercepts",         "score_clip",    "score_transform",
+                                       "chroma_correction_parameter", "feature_opts_dicts"};
+    static const char *const types[] = {"BOOTSTRAP_LIBSVMNUSVR", "RESIDUEBOOTSTRAP_LIBSVMNUSVR", "LIBSVMNUSVR"};
+    static const char *const norms[] = {"none", "linear_rescale"};
+    const char *values[10];
+    vmafgpu__json *json = &b->json;
+    int i, type;
+
+    memset(svm, 0, sizeof *svm);
+    if (*at != '{') {
+        vmafgpu__json_fail(json, at, "key 'model_dict' must be an object");
+        return 0;
+    }
+    if (vmafgpu__json_find(json, at, keys, 10, values) == NULL) {
+        return 0;
+    }
+    svm->rescale = 1;
+    if (values[1] != NULL) {
+        svm->rescale = vmafgpu__read_word(json, values[1], keys[1], norms, 2);
+    }
+    for (i = 0; i < (svm->rescale ? 6 : 4); i++) { /* slopes and intercepts only mean something with rescaling */
+        if (values[i] == NULL) {
+            vmafgpu__json_fail(json, at, "key '%s' is missing", keys[i]);
+            return 0;
+        }
+    }
+    type = vmafgpu__read_word(json, values[0], keys[0], types, json->part < 0 ? 3 : 2);
+    if (type < 0 || svm->rescale < 0 || !vmafgpu__read_names(b, values[2], svm)) {
+        return 0;
+    }
+    if (b->pool.width != 0 && b->pool.width != svm->feature_count) {
+        vmafgpu__json_fail(json, values[2], "%d features where the parts before have %d", svm->feature_count,
+                           b->pool.width);
+        return 0;
+    }
+    b->pool.width = svm->feature_count;
+    svm->slopes = vmafgpu__read_scale(b, values[4], keys[4], 1, svm);
+    svm->intercepts = vmafgpu__read_scale(b, values[5], keys[5], 0, svm);
+    return json->result == VMAFGPU_OK && vmafgpu__read_options(b, values[9], svm) &&
+           vmafgpu__read_clip(b, values[6], svm) && vmafgpu__read_transform(b, values[7], svm) &&
+           vmafgpu__read_chroma(b, values[8], svm) && vmafgpu__read_svm(b, values[3], svm);
+}
+
+/* Moves to the next part of a collection, whose keys count "0", "1", ... among any others. */
+static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
+    char key[16];
+
+    (void)snprintf(key, sizeof key, "%d", part);
+    while (vmafgpu__json_next(json, list)) {
+        list->at = vmafgpu__json_skip(json, list->value, 1);
+        if (list->at != NULL && vmafgpu__json_says(json, list->key, key)) {
+            return list->value;
+        }
+    }
+    return NULL;
+}
+
+/* Checks the whole text and finds out what it holds. */
+static int vmafgpu__read_root(vmafgpu__builder *b) {
+    static const char *const keys[] = {"model_dict", "0"};
+    vmafgpu__json *json = &b->json;
+    vmafgpu__json_list list;
+    const char *values[2];
+    const char *end;
+
+    b->root = vmafgpu__json_space(json, json->begin);
+    if (b->root == json->end || *b->root != '{') {
+        vmafgpu__json_fail(json, b->root, "the text is not a JSON object");
+        return 0;
+    }
+    end = vmafgpu__json_find(json, b->root, keys, 2, values);
+    if (end == NULL) {
+        return 0;
+    }
+    end = vmafgpu__json_space(json, end);
+    if (end != json->end) {
+        vmafgpu__json_fail(json, end, "something follows the JSON object");
+        return 0;
+    }
+    b->single = values[0];
+    b->parts = 1;
+    if (b->single != NULL) {
+        return 1;
+    }
+    vmafgpu__json_walk(&list, b->root);
+    for (b->parts = 0; vmafgpu__next_part(json, &list, b->parts) != NULL; b->parts++) {
+    }
+    if (b->parts == 0) {
+        vmafgpu__json_fail(json, b->root, "key 'model_dict' is missing");
+    } else if (b->parts == 1 || b->parts > VMAFGPU__SVM_LIMIT) {
+        vmafgpu__json_fail(json, b->root, "a collection must have 2 to %d parts", VMAFGPU__SVM_LIMIT);
+    }
+    return json->result == VMAFGPU_OK;
+}
+
+static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
+    static const char *const keys[] = {"model_dict"};
+    const char *dict = NULL;
+
+    if (*at != '{') {
+        vmafgpu__json_fail(&b->json, at, "a part of a collection must be an object");
+        return 0;
+    }
+    if (vmafgpu__json_find(&b->json, at, keys, 1, &dict) == NULL) {
+        return 0;
+    }
+    if (dict == NULL) {
+        vmafgpu__json_fail(&b->json, at, "key 'model_dict' is missing");
+        return 0;
+    }
+    return vmafgpu__read_dict(b, dict, svm);
+}
+
+/* One of the three times. The result, behind the first byte of the block, exists in the last one only. */
+static int vmafgpu__build(vmafgpu__builder *b) {
+    vmafgpu_model *model;
+    vmafgpu_svm *svms;
+    vmafgpu_svm svm;
+    vmafgpu__json_list list;
+    const double *table;
+    const char *name;
+    int i;
+
+    b->arena.used = 0;
+    model = (vmafgpu_model *)vmafgpu__arena_take(&b->arena, sizeof *model);
+    svms = (vmafgpu_svm *)vmafgpu__arena_take(&b->arena, (size_t)b->parts * sizeof *svms);
+    name = vmafgpu__arena_here(&b->arena);
+    vmafgpu__arena_put(&b->arena, b->json.name, strlen(b->json.name) + 1);
+    vmafgpu__json_walk(&list, b->root);
+    for (i = 0; i < b->parts; i++) {
+        int ok;
+
+        if (b->single != NULL) {
+            ok = vmafgpu__read_dict(b, b->single, &svm);
+        } else {
+            const char *part = vmafgpu__next_part(&b->json, &list, i);
+
+            b->json.part = i;
+            ok = part != NULL && vmafgpu__read_part(b, part, &svm);
+        }
+        if (!ok) {
+            return 0;
+        }
+        if (svms != NULL) {
+            svms[i] = svm;
+        }
+    }
+    if (b->pool.rows == NULL) {
+        return 1;
+    }
+    table = vmafgpu__arena_numbers(&b->arena, b->pool.rows, b->pool.count * b->pool.width);
+    if (model != NULL) {
+        for (i = 0; i < b->parts; i++) {
+            svms[i].sv_table = table;
+        }
+        model->name = name;
+        model->svm_count = b->parts;
+        model->svms = svms;
+    }
+    return 1;
+}
+
+static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allocator *allocator) {
+    int ready;
+
+    if (!vmafgpu__read_root(b) || !vmafgpu__build(b)) {
+        return b->json.result;
+    }
+    ready = vmafgpu__pool_open(&b->pool, allocator);
+    if (ready && !vmafgpu__build(b)) {
+        return b->json.result;
+    }
+    if (ready) {
+        b->arena.base = (char *)vmafgpu__memory_take(allocator, b->arena.used);
+    }
+    if (b->arena.base == NULL) {
+        vmafgpu__sentence(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
+        return VMAFGPU_ERROR_MEMORY;
+    }
+    (void)vmafgpu__build(b); /* has just succeeded on the same text; only the chroma features are looked at now */
+    return b->json.result;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                               const vmafgpu_allocator *allocator, char *error, size_t error_size) {
+    vmafgpu__builder b;
+    vmafgpu_result result;
+
+    vmafgpu__sentence(error, error_size, "%s", "");
+    if (model != NULL) {
+        *model = NULL;
+    }
+    if (model == NULL || name == NULL || json == NULL) {
+        vmafgpu__sentence(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
+        return VMAFGPU_ERROR_ARGUMENT;
+    }
+    if (allocator != NULL && (allocator->alloc == NULL) != (allocator->free == NULL)) {
+        vmafgpu__sentence(error, error_size, "model '%.80s': the allocator has one function where it needs both", name);
+        return VMAFGPU_ERROR_ARGUMENT;
+    }
+    if (size > VMAFGPU__JSON_SIZE || strlen(name) > VMAFGPU__JSON_SIZE) {
+        vmafgpu__sentence(error, error_size, "model '%.80s': the text is longer than 64 MiB", name);
+        return VMAFGPU_ERROR_MODEL;
+    }
+    memset(&b, 0, sizeof b);
+    b.json.name = name;
+    b.json.part = -1;
+    b.json.begin = json;
+    b.json.end = json + size;
+    b.json.error = error;
+    b.json.error_size = error_size;
+    b.json.result = VMAFGPU_OK;
+    result = vmafgpu__build_all(&b, allocator);
+    vmafgpu__memory_give(allocator, b.pool.rows);
+    if (result == VMAFGPU_OK) {
+        *model = (vmafgpu_model *)(void *)b.arena.base;
+    } else {
+        vmafgpu__memory_give(allocator, b.arena.base);
+    }
+    return result;
+}
+
+VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
+    vmafgpu__memory_give(allocator, model);
+}
+
+#else /* VMAFGPU_NO_JSON */
+
+VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
+                                               const vmafgpu_allocator *allocator, char *error, size_t error_size) {
+    (void)name;
+    (void)json;
+    (void)size;
+    (void)allocator;
+    if (model != NULL) {
+        *model = NULL;
+    }
+    vmafgpu__sentence(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
+    return VMAFGPU_ERROR_MODEL;
+}
+
+VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
+    (void)model; /* there can be none */
+    (void)allocator;
+}
+
+#endif /* VMAFGPU_NO_JSON */
+
+/* ===== >>models =====
+ * Built-in models and prediction. The order of operations is libvmaf's, so that the last bit is, too. */
+
+#ifndef VMAFGPU_NO_MODELS
+
+#  ifndef VMAFGPU_MODEL_HEADER
+#    define VMAFGPU_MODEL_HEADER "models/model_embed.h"
+#  endif
+#  include VMAFGPU_MODEL_HEADER
+
+VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
+    int k;
+
+    for (k = 0; k <= i; k++) { /* an entry without a name ends the table */
+        if (vmafgpu__embedded_models[k].name == NULL) {
+            return NULL;
+        }
+    }
+    return i < 0 ? NULL : &vmafgpu__embedded_models[i];
+}
+
+#else
+
+VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
+    (void)i;
+    return NULL;
+}
+
+#endif
+
+VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
+    const vmafgpu_model *model = NULL;
+    int i;
+
+    for (i = 0; name != NULL && (model = vmafgpu_builtin_model_at(i)) != NULL; i++) {
+        if (strcmp(model->name, name) == 0) {
+            break;
+        }
+    }
+    return model;
+}
+
+/* What is wrong with one SVM of a struct that a caller may have made; NULL when nothing is. */
+static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
+    int i;
+
+    if (svm->feature_count < 1 || svm->feature_count > VMAFGPU__FEATURE_LIMIT) {
+        return "feature_count must be 1 to 64";
+    }
+    if (svm->feature_names == NULL || svm->feature_options == NULL) {
+        return "feature_names and feature_options must not be NULL";
+    }
+    for (i = 0; i < svm->feature_count; i++) {
+        if (svm->feature_names[i] == NULL || svm->feature_options[i] == NULL) {
+            return "feature_names and feature_options must not hold NULL";
+        }
+    }
+    if (svm->slopes == NULL || svm->intercepts == NULL) {
+        return "slopes and intercepts must not be NULL";
+    }
+    if (svm->sv_count < 1 || svm->sv_coefs == NULL || svm->sv_rows == NULL || svm->sv_table == NULL) {
+        return "sv_count must be positive and sv_coefs, sv_rows and sv_table must not be NULL";
+    }
+    if (svm->knot_count < 0 || svm->knot_count > VMAFGPU__KNOT_LIMIT || (svm->knot_count > 0 && svm->knots == NULL)) {
+        return "knot_count must be 0 to 10, and knots not NULL";
+    }
+    if (svm->has_chroma_correction && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
+                                       vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
+        return "chroma_correction needs one adm3 and one speed_chroma feature";
+    }
+    return NULL;
+}
+
+static VMAFGPU__UNUSED int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size) {
+    int i;
+
+    if (m == NULL || m->name == NULL || m->svms == NULL) {
+        vmafgpu__sentence(error, size, "a model, its name or its svms are NULL");
+        return 0;
+    }
+    if (m->svm_count < 1 || m->svm_count > VMAFGPU__SVM_LIMIT) {
+        vmafgpu__sentence(error, size, "model '%.80s': svm_count must be 1 to %d", m->name, VMAFGPU__SVM_LIMIT);
+        return 0;
+    }
+    for (i = 0; i < m->svm_count; i++) {
+        const char *fault = vmafgpu__svm_fault(&m->svms[i]);
+
+        if (fault != NULL) {
+            vmafgpu__sentence(error, size, "model '%.80s', svm %d: %s", m->name, i, fault);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What a collection reports besides the scores of its parts, in this order. */
+enum { VMAFGPU__BAGGING, VMAFGPU__STDDEV, VMAFGPU__CI_LOW, VMAFGPU__CI_HIGH, VMAFGPU__COLLECTION_OUTPUTS };
+
+static int vmafgpu__model_outputs(const vmafgpu_model *m) {
+    return m->svm_count == 1 ? 1 : m->svm_count + VMAFGPU__COLLECTION_OUTPUTS;
+}
+
+static VMAFGPU__UNUSED void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const char *name, char *out,
+                                                       size_t size) {
+    static const char *const suffixes[VMAFGPU__COLLECTION_OUTPUTS] = {"_bagging", "_stddev", "_ci_p95_lo",
+                                                                      "_ci_p95_hi"};
+
+    if (output == 0) {
+        vmafgpu__sentence(out, size, "%s", name);
+    } else if (output < m->svm_count) {
+        vmafgpu__sentence(out, size, "%s_%04d", name, output);
+    } else if (output < vmafgpu__model_outputs(m)) {
+        vmafgpu__sentence(out, size, "%s%s", name, suffixes[output - m->svm_count]);
+    } else {
+        vmafgpu__sentence(out, size, "%s", "");
+    }
+}
+
+/* Doubles that vmafgpu__model_predict() needs: a feature vector and the raw scores of a collection. */
+static VMAFGPU__UNUSED size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
+    int i, most = 0;
+
+    for (i = 0; i < m->svm_count; i++) {
+        most = m->svms[i].feature_count > most ? m->svms[i].feature_count : most;
+    }
+    return (size_t)most + (size_t)(m->svm_count - 1);
+}
+
+/* Where chroma is untouched (exactly 0), its feature follows from luma's adm3. Both are taken back from their
+ * normalised values, as libvmaf does, not from the features. */
+static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
+    int guide = vmafgpu__feature_containing(svm, "adm3");
+    int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
+    double adm3, value;
+
+    if (guide < 0 || chroma < 0) {
+        return;
+    }
+    adm3 = x[guide];
+    value = x[chroma];
+    if (svm->rescale) {
+        adm3 = (adm3 - svm->intercepts[1 + guide]) / svm->slopes[1 + guide];
+        value = (value - svm->intercepts[1 + chroma]) / svm->slopes[1 + chroma];
+    }
+    if (value < 0.0 || value > 0.0 || value != value) {
+        return;
+    }
+    value = (-svm->chroma_correction * adm3) + svm->chroma_correction;
+    x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
+}
+
+/* The score before transform and clip. x: room for the feature vector. */
+static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
+    double sum = 0;
+    int i, k;
+
+    for (i = 0; i < svm->feature_count; i++) {
+        x[i] = row[columns[i]];
+        if (svm->rescale) {
+            x[i] = svm->slopes[1 + i] * x[i] + svm->intercepts[1 + i];
+        }
+    }
+    if (svm->has_chroma_correction) {
+        if (fabs(svm->chroma_correction) <= 0.0) {
+            return NAN; /* libvmaf then gives no score at all */
+        }
+        vmafgpu__correct_chroma(svm, x);
+    }
+    for (k = 0; k < svm->sv_count; k++) {
+        const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
+        double distance = 0;
+
+        for (i = 0; i < svm->feature_count; i++) {
+            double d = x[i] - vector[i];
+
+            distance += d * d;
+        }
+        sum += svm->sv_coefs[k] * exp(-svm->gamma * distance);
+    }
+    sum -= svm->rho;
+    return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
+}
+
+/* Piecewise linear through the knots, whose outer segments go on to both sides. At a bad pair of knots what was found
+ * so far stays, as in libvmaf. */
+static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
+    double y = 0;
+    int i, segments = svm->knot_count - 1;
+
+    if (segments < 1) {
+        return x;
+    }
+    for (i = 0; i < segments; i++) {
+        const double *k = svm->knots + 2 * i;
+        double x1 = k[0], y1 = k[1], x2 = k[2], y2 = k[3];
+        int inside = x1 <= x && x <= x2;
+
+        if (!(x1 < x2 && y1 <= y2)) {
+            break;
+        }
+        if (!inside && !(i == 0 && x < x1) && !(i == segments - 1 && x > x2)) {
+            continue;
+        }
+        if (y1 >= y2) {
+            y = y1;
+        } else if (fabs(x1) <= 0.0) {
+            y = (y2 - y1) / x2 * x + y1;
+        } else {
+            double slope = (y2 - y1) / (x2 - x1);
+
+            y = slope * x + (y1 - x1 * slope);
+        }
+    }
+    return y;
+}
+
+/* Transform and clip. */
+static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, int enable_transform, double score) {
+    if (svm->has_transform && (svm->transform_enabled || enable_transform)) {
+        double y = score;
+
+        if (svm->has_p0 || svm->has_p1 || svm->has_p2) {
+            y = 0.;
+            y += svm->has_p0 ? svm->p0 : 0.;
+            if (svm->has_p1) {
+                y += svm->p1 * score;
+            }
+            if (svm->has_p2) {
+                y += svm->p2 * score * score;
+            }
+        }
+        y = vmafgpu__bend(svm, y);
+        if (svm->out_lte_in) {
+            y = y > score ? score : y;
+        }
+        if (svm->out_gte_in) {
+            y = y < score ? score : y;
+        }
+        score = y;
+    }
+    if (svm->has_clip && !disable_clip) {
+        score = score < svm->clip_min ? svm->clip_min : score;
+        score = score > svm->clip_max ? svm->clip_max : score;
+    }
+    return score;
+}
+
+static void vmafgpu__sort_scores(double *scores, int count) {
+    int gap, i, k;
+
+    for (gap = count / 2; gap > 0; gap /= 2) {
+        for (i = gap; i < count; i++) {
+            double score = scores[i];
+
+            for (k = i; k >= gap && scores[k - gap] > score; k -= gap) {
+                scores[k] = scores[k - gap];
+            }
+            scores[k] = score;
+        }
+    }
+}
+
+/* Of sorted scores, linear between ranks. */
+static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
+    double rank = percent * (double)(count - 1) / 100.;
+    int low = (int)floor(rank), high = (int)ceil(rank);
+
+    return low == high ? scores[low] : scores[low] * ((double)high - rank) + scores[high] * (rank - (double)low);
+}
+
+/* The four figures of a collection from its raw scores, which are sorted on the way. */
+static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int enable_transform, double *raw, int count,
+                               double *out) {
+    const double delta = 0.01;
+    double sum = 0., mean, deviation, above, below;
+    int i;
+
+    for (i = 0; i < count; i++) {
+        sum += raw[i];
+    }
+    mean = sum / (double)count;
+    sum = 0.;
+    for (i = 0; i < count; i++) {
+        sum += (raw[i] - mean) * (raw[i] - mean);
+    }
+    deviation = sqrt(sum / (double)count);
+    vmafgpu__sort_scores(raw, count);
+    above = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean + delta);
+    below = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean - delta);
+    out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean);
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* as wide as the transform makes it */
+    out[VMAFGPU__CI_LOW] = vmafgpu__svm_finish(svm, disable_clip, enable_transform,
+                                               vmafgpu__sorted_percentile(raw, count, 2.5));
+    out[VMAFGPU__CI_HIGH] = vmafgpu__svm_finish(svm, disable_clip, enable_transform,
+                                                vmafgpu__sorted_percentile(raw, count, 97.5));
+}
+
+/* Predicts one frame. columns: for each SVM in order, where in `row` its features are. scratch: room for
+ * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
+static VMAFGPU__UNUSED void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int enable_transform,
+                                                   const double *row, const int *columns, double *scratch,
+                                                   double *out) {
+    double *x = scratch + (m->svm_count - 1);
+    int i;
+
+    for (i = 0; i < m->svm_count; i++) {
+        double raw = vmafgpu__svm_score(&m->svms[i], row, columns, x);
+
+        out[i] = vmafgpu__svm_finish(&m->svms[i], disable_clip, enable_transform, raw);
+        if (i > 0) {
+            scratch[i - 1] = raw;
+        }
+        columns += m->svms[i].feature_count;
+    }
+    if (m->svm_count > 1) {
+        vmafgpu__bootstrap(&m->svms[1], disable_clip, enable_transform, scratch, m->svm_count - 1, out + m->svm_count);
+    }
+}
+
+/* ================================================================================================
+ * >>features                                     extractors: options, columns, names
+ * ================================================================================================ */
+typedef enum vmafgpu__option_type { VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG } vmafgpu__option_type;
+
+typedef struct vmafgpu__option {
+    const char          *name, *alias;    /* no alias: not part of column names */
+    vmafgpu__option_type type;
+    double               standard, min, max;
+} vmafgpu__option;
+
+typedef struct vmafgpu__column {
+    const char *name;                     /* as reports print it */
+    const char *model_name;               /* as model files name it, if otherwise */
+    int         debug;                    /* only with the option debug */
+    int         late;                     /* needs the following frame */
+} vmafgpu__column;
+
+/* The options of each kind, in the alphabetical order in which they enter names. */
+enum {
+    VMAFGPU__ADM_CSF_DIAG_SCALE, VMAFGPU__ADM_CSF_MODE, VMAFGPU__ADM_CSF_SCALE, VMAFGPU__ADM_DLM_WEIGHT,
+    VMAFGPU__ADM_GAIN_LIMIT, VMAFGPU__ADM_MIN_VAL, VMAFGPU__ADM_NOISE_WEIGHT, VMAFGPU__ADM_VIEW_DIST,
+    VMAFGPU__ADM_DISPLAY_HEIGHT, VMAFGPU__ADM_SKIP_AIM, VMAFGPU__ADM_SKIP_SCALE0, VMAFGPU__ADM_DEBUG
+};
+enum { VMAFGPU__VIF_DEBUG, VMAFGPU__VIF_GAIN_LIMIT, VMAFGPU__VIF_SKIP_SCALE0 };
+enum {
+    VMAFGPU__MOTION_DEBUG, VMAFGPU__MOTION_BLEND_FACTOR, VMAFGPU__MOTION_BLEND_OFFSET, VMAFGPU__MOTION_FIVE_FRAME,
+    VMAFGPU__MOTION_FORCE_ZERO, VMAFGPU__MOTION_FPS_WEIGHT, VMAFGPU__MOTION_MAX_VAL, VMAFGPU__MOTION_AVERAGE
+};
+
+static const vmafgpu__option vmafgpu__adm_options[] = {
+    { "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50 },
+    { "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3 },
+    { "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50 },
+    { "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1 },
+    { "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100 },
+    { "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1 },
+    { "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500 },
+    { "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24 },
+    { "adm_ref_display_height", "rdh", VMAFGPU__INTEGER, 1080, 1, 4320 },
+    { "adm_skip_aim", NULL, VMAFGPU__FLAG, 0, 0, 1 },
+    { "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1 },
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+};
+static const vmafgpu__option vmafgpu__vif_options[] = {
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
+    { "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100 },
+    { "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1 },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+};
+static const vmafgpu__option vmafgpu__motion_options[] = {
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
+    { "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1 },
+    { "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000 },
+    { "motion_five_frame_window", "mffw", VMAFGPU__FLAG, 0, 0, 1 },
+    { "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1 },
+    { "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5 },
+    { "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000 },
+    { "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1 },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+};
+
+static const vmafgpu__column vmafgpu__adm_columns[] = {
+    { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0 },
+    { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0 },
+    { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0 },
+    { "integer_adm_scale0", NULL, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0 },
+    { "integer_adm_scale2", NULL, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0 },
+    { "integer_adm", NULL, 1, 0 }, { "integer_adm_num", NULL, 1, 0 }, { "integer_adm_den", NULL, 1, 0 },
+    { "integer_adm_num_scale0", NULL, 1, 0 }, { "integer_adm_den_scale0", NULL, 1, 0 },
+    { "integer_adm_num_scale1", NULL, 1, 0 }, { "integer_adm_den_scale1", NULL, 1, 0 },
+    { "integer_adm_num_scale2", NULL, 1, 0 }, { "integer_adm_den_scale2", NULL, 1, 0 },
+    { "integer_adm_num_scale3", NULL, 1, 0 }, { "integer_adm_den_scale3", NULL, 1, 0 },
+    { NULL, NULL, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__vif_columns[] = {
+    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0 },
+    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0 },
+    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0 },
+    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0 },
+    { "integer_vif", NULL, 1, 0 }, { "integer_vif_num", NULL, 1, 0 }, { "integer_vif_den", NULL, 1, 0 },
+    { "integer_vif_num_scale0", NULL, 1, 0 }, { "integer_vif_den_scale0", NULL, 1, 0 },
+    { "integer_vif_num_scale1", NULL, 1, 0 }, { "integer_vif_den_scale1", NULL, 1, 0 },
+    { "integer_vif_num_scale2", NULL, 1, 0 }, { "integer_vif_den_scale2", NULL, 1, 0 },
+    { "integer_vif_num_scale3", NULL, 1, 0 }, { "integer_vif_den_scale3", NULL, 1, 0 },
+    { NULL, NULL, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__motion_columns[] = {
+    { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0 },
+    { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0 },
+    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 1 },
+    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 1 },
+    { NULL, NULL, 0, 0 }
+};
+
+typedef struct vmafgpu__feature {
+    const char            *name;
+    const vmafgpu__option *options;
+    int                    debug_option;
+    const vmafgpu__column *columns;
+} vmafgpu__feature;
+
+static const vmafgpu__feature vmafgpu__features[VMAFGPU__KINDS] = {
+    { "adm", vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, vmafgpu__adm_columns },
+    { "vif", vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, vmafgpu__vif_columns },
+    { "motion", vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, vmafgpu__motion_columns }
+};
+
+static int vmafgpu__has_column(const vmafgpu__extractor *e, const vmafgpu__column *column) {
+    return !column->debug || e->option[vmafgpu__features[e->kind].debug_option] != 0;
+}
+
+/* The printed value of an option passes through a float and six digits, as in libvmaf. */
+static double vmafgpu__normalise(double value) {
+    char text[40];
+    double result = 0;
+    vmafgpu__print_number(text, (double)(float)value);
+    (void)vmafgpu__parse_number(text, text + strlen(text), &result);
+    return result;
+}
+
+/* Sets one option from the text value..end. Context for the sentence: which feature, and where it was asked for. */
+static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const char *name, const char *name_end,
+                                          const char *value, const char *end) {
+    const vmafgpu__feature *feature = &vmafgpu__features[e->kind];
+    int i = 0;
+    while (feature->options[i].name && !vmafgpu__text_equal(name, name_end, feature->options[i].name))
+        i++;
+    const vmafgpu__option *option = &feature->options[i];
+    if (!option->name)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature '%s' has no option '%.*s'", feature->name,
+                             (int)(name_end - name < 80 ? name_end - name : 80), name);
+    const int shown = (int)(end - value < 80 ? end - value : 80);
+    double number = 0;
+    if (option->type == VMAFGPU__FLAG) {
+        if (vmafgpu__text_equal(value, end, "true"))
+            number = 1;
+        else if (!vmafgpu__text_equal(value, end, "false"))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be true or false, not '%.*s'",
+                                 option->name, feature->name, shown, value);
+    } else {
+        if (vmafgpu__parse_number(value, end, &number) != end)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be a number, not '%.*s'",
+                                 option->name, feature->name, shown, value);
+        number = vmafgpu__normalise(number);
+        if (option->type == VMAFGPU__INTEGER && number > -1e9 && number < 1e9)
+            number = (double)(int)number;
+        if (!(number >= option->min && number <= option->max))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be from %.6g to %.6g, not '%.*s'",
+                                 option->name, feature->name, option->min, option->max, shown, value);
+    }
+    e->option[i] = number;
+    return VMAFGPU_OK;
+}
+
+/* Applies "name=value:name=value". With a prefix, only the parts "prefix.name=value"; others are left to other features. */
+static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int prefixed) {
+    while (text && *text) {
+        const char *end = text + strcspn(text, ":");
+        const char *name = text, *equals = text;
+        int ours = 1;
+        while (equals < end && *equals != '=')
+            equals++;
+        if (equals == end)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%.*s' must look like name=value",
+                                 (int)(end - text < 80 ? end - text : 80), text);
+        if (prefixed) {
+            const char *dot = text;
+            while (dot < equals && *dot != '.')
+                dot++;
+            ours = vmafgpu__text_equal(text, dot, vmafgpu__features[e->kind].name);
+            name = dot < equals ? dot + 1 : dot;
+        }
+        if (ours) {
+            const vmafgpu_result result = vmafgpu__set_option(v, e, name, equals, equals + 1, end);
+            if (result != VMAFGPU_OK)
+                return result;
+        }
+        text = *end ? end + 1 : end;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Overlay options must each name a feature that exists. */
+static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
+    while (text && *text) {
+        const char *end = text + strcspn(text, ":"), *dot = text;
+        int known = 0;
+        while (dot < end && *dot != '.' && *dot != '=')
+            dot++;
+        for (int kind = 0; kind < VMAFGPU__KINDS; kind++)
+            known |= *dot == '.' && vmafgpu__text_equal(text, dot, vmafgpu__features[kind].name);
+        if (!known)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "model option '%.*s' must look like feature.option=value, "
+                                 "the feature being adm, vif or motion", (int)(end - text < 80 ? end - text : 80), text);
+        text = *end ? end + 1 : end;
+    }
+    return VMAFGPU_OK;
+}
+
+static void vmafgpu__extractor_init(vmafgpu__extractor *e, vmafgpu__kind kind) {
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    for (int i = 0; vmafgpu__features[kind].options[i].name; i++)
+        e->option[i] = vmafgpu__features[kind].options[i].standard;
+}
+
+/* "_egl_1_..." from the options that differ from their defaults. */
+static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
+    const vmafgpu__option *options = vmafgpu__features[e->kind].options;
+    size_t used = 0;
+    for (int i = 0; options[i].name; i++) {
+        char number[48] = "";
+        if (!options[i].alias || e->option[i] == options[i].standard)
+            continue;
+        if (options[i].type == VMAFGPU__INTEGER)
+            snprintf(number, sizeof number, "_%d", (int)e->option[i]);
+        else if (options[i].type == VMAFGPU__REAL) {
+            number[0] = '_';
+            vmafgpu__print_number(number + 1, e->option[i]);
+        }
+        vmafgpu__sentence(e->suffix + used, sizeof e->suffix - used, "_%s%s", options[i].alias, number);
+        used += strlen(e->suffix + used);
+    }
+}
+
+/* Adds an extractor, or finds the one of the same name: as in libvmaf the first one's unnamed options then hold. */
+static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
+    for (int i = 0; i < v->extractor_count; i++)
+        if (v->extractors[i].kind == wanted->kind && !strcmp(v->extractors[i].suffix, wanted->suffix)) {
+            *index = i;
+            return VMAFGPU_OK;
+        }
+    if (v->extractor_count == VMAFGPU__MAX_EXTRACTORS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d features with different options were asked for",
+                             (int)VMAFGPU__MAX_EXTRACTORS);
+    v->extractors[v->extractor_count] = *wanted;
+    *index = v->extractor_count++;
+    return VMAFGPU_OK;
+}
+
+/* ================================================================================================
+ * >>threads                                      a frame's work in parts
+ * ================================================================================================ */
+typedef void vmafgpu__task(void *arg, int index);
+
+#ifndef VMAFGPU_NO_THREADS
+struct vmafgpu__threads {
+    pthread_mutex_t lock;
+    pthread_cond_t  wake, idle;
+    vmafgpu__task  *task;
+    void           *arg;
+    int             count, next, running;     /* parts of the present task: all, given out, not finished */
+    int             quit;
+    int             started;
+    pthread_t       ids[VMAFGPU__MAX_THREADS];
+};
+
+/* Works on parts of the present task until none is left to take. Called and left with the lock held. */
+static void vmafgpu__threads_work(vmafgpu__threads *t) {
+    while (t->next < t->count) {
+        const int index = t->next++;
+        pthread_mutex_unlock(&t->lock);
+        t->task(t->arg, index);
+        pthread_mutex_lock(&t->lock);
+        if (--t->running == 0)
+            pthread_cond_signal(&t->idle);
+    }
+}
+
+static void *vmafgpu__threads_main(void *arg) {
+    vmafgpu__threads *t = (vmafgpu__threads *)arg;
+    pthread_mutex_lock(&t->lock);
+    while (!t->quit) {
+        vmafgpu__threads_work(t);
+        if (!t->quit)
+            pthread_cond_wait(&t->wake, &t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+static void vmafgpu__threads_close(vmafgpu *v) {
+    vmafgpu__threads *t = v->threads;
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->quit = 1;
+    pthread_cond_broadcast(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    for (int i = 0; i < t->started; i++)
+        pthread_join(t->ids[i], NULL);
+    pthread_cond_destroy(&t->idle);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    vmafgpu__give(v, t);
+    v->threads = NULL;
+}
+
+/* The calling thread works too, so one thread fewer is started than config.threads says. */
+static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
+    vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
+    if (!t)
+        return vmafgpu__fail_memory(v, "the threads", sizeof *t);
+    if (pthread_mutex_init(&t->lock, NULL)) {
+        vmafgpu__give(v, t);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
+    }
+    if (pthread_cond_init(&t->wake, NULL)) {
+        pthread_mutex_destroy(&t->lock);
+        vmafgpu__give(v, t);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
+    }
+    if (pthread_cond_init(&t->idle, NULL)) {
+        pthread_cond_destroy(&t->wake);
+        pthread_mutex_destroy(&t->lock);
+        vmafgpu__give(v, t);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
+    }
+    v->threads = t;
+    while (t->started < v->config.threads - 1) {
+        if (pthread_create(&t->ids[t->started], NULL, vmafgpu__threads_main, t)) {
+            const int started = t->started;
+            vmafgpu__threads_close(v);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
+                                 started + 1, v->config.threads);
+        }
+        t->started++;
+    }
+    return VMAFGPU_OK;
+}
+#endif
+
+/* Runs task(arg, i) for i in 0..config.threads-1 and waits for all. */
+static void vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
+    const int count = v->config.threads;
+    if (v->config.parallel_for) {
+        v->config.parallel_for(v->config.parallel_for_user, count, task, arg);
+        return;
+    }
+#ifndef VMAFGPU_NO_THREADS
+    if (v->threads) {
+        vmafgpu__threads *t = v->threads;
+        pthread_mutex_lock(&t->lock);
+        t->task = task;
+        t->arg = arg;
+        t->next = 0;
+        t->count = t->running = count;
+        pthread_cond_broadcast(&t->wake);
+        vmafgpu__threads_work(t);
+        while (t->running)
+            pthread_cond_wait(&t->idle, &t->lock);
+        pthread_mutex_unlock(&t->lock);
+        return;
+    }
+#endif
+    for (int i = 0; i < count; i++)
+        task(arg, i);
+}
+
+/* Rows of part `index` of `count`. */
+static void vmafgpu__part(int rows, int index, int count, int *first, int *end) {
+    *first = (int)((int64_t)rows * index / count);
+    *end = (int)((int64_t)rows * (index + 1) / count);
+}
+
+/* ================================================================================================
+ * >>cpu                                          the backend in plain C
+ * ================================================================================================
+ * A frame pair is worked off in stages: import, then one stage per scale. A stage is cut into as many row bands as there
+ * are threads; a band keeps a few lines of intermediate results, never planes, and adds to sums of its own.
+ */
+enum {
+    VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
+    VMAFGPU__MARGIN = 64       /* columns before and after a line, for borders */
+};
+
+/* Lines of one band. VIF and ADM do not work at the same time and share the memory. */
+typedef struct vmafgpu__vif_lines {
+    uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
+    uint32_t *square[3];                   /* reference squared, distorted squared, product */
+    int32_t  *variance[3];                 /* after the horizontal pass: s1, s2, s12 */
+} vmafgpu__vif_lines;
+
+typedef struct vmafgpu__adm_lines {
+    int32_t *low[2], *high[2];             /* after the vertical pass: reference, distorted */
+    int32_t *band[2][VMAFGPU__BANDS];      /* h, v, d of both */
+    int32_t *restored[VMAFGPU__BANDS];
+    uint8_t *same_angle;
+    uint32_t *column_sum;
+} vmafgpu__adm_lines;
+
+/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
+typedef struct vmafgpu__adm_row {
+    uint32_t *side[2], *centre[2];         /* centre: what the centre adds beyond its side; modulo 2^32 */
+    int32_t *signal[2][VMAFGPU__BANDS];
+} vmafgpu__adm_row;
+
+typedef struct vmafgpu__band {
+    vmafgpu__sums      sums;
+    vmafgpu__vif_lines vif;
+    vmafgpu__adm_lines adm;
+    vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
+    int                bad_row[2], bad_column[2];    /* first illegal sample of this band per frame; row -1: none */
+} vmafgpu__band;
+
+struct vmafgpu__cpu {
+    uint16_t       *log_table;             /* [32768] */
+    vmafgpu__plane  reference[3];          /* ring of the latest; the newest is at `current` */
+    int             ring, current;
+    vmafgpu__plane  distorted;
+    vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
+    void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    ptrdiff_t       adm_stride[VMAFGPU__SCALES];
+    vmafgpu__band  *bands;
+    vmafgpu__sums   sums;
+
+    /* The present job. */
+    const vmafgpu_frame *import_frame[2];
+    vmafgpu__plane       import_plane[2];
+    vmafgpu__plane       pair[2];
+    vmafgpu__plane       before[2];        /* reference of one and of two frames before; data NULL: none */
+    int                  scale;
+};
+
+/* ---- import: the caller's luma to 16-bit samples in the low bits, checked ---- */
+
+/* Reads one row; returns the OR of what must not be there. */
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, const uint8_t *source, uint16_t *row) {
+    const int w = c->width;
+    uint32_t seen = 0, low = 0;
+    if (c->bytes_per_sample == 1) {
+        for (int x = 0; x < w; x++)
+            row[x] = source[x];
+        return 0;
+    }
+    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH) {
+        const int shift = 16 - c->bit_depth;
+        for (int x = 0; x < w; x++) {
+            const uint32_t word = (uint32_t)source[2 * x] | (uint32_t)source[2 * x + 1] << 8;
+            low |= word & ((1u << shift) - 1);
+            row[x] = (uint16_t)(word >> shift);
+        }
+        return low;
+    }
+    for (int x = 0; x < w; x++) {
+        const uint32_t word = (uint32_t)source[2 * x] | (uint32_t)source[2 * x + 1] << 8;
+        seen |= word;
+        row[x] = (uint16_t)word;
+    }
+    return seen >> c->bit_depth;
+}
+
+static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+    return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
+}
+
+static void vmafgpu__import_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__band *band = &cpu->bands[index];
+    int first, end;
+    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu_frame *frame = cpu->import_frame[i];
+        band->bad_row[i] = -1;
+        if (!frame)
+            continue;
+        const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+        for (int y = first; y < end; y++) {
+            const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
+            uint16_t *row = cpu->import_plane[i].data + y * cpu->import_plane[i].stride;
+            if (vmafgpu__import_row(&v->config, source, row) && band->bad_row[i] < 0)
+                band->bad_row[i] = y;
+        }
+    }
+}
+
+/* The sentence for the first illegal sample of the frames just imported. */
+static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *names) {
+    const vmafgpu_config *c = &v->config;
+    for (int i = 0; i < 2; i++)
+        for (int index = 0; index < c->threads; index++) {
+            const int y = v->cpu->bands[index].bad_row[i];
+            if (y < 0)
+                continue;
+            const vmafgpu_frame *frame = v->cpu->import_frame[i];
+            const uint8_t *row = (const uint8_t *)frame->data[0] + y * vmafgpu__luma_pitch(c, frame);
+            const int high = c->layout == VMAFGPU_SEMIPLANAR_HIGH;
+            const uint32_t illegal = high ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth;
+            int x = 0;
+            uint32_t word = 0;
+            for (; x < c->width; x++) {
+                word = (uint32_t)row[2 * x] | (uint32_t)row[2 * x + 1] << 8;
+                if (word & illegal)
+                    break;
+            }
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits",
+                                 v->subject, names[i], (unsigned)word, x, y,
+                                 high ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+        }
+    return VMAFGPU_OK;
+}
+
+/* ---- motion ---- */
+
+/* SAD of the blurred difference of two frames, rows first..end-1. `line` is scratch with margins. */
+static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vmafgpu__plane now, int first, int end,
+                                    int32_t *line) {
+    const int w = v->config.width, h = v->config.height, shift = v->config.bit_depth;
+    const int32_t half = (int32_t)1 << (shift - 1);
+    const int32_t *t = vmafgpu__motion_taps;
+    int64_t sum = 0;
+    for (int y = first; y < end; y++) {
+        const uint16_t *a[5], *b[5];
+        for (int k = 0; k < 5; k++) {
+            const ptrdiff_t row = vmafgpu__reflect(y + k - 2, h);
+            a[k] = before.data + row * before.stride;
+            b[k] = now.data + row * now.stride;
+        }
+        /* Tap sums of the high and low bytes of the differences; for 16 bits the whole would not fit. */
+        for (int x = 0; x < w; x++) {
+            int32_t high = 0, low = 0;
+            for (int k = 0; k < 5; k++) {
+                const int32_t d = (int32_t)a[k][x] - (int32_t)b[k][x];
+                high += t[k] * (d >> 8);
+                low += t[k] * (d & 255);
+            }
+            line[x] = (high + ((low + half) >> 8)) >> (shift - 8);
+        }
+        for (int k = 1; k <= 2; k++) {
+            line[-k] = line[k];
+            line[w - 1 + k] = line[w - 1 - k];
+        }
+        int64_t row_sum = 0;
+        for (int x = 0; x < w; x++) {
+            int32_t high = 0, low = 0;
+            for (int k = 0; k < 5; k++) {
+                const int32_t d = line[x + k - 2];
+                high += t[k] * (d >> 8);
+                low += t[k] * (d & 255);
+            }
+            const int32_t z = vmafgpu__motion_round(high, low);
+            row_sum += z < 0 ? -z : z;
+        }
+        sum += row_sum;
+    }
+    return sum;
+}
+
+static void vmafgpu__motion_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__band *band = &cpu->bands[index];
+    int first, end;
+    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+    for (int i = 0; i < 2; i++)
+        if (cpu->before[i].data)
+            band->sums.motion[i] += vmafgpu__motion_rows(v, cpu->before[i], cpu->reference[cpu->current], first, end,
+                                                         band->adm.low[0]);
+}
+
+/* ---- VIF ---- */
+
+/* The inner loops: a chunk of weighted samples, products or squares is added to sums. One simple statement each, which
+ * compilers turn into vector code. */
+static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a, uint16_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        sum[i] += (uint32_t)tap * a[i];
+}
+
+static inline void vmafgpu__add_products(uint64_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
+                                         const uint16_t *VMAFGPU__RESTRICT b, uint32_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        sum[i] += (uint64_t)tap * ((uint32_t)a[i] * b[i]);
+}
+
+static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGPU__CHUNK], const uint32_t *VMAFGPU__RESTRICT a,
+                                        const uint32_t *VMAFGPU__RESTRICT b, const uint32_t *VMAFGPU__RESTRICT c, uint64_t tap) {
+    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+        sum[0][i] += tap * a[i];
+        sum[1][i] += tap * b[i];
+        sum[2][i] += tap * c[i];
+    }
+}
+
+/* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
+static void vmafgpu__vif_vertical(const uint16_t *(*rows)[17], const uint16_t *taps, int reach, ptrdiff_t x,
+                                  int mean_shift, int square_shift, const vmafgpu__vif_lines *out) {
+    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
+    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
+    for (int k = 0; k <= 2 * reach; k++) {
+        const uint16_t *r = rows[0][k] + x, *d = rows[1][k] + x;
+        vmafgpu__add_samples(mean[0], r, taps[k]);
+        vmafgpu__add_samples(mean[1], d, taps[k]);
+        vmafgpu__add_products(square[0], r, r, taps[k]);
+        vmafgpu__add_products(square[1], d, d, taps[k]);
+        vmafgpu__add_products(square[2], r, d, taps[k]);
+    }
+    const uint32_t mean_half = (uint32_t)vmafgpu__half(mean_shift);
+    const uint64_t square_half = (uint64_t)vmafgpu__half(square_shift);
+    for (int f = 0; f < 2; f++)
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            out->mean[f][x + i] = (uint16_t)((mean[f][i] + mean_half) >> mean_shift);
+    for (int f = 0; f < 3; f++)
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            out->square[f][x + i] = (uint32_t)((square[f][i] + square_half) >> square_shift);
+}
+
+/* Weighted sums along the row at columns x..x+63, and the variances and covariance that they give. */
+static void vmafgpu__vif_horizontal(const vmafgpu__vif_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
+    uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
+    uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
+    for (int k = 0; k <= 2 * reach; k++) {
+        const ptrdiff_t at = x + k - reach;
+        for (int f = 0; f < 2; f++)
+            vmafgpu__add_samples(mean[f], lines->mean[f] + at, taps[k]);
+        vmafgpu__add_squares(square, lines->square[0] + at, lines->square[1] + at, lines->square[2] + at, taps[k]);
+    }
+    for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+        const uint32_t a = mean[0][i], b = mean[1][i];
+        const uint32_t s1 = (uint32_t)((square[0][i] + 32768) >> 16) - vmafgpu__vif_mean_product(a, a);
+        const uint32_t s2 = (uint32_t)((square[1][i] + 32768) >> 16) - vmafgpu__vif_mean_product(b, b);
+        const uint32_t s12 = (uint32_t)((square[2][i] + 32768) >> 16) - vmafgpu__vif_mean_product(a, b);
+        lines->variance[0][x + i] = (int32_t)s1;
+        lines->variance[1][x + i] = (int32_t)s2 > 0 ? (int32_t)s2 : 0;
+        lines->variance[2][x + i] = (int32_t)s12;
+    }
+}
+
+/* The four sums of one row. */
+static void vmafgpu__vif_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_lines *lines, int w,
+                                    const uint16_t *table, vmafgpu__vif_sums *sums) {
+    const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
+    int64_t denominator = 0, flat_noise = 0, flat_count = 0;
+    for (int x = 0; x < w; x++) {
+        const int32_t s1 = var1[x], s2 = var2[x], s12 = cov[x];
+        if (s1 < VMAFGPU__VIF_NOISE) {
+            flat_noise += s2;
+            flat_count++;
+            continue;
+        }
+        denominator += vmafgpu__log2_2048((uint32_t)s1 + VMAFGPU__VIF_NOISE, table) - VMAFGPU__VIF_LOG_NOISE;
+        if (s12 <= 0 || s2 <= 0)
+            continue;
+        double g;
+        int32_t rest;
+        vmafgpu__vif_channel(s1, s2, s12, &g, &rest);
+        const uint32_t n1 = (uint32_t)rest + VMAFGPU__VIF_NOISE;
+        const int log_n1 = vmafgpu__log2_2048(n1, table);
+        for (int i = 0; i < plan->vif_variants; i++)
+            sums->numerator[i] += vmafgpu__vif_information(s1, n1, log_n1, g, plan->vif_gain_limit[i], table);
+    }
+    sums->denominator += denominator;
+    sums->flat_noise += flat_noise;
+    sums->flat_count += flat_count;
+}
+
+/* One row of the next scale from the two images of this one: filtered, every second row and column. */
+static void vmafgpu__vif_shrink_row(const uint16_t *const *rows, const uint16_t *taps, int reach, int w, int shift,
+                                    uint16_t *line, uint16_t *out) {
+    const uint32_t half = (uint32_t)vmafgpu__half(shift);
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+        uint32_t sum[VMAFGPU__CHUNK] = { 0 };
+        for (int k = 0; k <= 2 * reach; k++)
+            vmafgpu__add_samples(sum, rows[k] + x, taps[k]);
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            line[x + i] = (uint16_t)((sum[i] + half) >> shift);
+    }
+    for (int k = 1; k <= reach; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
+    for (int x = 0; x < w / 2; x++) {
+        uint32_t sum = 32768;
+        for (int k = 0; k <= 2 * reach; k++)
+            sum += (uint32_t)taps[k] * line[2 * x + k - reach];
+        out[x] = (uint16_t)(sum >> 16);
+    }
+}
+
+static vmafgpu__plane vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int frame) {
+    return scale ? cpu->vif[scale][frame] : cpu->pair[frame];
+}
+
+static void vmafgpu__vif_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int w = v->config.width >> scale, h = v->config.height >> scale;
+    const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
+    const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
+    const int reach = vmafgpu__vif_reach(scale);
+    const uint16_t *taps = vmafgpu__vif_taps[scale];
+    const vmafgpu__vif_lines *lines = &band->vif;
+    const uint16_t *rows[2][17];
+    vmafgpu__plane image[2];
+    int first, end;
+    for (int f = 0; f < 2; f++)
+        image[f] = vmafgpu__vif_image(cpu, scale, f);
+
+    vmafgpu__part(h, index, v->config.threads, &first, &end);
+    for (int y = first; y < end; y++) {
+        for (int f = 0; f < 2; f++)
+            for (int k = 0; k <= 2 * reach; k++)
+                rows[f][k] = image[f].data + vmafgpu__reflect(y + k - reach, h) * image[f].stride;
+        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+            vmafgpu__vif_vertical(rows, taps, reach, x, mean_shift, square_shift, lines);
+        for (int k = 1; k <= reach; k++) {
+            for (int i = 0; i < 2; i++) {
+                lines->mean[i][-k] = lines->mean[i][k];
+                lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
+            }
+            for (int i = 0; i < 3; i++) {
+                lines->square[i][-k] = lines->square[i][k];
+                lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
+            }
+        }
+        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+            vmafgpu__vif_horizontal(lines, taps, reach, x);
+        vmafgpu__vif_statistics(&v->plan, lines, w, cpu->log_table, &band->sums.vif[scale]);
+    }
+
+    if (scale + 1 == VMAFGPU__SCALES)
+        return;
+    const int next_reach = vmafgpu__vif_reach(scale + 1);
+    vmafgpu__part(h / 2, index, v->config.threads, &first, &end);
+    for (int f = 0; f < 2; f++)
+        for (int y = first; y < end; y++) {
+            for (int k = 0; k <= 2 * next_reach; k++)
+                rows[0][k] = image[f].data + vmafgpu__reflect(2 * y + k - next_reach, h) * image[f].stride;
+            const vmafgpu__plane next = cpu->vif[scale + 1][f];
+            vmafgpu__vif_shrink_row(rows[0], vmafgpu__vif_taps[scale + 1], next_reach, w, mean_shift, lines->mean[0],
+                                    next.data + y * next.stride);
+        }
+}
+
+/* ---- ADM ---- */
+
+/* Vertical pass of the wavelet over one row of `w` columns. The input of scale 0 is luma, that of scale 1 the 16-bit
+ * low-pass band of scale 0, then 32 bits. */
+static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y, int w, int h, int32_t *low, int32_t *high) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
+    ptrdiff_t rows[4];
+    for (int k = 0; k < 4; k++)
+        rows[k] = vmafgpu__reflect_repeat(2 * y - 1 + k, h);
+    if (scale == 0) {
+        const uint16_t *in[4];
+        const int shift = v->config.bit_depth;
+        const int32_t half = (int32_t)1 << (shift - 1);   /* also the sample value that counts as zero */
+        for (int k = 0; k < 4; k++)
+            in[k] = cpu->pair[frame].data + rows[k] * cpu->pair[frame].stride;
+        for (int x = 0; x < w; x++) {
+            const int32_t a = in[0][x] - half, b = in[1][x] - half, c = in[2][x] - half, d = in[3][x] - half;
+            low[x] = (lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d + half) >> shift;
+            high[x] = (hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d + half) >> shift;
+        }
+    } else if (scale == 1) {
+        const int16_t *in[4];
+        for (int k = 0; k < 4; k++)
+            in[k] = (const int16_t *)cpu->adm[0][frame] + rows[k] * cpu->adm_stride[0];
+        for (int x = 0; x < w; x++) {
+            const int32_t a = in[0][x], b = in[1][x], c = in[2][x], d = in[3][x];
+            low[x] = lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d;
+            high[x] = hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d;
+        }
+    } else {
+        const int32_t *in[4];
+        for (int k = 0; k < 4; k++)
+            in[k] = (const int32_t *)cpu->adm[scale - 1][frame] + rows[k] * cpu->adm_stride[scale - 1];
+        for (int x = 0; x < w; x++) {
+            const int64_t a = in[0][x], b = in[1][x], c = in[2][x], d = in[3][x];
+            low[x] = (int32_t)((lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d + 32768) >> 16);
+            high[x] = (int32_t)((hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d + 32768) >> 16);
+        }
+    }
+    low[-1] = low[1];
+    high[-1] = high[1];
+    for (int k = 0; k < 2; k++) {
+        low[w + k] = low[vmafgpu__reflect_repeat(w + k, w)];
+        high[w + k] = high[vmafgpu__reflect_repeat(w + k, w)];
+    }
+}
+
+/* Horizontal pass at output columns first..end-1. */
+static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end, int32_t *out) {
+    const int shift = scale & 1 ? 15 : 16;
+    const int64_t half = (int64_t)1 << (shift - 1);
+    if (scale == 0) {
+        for (int x = first; x < end; x++) {
+            const int32_t *in = line + 2 * x - 1;
+            out[x] = (taps[0] * in[0] + taps[1] * in[1] + taps[2] * in[2] + taps[3] * in[3] + 32768) >> 16;
+        }
+        return;
+    }
+    for (int x = first; x < end; x++) {
+        const int32_t *in = line + 2 * x - 1;
+        const int64_t sum = (int64_t)taps[0] * in[0] + (int64_t)taps[1] * in[1] + (int64_t)taps[2] * in[2] +
+                            (int64_t)taps[3] * in[3];
+        out[x] = (int32_t)((sum + half) >> shift);
+    }
+}
+
+/* Parts the distorted bands of one row into what is restored of the reference and whether the gain applies. */
+static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
+        int32_t *r = lines->restored[band];
+        for (int x = first; x < end; x++)
+            r[x] = vmafgpu__adm_restore(o[x], t[x]);
+    }
+    for (int x = first; x < end; x++)
+        lines->same_angle[x] = (uint8_t)vmafgpu__adm_same_angle(lines->band[0][0][x], lines->band[0][1][x],
+                                                                lines->band[1][0][x], lines->band[1][1][x]);
+}
+
+/* Signals and mask sums of one row for one variant. The numerator's signal is what is restored and its mask what is
+ * added; for the impairment it is the other way round. */
+static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                   int first, int end, const vmafgpu__adm_row *out) {
+    for (int i = 0; i < 2; i++) {
+        const size_t size = (size_t)(end - first) * sizeof(uint32_t);
+        memset(out->side[i] + first, 0, size);
+        memset(out->centre[i] + first, 0, size);
+    }
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band], *t = lines->band[1][band], *restored = lines->restored[band];
+        const int64_t factor = variant->factor[scale][band == 2];
+        for (int x = first; x < end; x++) {
+            int32_t value[2];
+            value[0] = restored[x];
+            if (value[0] && lines->same_angle[x])
+                value[0] = vmafgpu__adm_enhance(value[0], o[x], t[x], variant->gain_limit);
+            value[1] = t[x] - value[0];
+            for (int i = 0; i < 2; i++) {
+                vmafgpu__adm_mask mask;
+                int32_t magnitude;
+                if (scale == 0) {
+                    const int32_t product = (int32_t)factor * value[i];
+                    magnitude = vmafgpu__magnitude(product);
+                    mask = vmafgpu__adm_mask_scale0(product, band);
+                } else {
+                    const int32_t weighted = (int32_t)((factor * value[i] + 134217728) >> 28);
+                    magnitude = vmafgpu__magnitude(weighted);
+                    mask = vmafgpu__adm_mask_scale123(magnitude);
+                }
+                out->signal[i][band][x] = magnitude;
+                out->side[!i][x] += (uint32_t)mask.side;
+                out->centre[!i][x] += (uint32_t)mask.centre - (uint32_t)mask.side;
+            }
+        }
+    }
+}
+
+/* Adds one row's masked cubes to the sums; the rows above and below are given by the caller's border rule. */
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums) {
+    const int first = g->left, end = g->w - g->left;
+    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which], *c = row->centre[which];
+    const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
+    int64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    for (int x = from; x < to; x++)
+        column_sum[x] = a[x] + m[x] + b[x];
+    if (first == 0) {
+        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+        column_sum[g->w] = column_sum[g->w - 1];
+    }
+    for (int x = first; x < end; x++) {
+        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sum[band] += vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold, g->mask_shift[band]);
+    }
+    /* The reference rounds each row's sum, so rows cannot be added first. */
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sums[band] += (sum[band] + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+}
+
+static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_lines *lines,
+                                         int64_t *sums) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band];
+        int64_t sum = 0;
+        for (int x = g->left; x < g->w - g->left; x++)
+            sum += vmafgpu__adm_cube(scale, o[x], g->den_shift);
+        sums[band] += (sum + vmafgpu__half(g->den_row_shift)) >> g->den_row_shift;
+    }
+}
+
+/* Wavelet of one row of both frames: the low-pass row if this band owns it, the others where the sums look. */
+static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines *lines, const vmafgpu__adm_geometry *g,
+                                     int scale, int y, int own, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int in_w = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    const int in_h = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    for (int f = 0; f < 2; f++) {
+        vmafgpu__dwt_vertical(v, scale, f, y, in_w, in_h, lines->low[f], lines->high[f]);
+        if (own && scale + 1 < VMAFGPU__SCALES) {
+            int32_t *out = lines->restored[0];
+            if (scale > 0)
+                out = (int32_t *)cpu->adm[scale][f] + y * cpu->adm_stride[scale];
+            vmafgpu__dwt_horizontal(lines->low[f], vmafgpu__dwt_low, scale, 0, g->w, out);
+            if (scale == 0) {
+                int16_t *narrow = (int16_t *)cpu->adm[0][f] + y * cpu->adm_stride[0];
+                for (int x = 0; x < g->w; x++)
+                    narrow[x] = (int16_t)out[x];
+            }
+        }
+        vmafgpu__dwt_horizontal(lines->high[f], vmafgpu__dwt_low, scale, first, end, lines->band[f][0]);
+        vmafgpu__dwt_horizontal(lines->low[f], vmafgpu__dwt_high, scale, first, end, lines->band[f][1]);
+        vmafgpu__dwt_horizontal(lines->high[f], vmafgpu__dwt_high, scale, first, end, lines->band[f][2]);
+    }
+}
+
+static void vmafgpu__adm_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
+    const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    vmafgpu__adm_sums *sums = &band->sums.adm[scale];
+    const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
+    const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
+    int first, end;
+    vmafgpu__part(g.h, index, v->config.threads, &first, &end);
+    if (first == end)
+        return;
+    /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
+    for (int y = first - 1; y <= end; y++) {
+        const int own = y >= first && y < end;
+        const int needed = y >= top && y < bottom;
+        if (y >= 0 && y < g.h && (own || needed))
+            vmafgpu__adm_wavelet_row(v, &band->adm, &g, scale, y, own, left, needed ? right : left);
+        if (needed) {
+            vmafgpu__adm_decouple_row(&band->adm, left, right);
+            for (int i = 0; i < v->plan.adm_variants; i++)
+                vmafgpu__adm_weigh_row(&band->adm, &v->plan.adm[i], scale, left, right, &band->adm_rows[i][y % 3]);
+            if (own && y >= g.top && y < g.h - g.top)
+                vmafgpu__adm_denominator_row(&g, scale, &band->adm, sums->denominator);
+        }
+        const int done = y - 1;
+        if (done < first || done >= end || done < g.top || done >= g.h - g.top)
+            continue;
+        const int above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
+        for (int i = 0; i < v->plan.adm_variants; i++) {
+            const vmafgpu__adm_row *rows = band->adm_rows[i];
+            vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
+                                  band->adm.column_sum, 0, sums->numerator[i]);
+            vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
+                                  band->adm.column_sum, 1, sums->impairment[i]);
+        }
+    }
+}
+
+/* ---- stages ---- */
+
+static void vmafgpu__scale_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__band *band = &v->cpu->bands[index];
+    if (v->plan.vif_variants)
+        vmafgpu__vif_band(v, band, index, v->cpu->scale);
+    if (v->plan.adm_variants)
+        vmafgpu__adm_band(v, band, index, v->cpu->scale);
+}
+
+/* Imports up to two frames and names what is wrong with them. */
+static vmafgpu_result vmafgpu__import(vmafgpu *v, const vmafgpu_frame *a, vmafgpu__plane a_plane, const char *a_name,
+                                      const vmafgpu_frame *b, vmafgpu__plane b_plane, const char *b_name) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const char *names[2];
+    names[0] = a_name;
+    names[1] = b_name;
+    cpu->import_frame[0] = a;
+    cpu->import_frame[1] = b;
+    cpu->import_plane[0] = a_plane;
+    cpu->import_plane[1] = b_plane;
+    vmafgpu__run(v, vmafgpu__import_task, v);
+    return vmafgpu__import_result(v, names);
+}
+
+static void vmafgpu__cpu_motion(vmafgpu *v, vmafgpu__plane one_before, vmafgpu__plane two_before) {
+    const vmafgpu__plane none = { NULL, 0 };
+    v->cpu->before[0] = v->plan.motion[0] ? one_before : none;
+    v->cpu->before[1] = v->plan.motion[1] ? two_before : none;
+    if (v->cpu->before[0].data || v->cpu->before[1].data)
+        vmafgpu__run(v, vmafgpu__motion_task, v);
+}
+
+static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const vmafgpu__plane none = { NULL, 0 }, reference = cpu->reference[cpu->current];
+    vmafgpu_result result;
+    for (int i = 0; i < v->config.threads; i++)
+        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+
+    if (job->previous) {
+        /* It takes the place of the distorted frame until motion is done. */
+        result = vmafgpu__import(v, job->previous, cpu->distorted, "previous reference", job->reference, reference,
+                                 "reference");
+        if (result != VMAFGPU_OK)
+            return result;
+        vmafgpu__cpu_motion(v, cpu->distorted, none);
+        result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
+    } else {
+        result = vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
+        if (result == VMAFGPU_OK && !job->detached) {
+            const vmafgpu__plane one = cpu->reference[(cpu->current + cpu->ring - 1) % cpu->ring];
+            const vmafgpu__plane two = cpu->reference[(cpu->current + cpu->ring * 2 - 2) % cpu->ring];
+            vmafgpu__cpu_motion(v, job->history >= 1 ? one : none, job->history >= 2 ? two : none);
+        }
+    }
+    if (result != VMAFGPU_OK)
+        return result;
+    if (job->distorted) {
+        cpu->pair[0] = reference;
+        cpu->pair[1] = cpu->distorted;
+        for (cpu->scale = 0; cpu->scale < VMAFGPU__SCALES; cpu->scale++)
+            vmafgpu__run(v, vmafgpu__scale_task, v);
+    }
+    if (!job->detached)
+        cpu->current = (cpu->current + 1) % cpu->ring;
+    return VMAFGPU_OK;
+}
+
+/* Adds up the bands. */
+static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__sums *sums) {
+    memset(sums, 0, sizeof *sums);
+    for (int index = 0; index < v->config.threads; index++) {
+        const vmafgpu__sums *part = &v->cpu->bands[index].sums;
+        for (int i = 0; i < 2; i++)
+            sums->motion[i] += part->motion[i];
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            sums->vif[s].denominator += part->vif[s].denominator;
+            sums->vif[s].flat_noise += part->vif[s].flat_noise;
+            sums->vif[s].flat_count += part->vif[s].flat_count;
+            for (int i = 0; i < v->plan.vif_variants; i++)
+                sums->vif[s].numerator[i] += part->vif[s].numerator[i];
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                sums->adm[s].denominator[b] += part->adm[s].denominator[b];
+                for (int i = 0; i < v->plan.adm_variants; i++) {
+                    sums->adm[s].numerator[i][b] += part->adm[s].numerator[i][b];
+                    sums->adm[s].impairment[i][b] += part->adm[s].impairment[i][b];
+                }
+            }
+        }
+    }
+    return VMAFGPU_OK;
+}
+
+/* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
+typedef struct vmafgpu__carver { unsigned char *base; size_t used; } vmafgpu__carver;
+
+static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
+    const size_t at = c->used;
+    c->used += (size + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
+    return c->base ? c->base + at : NULL;
+}
+
+static size_t vmafgpu__padded(int w) {
+    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
+}
+
+/* A line of w elements with a margin on both sides. */
+static void *vmafgpu__carve_line(vmafgpu__carver *c, int w, size_t element) {
+    unsigned char *line = (unsigned char *)vmafgpu__carve(c, (vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN) * element);
+    return line ? line + VMAFGPU__MARGIN * element : NULL;
+}
+
+static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
+    vmafgpu__plane p;
+    p.stride = (ptrdiff_t)vmafgpu__padded(w);
+    p.data = (uint16_t *)vmafgpu__carve(c, (size_t)p.stride * (size_t)h * sizeof *p.data);
+    return p;
+}
+
+static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__band *band) {
+    const int w = v->config.width, half_w = vmafgpu__adm_size(w, 0);
+    const size_t start = c->used;
+    for (int i = 0; i < 2; i++)
+        band->vif.mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
+    for (int i = 0; i < 3; i++) {
+        band->vif.square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
+        band->vif.variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    }
+    const size_t vif_end = c->used;
+    c->used = start;
+    for (int f = 0; f < 2; f++) {
+        band->adm.low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        band->adm.high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    }
+    if (v->plan.adm_variants) {
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            for (int f = 0; f < 2; f++)
+                band->adm.band[f][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+            band->adm.restored[b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+        }
+        band->adm.same_angle = (uint8_t *)vmafgpu__carve_line(c, half_w, sizeof(uint8_t));
+        band->adm.column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+    }
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int row = 0; row < 3; row++) {
+            vmafgpu__adm_row *r = &band->adm_rows[i][row];
+            for (int which = 0; which < 2; which++) {
+                r->side[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+                r->centre[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+                for (int b = 0; b < VMAFGPU__BANDS; b++)
+                    r->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+            }
+        }
+    if (c->used < vif_end)
+        c->used = vif_end;
+}
+
+/* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
+static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head, vmafgpu__band *bands) {
+    const int w = v->config.width, h = v->config.height;
+    (void)vmafgpu__carve(c, sizeof *head);
+    (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
+    head->bands = bands;
+    head->ring = v->plan.motion[1] ? 3 : v->plan.motion[0] ? 2 : 1;
+    for (int i = 0; i < head->ring; i++)
+        head->reference[i] = vmafgpu__carve_plane(c, w, h);
+    head->distorted = vmafgpu__carve_plane(c, w, h);
+    if (v->plan.vif_variants) {
+        head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+        for (int s = 1; s < VMAFGPU__SCALES; s++)
+            for (int f = 0; f < 2; f++)
+                head->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
+    }
+    if (v->plan.adm_variants)
+        for (int s = 0; s + 1 < VMAFGPU__SCALES; s++) {
+            const size_t rows = (size_t)vmafgpu__adm_size(h, s), element = s ? sizeof(int32_t) : sizeof(int16_t);
+            head->adm_stride[s] = (ptrdiff_t)vmafgpu__padded(vmafgpu__adm_size(w, s));
+            for (int f = 0; f < 2; f++)
+                head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
+        }
+    for (int i = 0; i < v->config.threads; i++)
+        vmafgpu__carve_band(v, c, &bands[c->base ? i : 0]);
+}
+
+static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__cpu head;
+    vmafgpu__band band;
+    memset(&head, 0, sizeof head);
+    memset(&band, 0, sizeof band);
+    vmafgpu__cpu_layout(v, &carver, &head, &band);
+
+    unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
+    if (!base)
+        return vmafgpu__fail_memory(v, "the planes of a frame pair", carver.used);
+    v->cpu = (vmafgpu__cpu *)(void *)base;
+    carver.base = base;
+    carver.used = 0;
+    const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
+    vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
+    if (v->cpu->log_table)
+        vmafgpu__log_table(v->cpu->log_table);
+#ifdef VMAFGPU_NO_THREADS
+    return VMAFGPU_OK;
+#else
+    return v->config.threads > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v) : VMAFGPU_OK;
+#endif
+}
+
+static void vmafgpu__cpu_close(vmafgpu *v) {
+#ifndef VMAFGPU_NO_THREADS
+    vmafgpu__threads_close(v);
+#endif
+    vmafgpu__give(v, v->cpu);
+    v->cpu = NULL;
+}
+
+static const vmafgpu__backend_table vmafgpu__cpu_backend = {
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_close
+};
+
+/* ================================================================================================
+ * >>finish                                       sums to feature values, the same for every backend
+ * ================================================================================================
+ * All floating-point arithmetic of the features is here and follows the reference operation by operation; the order and
+ * the rounding of intermediate results to float are part of the result.
+ */
+
+/* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
+    static const float amplitude[2][VMAFGPU__SCALES] = {
+        { 0.67234f, 0.41317f, 0.22727f, 0.11792f }, { 0.72709f, 0.49428f, 0.28688f, 0.15214f }
+    };
+    static const float a = 0.495f, k = 0.466f, f0 = 0.401f;
+    static const float g[2] = { 1.0f, 0.534f };
+    const double pi = 3.14159265358979323846;
+    const float r = (float)(view_dist * display_height * pi / 180.0);
+    const float u = (float)log10(pow(2.0, scale + 1) * (double)f0 * (double)g[diagonal] / (double)r);
+    const float exponent = k * u * u;
+    const float q = (float)(2.0 * (double)a * pow(10.0, (double)exponent) / (double)amplitude[diagonal][scale]);
+    return 1.0f / q;
+}
+
+/* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
+    static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
+        { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
+    };
+    static const float alpha[4] = { 0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f };
+    static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
+    const double pi = 3.14159265358979323846;
+    const float r = (float)(view_dist * display_height * pi / 180.0);
+    const float frequency = (float)((double)r / pow(2.0, scale + 1));
+    const float x0 = (float)log10(20.0), x1 = (float)log10(150.0), x = (float)log10(100.0);
+    float p[4], mtf = 0;
+    for (int i = 0; i < 4; i++)
+        p[i] = parameters[0][i] + (parameters[1][i] - parameters[0][i]) / (x1 - x0) * (x - x0);
+    const float a = (float)(1.0 + pow((double)(p[0] * frequency), (double)p[1]));
+    const float b = (float)(1.0 / pow(1 - exp(-pow((double)(frequency / 7), 2.0)), (double)p[2]));
+    const float neural = (float)((double)p[3] / pow((double)(a * b), 0.5));
+    for (int i = 0; i < 4; i++)
+        mtf = (float)((double)mtf + (double)alpha[i] * exp((double)(-beta[i] * frequency)));
+    const float rod_cone = (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
+    return (float)((double)(neural * mtf * rod_cone) * weight);
+}
+
+/* Contrast sensitivities that were fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+typedef struct vmafgpu__csf_row {
+    int display_height;
+    double view_dist;
+    float value[2][2][VMAFGPU__SCALES];   /* mode 2, mode 3; h and v, d; scale */
+} vmafgpu__csf_row;
+
+static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
+    { 1080, 3, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
+                 { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
+    { 2160, 1.5, { { { .01183f, .025026f, .04295f, .058621f }, { .004302f, .011778f, .023918f, .035901f } },
+                   { { .011249f, .022606f, .035930f, .045673f }, { .004097f, .010921f, .021430f, .031313f } } } },
+    { 1080, 5, { { { .004212f, .014809f, .029642f, .047464f }, { .000984f, .005852f, .0146f, .027574f } },
+                 { { .004052f, .013939f, .026298f, .038833f }, { .000927f, .005544f, .013415f, .024515f } } } },
+    { 2160, 3, { { { .00226f, .01183f, .025026f, .04295f }, { .000479f, .004302f, .011778f, .023918f } },
+                 { { .002166f, .011249f, .022606f, .035930f }, { .000447f, .004097f, .010921f, .021430f } } } },
+    { 2160, 5, { { { .000092f, .004212f, .014809f, .029642f }, { .00005f, .000984f, .005852f, .0146f } },
+                 { { .000077f, .004052f, .013939f, .026298f }, { .000045f, .000927f, .005544f, .013415f } } } },
+    { 720, 5, { { { .010144f, .022561f, .040309f, .05672f }, { .003463f, .010282f, .021839f, .034641f } },
+                { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
+};
+
+/* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
+static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
+    const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
+    const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT], mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
+    const vmafgpu__csf_row *row = NULL;
+    if (view_dist * display_height < 3240)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
+                             view_dist * display_height);
+    for (size_t i = 0; i < sizeof vmafgpu__csf_rows / sizeof *vmafgpu__csf_rows; i++)
+        if (vmafgpu__csf_rows[i].display_height == display_height && vmafgpu__csf_rows[i].view_dist == view_dist)
+            row = &vmafgpu__csf_rows[i];
+    if (mode >= 2 && !row)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
+                             "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
+                             mode, view_dist, display_height);
+    const int standard_view = mode == 0 && fabs(view_dist * display_height - 3240) < 1e-8;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int d = 0; d < 2; d++) {
+            const double weight = e->option[d ? VMAFGPU__ADM_CSF_DIAG_SCALE : VMAFGPU__ADM_CSF_SCALE];
+            const float f = mode == 0   ? vmafgpu__csf_watson(s, d, view_dist, display_height)
+                            : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
+                                        : row->value[mode - 2][d][s];
+            const double fixed = (double)f * (s ? 4294967296.0 : d ? 8388608.0 : 2097152.0);
+            const double limit = s ? 4294967295.0 : 65535.0;
+            e->csf[s][d] = f;
+            if (!(fixed <= limit))
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "the contrast sensitivity %.6g of adm_csf_mode %d at scale %d is beyond "
+                                     "the fixed-point range; lower adm_csf_scale and adm_csf_diag_scale", (double)f, mode, s);
+            variant->factor[s][d] = (uint32_t)fixed;
+        }
+    if (standard_view) {
+        /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */
+        variant->factor[0][0] = 36453;
+        variant->factor[0][1] = 49417;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Cube root as the reference takes it. */
+static float vmafgpu__root3(float x) {
+    return powf(x, 1.0f / 3.0f);
+}
+
+/* Numerator or impairment of one scale from the masked cubes. */
+static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums, double noise_weight) {
+    static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
+    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
+    const float noise = vmafgpu__root3((float)(area * noise_weight));
+    float term[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const int shift = g->mask_shift[b] + g->mask_row_shift;
+        const float mean = scale ? (float)sums[b] / (float)ldexp(1.0, exponent[scale] - shift)
+                                 : (float)((double)sums[b] / ldexp(1.0, (b < 2 ? 52 : 57) - shift));
+        term[b] = vmafgpu__root3(mean) + noise;
+    }
+    return term[0] + term[1] + term[2];
+}
+
+static float vmafgpu__adm_pool_denominator(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
+                                           const float *csf, double noise_weight) {
+    static const int exponent[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
+    const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
+    const float noise = vmafgpu__root3((float)(area * noise_weight));
+    float term[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const double mean = (double)sums[b] / ldexp(1.0, exponent[scale] - g->den_shift - g->den_row_shift);
+        term[b] = vmafgpu__root3((float)(mean * pow((double)csf[b == 2], 3.0))) + noise;
+    }
+    return term[0] + term[1] + term[2];
+}
+
+static void vmafgpu__finish_adm(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+    const double noise_weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT], weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
+    const double min_val = e->option[VMAFGPU__ADM_MIN_VAL];
+    double num = 0, den = 0, impairment = 0, scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES];
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        float n = 0, i = 0, d = (float)1e-10;
+        if (s > 0 || e->option[VMAFGPU__ADM_SKIP_SCALE0] == 0) {
+            n = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].numerator[e->variant], noise_weight);
+            d = vmafgpu__adm_pool_denominator(&g, s, sums->adm[s].denominator, e->csf[s], noise_weight);
+            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
+                i = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].impairment[e->variant], 0);
+        }
+        scale_num[s] = (double)n;
+        scale_den[s] = (double)d;
+        num += (double)n;
+        den += (double)d;
+        impairment += (double)i;
+    }
+    const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
+    num = num < limit ? 0 : num;
+    den = den < limit ? 0 : den;
+    /* Without any reference detail (only possible with adm_noise_weight=0) the reference leaves aim undefined; ours is 0. */
+    const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    *out++ = adm2;
+    *out++ = aim;
+    *out++ = adm3 > min_val ? adm3 : min_val;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        *out++ = scale_num[s] / scale_den[s];
+    if (e->option[VMAFGPU__ADM_DEBUG] == 0)
+        return;
+    *out++ = adm2;
+    *out++ = num;
+    *out++ = den;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        *out++ = scale_num[s];
+        *out++ = scale_den[s];
+    }
+}
+
+static void vmafgpu__finish_vif(const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+    double scale_num[VMAFGPU__SCALES], scale_den[VMAFGPU__SCALES], num = 0, den = 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__vif_sums *x = &sums->vif[s];
+        if (s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
+            scale_num[0] = 0;
+            scale_den[0] = -1;
+            *out++ = 0;
+            continue;
+        }
+        const float n = (float)((double)x->numerator[e->variant] / 2048.0 +
+                                ((double)x->flat_count - (double)x->flat_noise / 16384.0 / 65025.0));
+        const float d = (float)((double)x->denominator / 2048.0 + (double)x->flat_count);
+        *out++ = (double)(n / d);
+        scale_num[s] = (double)n;
+        scale_den[s] = (double)d;
+        num += (double)n;
+        den += (double)d;
+    }
+    if (e->option[VMAFGPU__VIF_DEBUG] == 0)
+        return;
+    *out++ = den > 0 ? num / den : 1.0;
+    *out++ = num;
+    *out++ = den;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        *out++ = scale_num[s];
+        *out++ = scale_den[s];
+    }
+}
+
+/* ---- motion: from SAD to score, and over time ---- */
+
+static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__MOTION_FIVE_FRAME] != 0 ? 2 : 1;
+}
+
+static double vmafgpu__min(double a, double b) {
+    return a < b ? a : b;
+}
+
+static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position) {
+    const int window = vmafgpu__motion_window(e);
+    if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
+        return 0;
+    const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
+    return vmafgpu__min((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
+                        e->option[VMAFGPU__MOTION_MAX_VAL]);
+}
+
+/* motion2 to motion3, without the average. */
+static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
+    const double factor = e->option[VMAFGPU__MOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__MOTION_BLEND_OFFSET];
+    return vmafgpu__min(x * factor + (1 - factor) * vmafgpu__min(offset, x), e->option[VMAFGPU__MOTION_MAX_VAL]);
+}
+
+/* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
+static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, int ended) {
+    const vmafgpu__motion *m = &e->motion;
+    const int window = vmafgpu__motion_window(e);
+    const int64_t needed = m->emitted < window ? window : m->emitted + 1;
+    return m->emitted < m->count && (ended || needed < m->count);
+}
+
+static void vmafgpu__motion_take(vmafgpu__motion *m, double sad) {
+    m->sad[m->count++ & 7] = sad;
+}
+
+/* Gives motion2 and motion3 of the next position. */
+static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__motion *m, double *motion2, double *motion3) {
+    const int window = vmafgpu__motion_window(e);
+    const int64_t i = m->emitted++;
+    if (i < window) {
+        *motion2 = 0;
+        *motion3 = m->count > window ? vmafgpu__motion_blend(e, m->sad[window]) : 0;
+        m->previous = *motion3;
+        return;
+    }
+    const int64_t earlier = i - (window - 1);
+    if (i + 1 == m->count)
+        *motion2 = m->sad[i & 7];
+    else if (earlier >= window)
+        *motion2 = vmafgpu__min(m->sad[earlier & 7], m->sad[(i + 1) & 7]);
+    else
+        *motion2 = m->sad[(i + 1) & 7];
+    const double blended = vmafgpu__motion_blend(e, *motion2);
+    *motion3 = e->option[VMAFGPU__MOTION_AVERAGE] != 0 ? (blended + m->previous) / 2.0 : blended;
+    m->previous = blended;
+}
+
+/* ================================================================================================
+ * >>scores                                       rows, readiness, prediction, pooling
+ * ================================================================================================ */
+
+/* Where row r of the score list lives: chunk k holds 64 << k rows. */
+static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
+    int chunk = 0;
+    int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
+    while (row >= rows) {
+        row -= rows;
+        rows *= 2;
+        chunk++;
+    }
+    *offset = row;
+    return chunk;
+}
+
+static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
+    int64_t offset = row % VMAFGPU__FIRST_CHUNK_ROWS;
+    const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
+    return v->chunks[chunk] + offset * v->column_count;
+}
+
+/* Makes sure that there is a row to write. */
+static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
+    int64_t offset;
+    const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
+    if (chunk >= VMAFGPU__MAX_CHUNKS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "the clip is too long");
+    if (v->chunks[chunk])
+        return VMAFGPU_OK;
+    const size_t rows = (size_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
+    const size_t row_size = sizeof(double) * (size_t)(v->column_count ? v->column_count : 1);
+    const size_t size = rows <= SIZE_MAX / row_size ? rows * row_size : SIZE_MAX;
+    v->chunks[chunk] = (double *)vmafgpu__take(v, size);
+    return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
+}
+
+/* Rows of frames 0..frames-1. */
+static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
+    return (frames + v->config.subsample - 1) / v->config.subsample;
+}
+
+static void vmafgpu__predict(const vmafgpu *v, double *row) {
+    for (int i = 0; i < v->model_count; i++) {
+        const vmafgpu__model_use *use = &v->models[i];
+        const int outputs = vmafgpu__model_outputs(use->model);
+        double *out = v->model_scratch;
+        vmafgpu__model_predict(use->model, use->disable_clip, use->enable_transform, row, use->inputs, out + outputs, out);
+        row[use->column] = out[0];
+        for (int k = 1; k < outputs; k++)
+            row[use->more_columns + k - 1] = out[k];
+    }
+}
+
+static void vmafgpu__fill_score(const vmafgpu *v, int64_t index, const double *row, vmafgpu_score *score) {
+    score->index = index;
+    score->score = v->model_count ? row[v->models[0].column] : (double)NAN;
+    score->values = row;
+}
+
+static void vmafgpu__add_to_totals(vmafgpu *v, const double *row, int is_first) {
+    for (int i = 0; i < v->column_count; i++) {
+        vmafgpu__totals *t = &v->totals[i];
+        t->sum += row[i];
+        t->inverse_sum += 1. / (row[i] + 1.);
+        if (is_first || row[i] < t->min)
+            t->min = row[i];
+        if (is_first || row[i] > t->max)
+            t->max = row[i];
+    }
+}
+
+/* Writes the features of a pair that do not depend on its neighbours. */
+static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        double *out = row + e->columns;
+        switch (e->kind) {
+        case VMAFGPU__ADM: vmafgpu__finish_adm(v, e, sums, out); break;
+        case VMAFGPU__VIF: vmafgpu__finish_vif(e, sums, out); break;
+        default:
+            out[0] = vmafgpu__motion_sad(v, e, sums, position);
+            if (e->option[VMAFGPU__MOTION_DEBUG] != 0)
+                out[1] = out[0];
+        }
+    }
+}
+
+/* Gives every position whose motion is known its late features and, if it is a pair and no seed, its prediction, in order. */
+static void vmafgpu__advance(vmafgpu *v, int ended) {
+    for (; v->emitted < v->seeded + v->pushed; v->emitted++) {
+        const int64_t index = v->emitted - v->seeded;
+        const int wanted = index >= 0 && index % v->config.subsample == 0;
+        double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
+        for (int i = 0; i < v->extractor_count; i++)
+            if (v->extractors[i].kind == VMAFGPU__MOTION && !vmafgpu__motion_is_ready(&v->extractors[i], ended))
+                return;
+        for (int i = 0; i < v->extractor_count; i++) {
+            vmafgpu__extractor *e = &v->extractors[i];
+            double late[2];
+            if (e->kind != VMAFGPU__MOTION)
+                continue;
+            vmafgpu__motion_emit(e, &e->motion, &late[0], &late[1]);
+            if (row)
+                memcpy(row + e->late_columns, late, sizeof late);
+        }
+        if (!row)
+            continue;
+        vmafgpu__predict(v, row);
+        vmafgpu__add_to_totals(v, row, index == 0);
+        if (v->config.on_score) {
+            vmafgpu_score score;
+            vmafgpu__fill_score(v, index, row, &score);
+            v->delivered++;
+            v->config.on_score(v->config.on_score_user, &score);
+        }
+    }
+}
+
+/* Pairs whose every column is known. */
+static int64_t vmafgpu__ready(const vmafgpu *v) {
+    return v->emitted > v->seeded ? v->emitted - v->seeded : 0;
+}
+
+/* ================================================================================================
+ * >>open                                         from a config to a context
+ * ================================================================================================ */
+
+/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells: -ffp-contract=fast
+ * with clang, -fassociative-math, a caller's rounding mode. */
+static int vmafgpu__float_is_exact(void) {
+    volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0;
+    const double a = third, b = three, c = one, d = tiny;
+    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; unrounded it is below */
+    const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
+    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
+    return !fused && !reassociated && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
+}
+
+static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value, int min, int max) {
+    if (value >= min && value <= max)
+        return VMAFGPU_OK;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be from %d to %d, not %d", field, min, max, value);
+}
+
+static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v) {
+    vmafgpu_config *c = &v->config;
+    if (!c->bit_depth)
+        c->bit_depth = 8;
+    if (!c->bytes_per_sample)
+        c->bytes_per_sample = c->bit_depth == 8 && c->layout != VMAFGPU_SEMIPLANAR_HIGH ? 1 : 2;
+    if (!c->subsample)
+        c->subsample = 1;
+    if (!c->threads)
+        c->threads = 1;
+    const struct { const char *field; int value, min, max; } checks[] = {
+        { "width", c->width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE },
+        { "height", c->height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE },
+        { "bit_depth", c->bit_depth, 8, 16 },
+        { "bytes_per_sample", c->bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2 },
+        { "chroma", (int)c->chroma, VMAFGPU_420, VMAFGPU_444 },
+        { "layout", (int)c->layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH },
+        { "model_count", c->model_count, 0, VMAFGPU__MAX_MODELS },
+        { "no_model", c->no_model, 0, 1 },
+        { "feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS },
+        { "subsample", c->subsample, 1, INT_MAX },
+        { "discard_scores", c->discard_scores, 0, 1 },
+        { "backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP },
+        { "threads", c->threads, 1, VMAFGPU__MAX_THREADS }
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        const vmafgpu_result result = vmafgpu__in_range(v, checks[i].field, checks[i].value, checks[i].min, checks[i].max);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    if (c->model_count && !c->models)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d", c->model_count);
+    if (c->model_count && c->no_model)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set but config.model_count is %d", c->model_count);
+    if (c->feature_count && !c->features)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d", c->feature_count);
+    if (c->no_model && !c->feature_count)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set and config.features is empty: there is nothing to compute");
+    if (c->backend > VMAFGPU_BACKEND_CPU)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: this version has no %s backend yet; use auto or cpu",
+                             c->backend == VMAFGPU_BACKEND_CUDA ? "CUDA" : "HIP");
+#ifdef VMAFGPU_NO_THREADS
+    if (c->threads > 1 && !c->parallel_for)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.threads is %d, but this build has no threads of its own "
+                             "(VMAFGPU_NO_THREADS): set config.parallel_for", c->threads);
+#endif
+    return VMAFGPU_OK;
+}
+
+/* Finds the extractor kind and column that a model means by a feature name. */
+static int vmafgpu__find_feature(const char *name, int *kind, int *column) {
+    for (*kind = 0; *kind < VMAFGPU__KINDS; ++*kind)
+        for (*column = 0; vmafgpu__features[*kind].columns[*column].name; ++*column) {
+            const vmafgpu__column *c = &vmafgpu__features[*kind].columns[*column];
+            if (!c->debug && (!strcmp(name, c->name) || (c->model_name && !strcmp(name, c->model_name))))
+                return 1;
+        }
+    return 0;
+}
+
+/* One input of a model: adds its extractor; *input names it until columns are laid out. */
+enum { VMAFGPU__INPUT_RADIX = 64 };
+
+static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name, const char *options,
+                                         const char *overlay, int *input) {
+    vmafgpu__extractor e;
+    vmafgpu_result result;
+    int kind, column, index = 0;
+    if (!vmafgpu__find_feature(name, &kind, &column))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs the feature '%.80s', which this version does not have",
+                             use->model->name ? use->model->name : "", name);
+    vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
+    result = vmafgpu__set_options(v, &e, options, 0);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__set_options(v, &e, overlay, 1);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__extractor_suffix(&e);
+    result = vmafgpu__add_extractor(v, &e, &index);
+    *input = index * VMAFGPU__INPUT_RADIX + column;
+    return result;
+}
+
+static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_model_config *config) {
+    vmafgpu__model_use *use = &v->models[index];
+    const char *name = config->name ? config->name : "vmaf";
+    const char *version = config->version ? config->version : "vmaf_v0.6.1";
+    char reason[VMAFGPU__ERROR_SIZE - 64];
+    vmafgpu_result result = vmafgpu__check_overlay(v, config->options);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (config->model && config->version)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both a model and a version; give one", index);
+    use->model = config->model ? config->model : vmafgpu_builtin_model(version);
+    if (!use->model)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: there is no built-in model '%.80s'", index, version);
+    if (!vmafgpu__model_check(use->model, reason, sizeof reason))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: %s", index, reason);
+    if (!*name || strlen(name) > VMAFGPU__NAME_SIZE - 32)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name must have from 1 to %d characters", index,
+                             VMAFGPU__NAME_SIZE - 32);
+    for (int i = 0; i < index; i++)
+        if (!strcmp(v->models[i].name, name))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name '%.80s' is taken by models[%d]: give each "
+                                 "model a name of its own", index, name, i);
+    memcpy(use->name, name, strlen(name) + 1);
+    use->disable_clip = config->disable_clip != 0;
+    use->enable_transform = config->enable_transform != 0;
+    for (int k = 0; k < use->model->svm_count; k++)
+        use->input_count += use->model->svms[k].feature_count;
+    use->inputs = (int *)vmafgpu__take(v, sizeof(int) * (size_t)use->input_count);
+    if (!use->inputs)
+        return vmafgpu__fail_memory(v, "a model's inputs", sizeof(int) * (size_t)use->input_count);
+    v->model_count = index + 1;
+    int *input = use->inputs;
+    for (int k = 0; k < use->model->svm_count; k++) {
+        const vmafgpu_svm *svm = &use->model->svms[k];
+        for (int i = 0; i < svm->feature_count; i++) {
+            result = vmafgpu__add_input(v, use, svm->feature_names[i], svm->feature_options ? svm->feature_options[i] : NULL,
+                                        config->options, input++);
+            if (result != VMAFGPU_OK)
+                return result;
+        }
+    }
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_feature_config *config) {
+    vmafgpu__extractor e;
+    int kind = 0, ignored;
+    while (kind < VMAFGPU__KINDS && !(config->name && !strcmp(config->name, vmafgpu__features[kind].name)))
+        kind++;
+    if (kind == VMAFGPU__KINDS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: there is no feature '%.80s'; there are adm, vif and motion",
+                             index, config->name ? config->name : "");
+    vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
+    const vmafgpu_result result = vmafgpu__set_options(v, &e, config->options, 0);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__extractor_suffix(&e);
+    return vmafgpu__add_extractor(v, &e, &ignored);
+}
+
+/* Which integer sums the extractors need from the backend; extractors that need the same ones share a variant. */
+static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
+    vmafgpu__plan *p = &v->plan;
+    p->width = v->config.width;
+    p->height = v->config.height;
+    p->bit_depth = v->config.bit_depth;
+    for (int i = 0; i < v->extractor_count; i++) {
+        vmafgpu__extractor *e = &v->extractors[i];
+        int k = 0;
+        if (e->kind == VMAFGPU__MOTION) {
+            const int window = vmafgpu__motion_window(e), average = e->option[VMAFGPU__MOTION_AVERAGE] != 0;
+            const int seeds = (window == 1 ? 1 : 3) + average;
+            if (e->option[VMAFGPU__MOTION_FORCE_ZERO] == 0) {
+                p->motion[window - 1] = 1;
+                if (seeds > v->seed_count)
+                    v->seed_count = seeds;
+            }
+        } else if (e->kind == VMAFGPU__VIF) {
+            const double limit = e->option[VMAFGPU__VIF_GAIN_LIMIT];
+            while (k < p->vif_variants && p->vif_gain_limit[k] != limit)
+                k++;
+            if (k == VMAFGPU__MAX_VARIANTS)
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different vif_enhn_gain_limit in one context",
+                                     (int)VMAFGPU__MAX_VARIANTS);
+            p->vif_gain_limit[k] = limit;
+            p->vif_variants = k == p->vif_variants ? k + 1 : p->vif_variants;
+        } else {
+            vmafgpu__adm_variant variant;
+            memset(&variant, 0, sizeof variant);
+            variant.gain_limit = e->option[VMAFGPU__ADM_GAIN_LIMIT];
+            const vmafgpu_result result = vmafgpu__adm_sensitivity(v, e, &variant);
+            if (result != VMAFGPU_OK)
+                return result;
+            while (k < p->adm_variants && memcmp(&p->adm[k], &variant, sizeof variant))
+                k++;
+            if (k == VMAFGPU__MAX_VARIANTS)
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different gain limits or contrast sensitivities of adm "
+                                     "in one context", (int)VMAFGPU__MAX_VARIANTS);
+            p->adm[k] = variant;
+            p->adm_variants = k == p->adm_variants ? k + 1 : p->adm_variants;
+        }
+        e->variant = k;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Names the columns of one extractor, early or late ones, from column `at` on; returns the next. */
+static int vmafgpu__name_columns(vmafgpu *v, const vmafgpu__extractor *e, int late, int at) {
+    for (const vmafgpu__column *c = vmafgpu__features[e->kind].columns; c->name; c++) {
+        if (c->late != late || !vmafgpu__has_column(e, c))
+            continue;
+        if (v->names)
+            snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, e->suffix);
+        at++;
+    }
+    return at;
+}
+
+/* The order of libvmaf's reports: what is known with the frame, what waits for the next one, models, collections. Counts
+ * only, while there are no names yet. */
+static void vmafgpu__lay_columns(vmafgpu *v) {
+    int at = 0;
+    for (int i = 0; i < v->extractor_count; i++) {
+        v->extractors[i].columns = at;
+        at = vmafgpu__name_columns(v, &v->extractors[i], 0, at);
+    }
+    for (int i = 0; i < v->extractor_count; i++) {
+        v->extractors[i].late_columns = at;
+        at = vmafgpu__name_columns(v, &v->extractors[i], 1, at);
+    }
+    for (int i = 0; i < v->model_count; i++)
+        v->models[i].column = at++;
+    for (int i = 0; i < v->model_count; i++) {
+        v->models[i].more_columns = at;
+        at += vmafgpu__model_outputs(v->models[i].model) - 1;
+    }
+    v->column_count = at;
+    if (!v->names)
+        return;
+    for (int i = 0; i < v->model_count; i++) {
+        const vmafgpu__model_use *use = &v->models[i];
+        for (int k = 0; k < vmafgpu__model_outputs(use->model); k++)
+            vmafgpu__model_output_name(use->model, k, use->name, v->names[k ? use->more_columns + k - 1 : use->column],
+                                       VMAFGPU__NAME_SIZE);
+    }
+}
+
+/* Turns the models' inputs into columns. */
+static void vmafgpu__connect_models(vmafgpu *v) {
+    for (int i = 0; i < v->model_count; i++)
+        for (int k = 0; k < v->models[i].input_count; k++) {
+            int *input = &v->models[i].inputs[k];
+            const vmafgpu__extractor *e = &v->extractors[*input / VMAFGPU__INPUT_RADIX];
+            const vmafgpu__column *columns = vmafgpu__features[e->kind].columns;
+            const int wanted = *input % VMAFGPU__INPUT_RADIX;
+            int at = columns[wanted].late ? e->late_columns : e->columns;
+            for (int c = 0; c < wanted; c++)
+                at += columns[c].late == columns[wanted].late && vmafgpu__has_column(e, &columns[c]);
+            *input = at;
+        }
+}
+
+static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
+    vmafgpu__lay_columns(v);
+    const size_t count = (size_t)v->column_count;
+    size_t scratch = 1;
+    for (int i = 0; i < v->model_count; i++) {
+        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        scratch = needed > scratch ? needed : scratch;
+    }
+    v->names = (char (*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
+    v->totals = (vmafgpu__totals *)vmafgpu__take(v, count * sizeof *v->totals);
+    v->pair_row = (double *)vmafgpu__take(v, count * sizeof *v->pair_row);
+    v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
+    if (!v->names || !v->totals || !v->pair_row || !v->model_scratch)
+        return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
+    vmafgpu__lay_columns(v);
+    vmafgpu__connect_models(v);
+    for (int i = 0; i < v->column_count; i++)
+        for (int k = 0; k < i; k++)
+            if (!strcmp(v->names[i], v->names[k]))
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "two columns would be named '%.200s': rename a model", v->names[i]);
+    return vmafgpu__reserve_row(v, 0);
+}
+
+static vmafgpu_result vmafgpu__open(vmafgpu *v) {
+    static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, NULL };
+    const vmafgpu_config *c = &v->config;
+    if (!vmafgpu__float_is_exact())
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT, "this build fuses or reorders floating-point operations, or the thread does "
+                             "not round to nearest: compile vmafgpu.h without -ffp-contract=fast and -funsafe-math-optimizations");
+    vmafgpu_result result = vmafgpu__resolve_config(v);
+    const int model_count = c->model_count ? c->model_count : c->no_model ? 0 : 1;
+    for (int i = 0; result == VMAFGPU_OK && i < model_count; i++)
+        result = vmafgpu__add_model(v, i, c->model_count ? &c->models[i] : &default_model);
+    for (int i = 0; result == VMAFGPU_OK && i < c->feature_count; i++)
+        result = vmafgpu__add_feature(v, i, &c->features[i]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__make_plan(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__make_columns(v);
+    if (result != VMAFGPU_OK)
+        return result;
+    v->backend = &vmafgpu__cpu_backend;
+    result = v->backend->open(v);
+    v->is_open = result == VMAFGPU_OK;
+    return result;
+}
+
+/* ================================================================================================
+ * >>public                                       the functions of the API
+ * ================================================================================================ */
+VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config) {
+    if (!context)
+        return VMAFGPU_ERROR_ARGUMENT;
+    *context = NULL;
+    const int has_allocator = config && config->allocator.alloc && config->allocator.free;
+    void *memory = has_allocator ? config->allocator.alloc(sizeof **context, config->allocator.user) : malloc(sizeof **context);
+    if (!memory)
+        return VMAFGPU_ERROR_MEMORY;
+    vmafgpu *v = (vmafgpu *)memory;
+    memset(v, 0, sizeof *v);
+    v->memory = sizeof *v;
+    *context = v;
+    if (config)
+        v->config = *config;
+    if (!has_allocator) {
+        v->config.allocator.alloc = vmafgpu__malloc;
+        v->config.allocator.free = vmafgpu__free;
+    }
+    if (!config)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config is NULL");
+    if (!config->allocator.alloc != !config->allocator.free)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither");
+    const vmafgpu_result result = vmafgpu__open(v);
+    v->config.models = NULL;
+    v->config.features = NULL;
+    return result;
+}
+
+VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
+    vmafgpu *v = context;
+    if (!v)
+        return;
+    if (v->backend)
+        v->backend->close(v);
+    for (int i = 0; i < VMAFGPU__MAX_CHUNKS; i++)
+        vmafgpu__give(v, v->chunks[i]);
+    for (int i = 0; i < v->model_count; i++)
+        vmafgpu__give(v, v->models[i].inputs);
+    vmafgpu__give(v, v->model_scratch);
+    vmafgpu__give(v, v->pair_row);
+    vmafgpu__give(v, v->totals);
+    vmafgpu__give(v, v->names);
+    v->config.allocator.free(v, v->config.allocator.user);
+}
+
+static vmafgpu_result vmafgpu__check_open(vmafgpu *v, const char *function) {
+    if (!v)
+        return VMAFGPU_ERROR_ARGUMENT;
+    v->error[0] = 0;
+    return v->is_open ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the context did not open", function);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
+    vmafgpu *v = context;
+    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_reset");
+    if (result != VMAFGPU_OK)
+        return result;
+    v->seeded = v->pushed = v->tailed = v->emitted = v->delivered = 0;
+    v->flushed = 0;
+    for (int i = 0; i < v->extractor_count; i++)
+        memset(&v->extractors[i].motion, 0, sizeof v->extractors[i].motion);
+    memset(v->totals, 0, (size_t)v->column_count * sizeof *v->totals);
+    return VMAFGPU_OK;
+}
+
+/* Checks the pointers and pitch of one frame. */
+static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const ptrdiff_t least = (ptrdiff_t)v->config.width * v->config.bytes_per_sample;
+    if (!frame)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
+    if (!frame->data[0])
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
+    if (frame->pitch[0] && frame->pitch[0] > -least && frame->pitch[0] < least)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[0] is %lld bytes, but a row takes %lld", function, which,
+                             (long long)frame->pitch[0], (long long)least);
+    return VMAFGPU_OK;
+}
+
+/* Hands one frame (distorted NULL: reference alone) to the backend and takes its sums into the motion history. */
+static vmafgpu_result vmafgpu__next_frame(vmafgpu *v, const char *kind, int64_t index, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
+    const int64_t position = v->seeded + v->pushed + v->tailed;
+    vmafgpu__job job;
+    memset(&job, 0, sizeof job);
+    job.reference = reference;
+    job.distorted = distorted;
+    job.history = position < 2 ? (int)position : 2;
+    snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)index);
+    vmafgpu_result result = v->backend->submit(v, &job);
+    if (result == VMAFGPU_OK)
+        result = v->backend->collect(v, sums);
+    if (result != VMAFGPU_OK)
+        return result;
+    for (int i = 0; i < v->extractor_count; i++)
+        if (v->extractors[i].kind == VMAFGPU__MOTION)
+            vmafgpu__motion_take(&v->extractors[i].motion, vmafgpu__motion_sad(v, &v->extractors[i], sums, position));
+    return VMAFGPU_OK;
+}
+
+/* The order of calls in a clip: seeds, pairs, tails, flush. */
+typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILING } vmafgpu__phase;
+
+static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
+    if (v->flushed)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the clip was flushed; call vmafgpu_reset() to start another", function);
+    if (phase < VMAFGPU__TAILING && v->tailed)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the frame after the clip was given with vmafgpu_tail(); call vmafgpu_flush()",
+                             function);
+    if (phase == VMAFGPU__SEEDING && v->pushed)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames before the clip come before the first pair", function);
+    if (phase == VMAFGPU__TAILING && !v->pushed)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames after the clip come after the last pair", function);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
+    vmafgpu *v = context;
+    vmafgpu__sums sums;
+    vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_push");
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_order(v, "vmafgpu_push", VMAFGPU__PUSHING);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_frame(v, "vmafgpu_push", "reference", reference);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_frame(v, "vmafgpu_push", "distorted", distorted);
+    if (result != VMAFGPU_OK)
+        return result;
+    const int wanted = v->pushed % v->config.subsample == 0;
+    const int64_t row = v->pushed / v->config.subsample;
+    if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS)
+        return VMAFGPU_FULL;
+    if (wanted)
+        result = vmafgpu__reserve_row(v, row);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__next_frame(v, "frame", v->pushed, reference, wanted ? distorted : NULL, &sums);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (wanted)
+        vmafgpu__finish_pair(v, &sums, v->seeded + v->pushed, vmafgpu__row(v, row));
+    v->pushed++;
+    vmafgpu__advance(v, 0);
+    return VMAFGPU_OK;
+}
+
+/* Takes a reference frame outside the clip; *count is how many there were of its kind. */
+static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
+                                              const vmafgpu_frame *reference, int64_t *count) {
+    vmafgpu__sums sums;
+    vmafgpu_result result = vmafgpu__check_order(v, function, phase);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_frame(v, function, "reference", reference);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__next_frame(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", *count, reference, NULL, &sums);
+    if (result != VMAFGPU_OK)
+        return result;
+    ++*count;
+    vmafgpu__advance(v, 0);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference) {
+    const vmafgpu_result result = vmafgpu__check_open(context, "vmafgpu_seed");
+    return result != VMAFGPU_OK ? result : vmafgpu__take_neighbour(context, "vmafgpu_seed", VMAFGPU__SEEDING, reference,
+                                                                   &context->seeded);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference) {
+    const vmafgpu_result result = vmafgpu__check_open(context, "vmafgpu_tail");
+    return result != VMAFGPU_OK ? result : vmafgpu__take_neighbour(context, "vmafgpu_tail", VMAFGPU__TAILING, reference,
+                                                                   &context->tailed);
+}
+
+VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
+    return context ? context->seed_count : 0;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) {
+    vmafgpu *v = context;
+    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_next");
+    if (result != VMAFGPU_OK)
+        return result;
+    if (!score)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_next: score is NULL");
+    if (v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
+        return v->flushed ? VMAFGPU_END : VMAFGPU_AGAIN;
+    vmafgpu__fill_score(v, v->delivered * v->config.subsample, vmafgpu__row(v, v->delivered), score);
+    v->delivered++;
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
+    vmafgpu *v = context;
+    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_flush");
+    if (result != VMAFGPU_OK)
+        return result;
+    v->flushed = 1;
+    vmafgpu__advance(v, 1);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
+    vmafgpu *v = context;
+    vmafgpu__sums sums;
+    vmafgpu__job job;
+    vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_score_pair");
+    if (result == VMAFGPU_OK && previous)
+        result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "previous", previous);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "reference", reference);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "distorted", distorted);
+    if (result == VMAFGPU_OK && !score)
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_score_pair: score is NULL");
+    if (result != VMAFGPU_OK)
+        return result;
+    memset(&job, 0, sizeof job);
+    job.previous = previous;
+    job.reference = reference;
+    job.distorted = distorted;
+    job.detached = 1;
+    snprintf(v->subject, sizeof v->subject, "the single pair");
+    result = v->backend->submit(v, &job);
+    if (result == VMAFGPU_OK)
+        result = v->backend->collect(v, &sums);
+    if (result != VMAFGPU_OK)
+        return result;
+
+    const int64_t position = previous ? 1 : 0;
+    vmafgpu__finish_pair(v, &sums, position, v->pair_row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        double *late = v->pair_row + e->late_columns;
+        vmafgpu__motion motion;
+        if (e->kind != VMAFGPU__MOTION)
+            continue;
+        memset(&motion, 0, sizeof motion);
+        for (int64_t k = 0; k <= position; k++)
+            vmafgpu__motion_take(&motion, vmafgpu__motion_sad(v, e, &sums, k));
+        while (motion.emitted < motion.count)
+            vmafgpu__motion_emit(e, &motion, &late[0], &late[1]);
+    }
+    vmafgpu__predict(v, v->pair_row);
+    vmafgpu__fill_score(v, 0, v->pair_row, score);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score) {
+    vmafgpu *v = context;
+    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_score_at");
+    if (result != VMAFGPU_OK)
+        return result;
+    if (!score)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_score_at: score is NULL");
+    if (v->config.discard_scores)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_score_at: config.discard_scores is set");
+    if (index < 0 || index >= vmafgpu__ready(v) || index % v->config.subsample)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "vmafgpu_score_at: there is no score for frame %lld", (long long)index);
+    vmafgpu__fill_score(v, index, vmafgpu__row(v, index / v->config.subsample), score);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
+    return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
+}
+
+/* What pooling functions check; *count is the number of rows. */
+static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value, int64_t *count) {
+    const vmafgpu_result result = vmafgpu__check_open(v, function);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (!value)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: value is NULL", function);
+    if (column < 0 || column >= v->column_count)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column, v->column_count);
+    *count = vmafgpu__rows_of(v, vmafgpu__ready(v));
+    return *count ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: no score is ready", function);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value) {
+    vmafgpu *v = context;
+    int64_t count = 0;
+    const vmafgpu_result result = vmafgpu__check_pool(v, "vmafgpu_pool", column, value, &count);
+    if (result != VMAFGPU_OK)
+        return result;
+    const vmafgpu__totals *t = &v->totals[column];
+    switch (method) {
+    case VMAFGPU_MEAN: *value = t->sum / (double)count; return VMAFGPU_OK;
+    case VMAFGPU_HARMONIC_MEAN: *value = (double)count / t->inverse_sum - 1.0; return VMAFGPU_OK;
+    case VMAFGPU_MIN: *value = t->min; return VMAFGPU_OK;
+    case VMAFGPU_MAX: *value = t->max; return VMAFGPU_OK;
+    }
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_pool: there is no pooling method %d", (int)method);
+}
+
+static int vmafgpu__compare_doubles(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value) {
+    vmafgpu *v = context;
+    int64_t count = 0;
+    const vmafgpu_result result = vmafgpu__check_pool(v, "vmafgpu_percentile", column, value, &count);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (v->config.discard_scores)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_percentile: config.discard_scores is set");
+    if (!(p >= 0 && p <= 100))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_percentile: p must be from 0 to 100, not %.6g", p);
+    const size_t size = sizeof(double) * (size_t)count;
+    double *sorted = (double *)vmafgpu__take(v, size);
+    if (!sorted)
+        return vmafgpu__fail_memory(v, "sorting the scores", size);
+    for (int64_t i = 0; i < count; i++)
+        sorted[i] = vmafgpu__row(v, i)[column];
+    qsort(sorted, (size_t)count, sizeof *sorted, vmafgpu__compare_doubles);
+    const double rank = p / 100 * (double)(count - 1);
+    const int64_t below = (int64_t)rank, above = below + 1 < count ? below + 1 : below;
+    *value = sorted[below] + (sorted[above] - sorted[below]) * (rank - (double)below);
+    vmafgpu__give(v, sorted);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API int vmafgpu_column_count(const vmafgpu *context) {
+    return context && context->is_open ? context->column_count : 0;
+}
+
+VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column) {
+    return column >= 0 && column < vmafgpu_column_count(context) ? context->names[column] : NULL;
+}
+
+VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
+    for (int i = 0; name && i < vmafgpu_column_count(context); i++)
+        if (!strcmp(context->names[i], name))
+            return i;
+    return -1;
+}
+
+VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
+    return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column : -1;
+}
+
+VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {
+    return context ? &context->config : NULL;
+}
+
+VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
+    return context && context->is_open ? context->backend->name : "";
+}
+
+VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
+    return context ? context->memory : 0;
+}
+
+VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {
+    return context ? context->error : vmafgpu_result_string(VMAFGPU_ERROR_MEMORY);
+}
+
+VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result) {
+    switch (result) {
+#define VMAFGPU__RESULT_NAME(name, number, sentence) case name: return #name;
+    VMAFGPU_RESULTS(VMAFGPU__RESULT_NAME)
+#undef VMAFGPU__RESULT_NAME
+    default: return "unknown";
+    }
+}
+
+VMAFGPU_API const char *vmafgpu_result_string(vmafgpu_result result) {
+    switch (result) {
+#define VMAFGPU__RESULT_SENTENCE(name, number, sentence) case name: return sentence;
+    VMAFGPU_RESULTS(VMAFGPU__RESULT_SENTENCE)
+#undef VMAFGPU__RESULT_SENTENCE
+    default: return "this is no result of vmafgpu";
+    }
+}
+
+VMAFGPU_API const char *vmafgpu_version(void) {
+    return VMAFGPU_VERSION_STRING;
+}
+
+VMAFGPU_API int vmafgpu_version_number(void) {
+    return VMAFGPU_VERSION;
+}
+
+/* The caller's floating-point settings come back. */
+#if defined(__clang__)
+#  pragma float_control(pop)
+#elif defined(__GNUC__)
+#  pragma GCC pop_options
+#elif defined(_MSC_VER)
+#  pragma fp_contract(on)
+#endif
+
+#endif /* VMAFGPU_IMPLEMENTATION */

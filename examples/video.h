@@ -1,0 +1,435 @@
+/* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
+ *
+ * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
+ * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
+ * video.error, without its full stop.
+ *
+ *     video v;
+ *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
+ *         while (video_read(&v) == VIDEO_OK) {
+ *             vmafgpu_frame frame = video_frame(&v);
+ *             ...
+ *         }
+ *     }
+ *     video_close(&v);
+ */
+#ifndef VMAFGPU_EXAMPLES_VIDEO_H
+#define VMAFGPU_EXAMPLES_VIDEO_H
+
+#include "../vmafgpu.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#  include <fcntl.h>
+#  include <io.h>
+#endif
+
+enum {
+    VIDEO_MAX_SIDE = 16384, /* the library's own limit */
+    VIDEO_LINE = 1024,      /* longest y4m header or FRAME line, with its end */
+    VIDEO_NAME_SHOWN = 300  /* of a long path, error sentences show the end */
+};
+
+typedef enum video_result {
+    VIDEO_OK,
+    VIDEO_END,       /* the video ended between two frames */
+    VIDEO_TRUNCATED, /* it ended inside a frame */
+    VIDEO_ERROR      /* it cannot be read, or is not what it claims to be */
+} video_result;
+
+/* Gives up to `size` bytes: how many were read, 0 at the end, below 0 on failure. */
+typedef ptrdiff_t video_read_fn(void *user, void *buffer, size_t size);
+
+/* How a pixel format divides the picture: chroma planes are width / chroma_x wide and height / chroma_y high
+ * (0: there are none), rounded up in y4m and down in raw video. */
+typedef struct video_sampling {
+    const char    *name; /* for messages, and equal for equal samplings */
+    vmafgpu_chroma chroma;
+    int            chroma_x, chroma_y;
+} video_sampling;
+
+/* What raw video doesn't say about itself. */
+typedef struct video_raw {
+    int            width, height, bit_depth;
+    vmafgpu_chroma chroma;
+    vmafgpu_layout layout;
+} video_raw;
+
+typedef struct video {
+    const char    *name;
+    int            width, height, bit_depth, bytes_per_sample;
+    video_sampling sampling;
+    vmafgpu_layout layout;
+    long long      frames_read;
+    long long      frames_total; /* an estimate from the file's size; -1 when that isn't known */
+    char           error[VIDEO_NAME_SHOWN + 300];
+
+    /* Private. */
+    video_read_fn *read;
+    void          *user;
+    FILE          *file;
+    int            is_y4m;
+    int            failed; /* the source reported an error, kept apart from its end */
+    long long      bytes_read;
+    size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
+    size_t         skipped_bytes;            /* of every frame, after what is kept */
+    unsigned char *buffer;
+} video;
+
+static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
+static const video_sampling video_422 = {"4:2:2", VMAFGPU_422, 2, 1};
+static const video_sampling video_444 = {"4:4:4", VMAFGPU_444, 1, 1};
+static const video_sampling video_400 = {"4:0:0", VMAFGPU_400, 0, 0};
+/* The library knows no 4:1:1: its chroma is read over and the luma is passed on as 4:0:0. */
+static const video_sampling video_411 = {"4:1:1", VMAFGPU_400, 4, 1};
+
+/* Writes `"name" sentence` and returns `result`. */
+static inline video_result video_fail(video *v, video_result result, const char *format, ...) {
+    size_t length = strlen(v->name);
+    const char *shown = length > VIDEO_NAME_SHOWN ? v->name + (length - VIDEO_NAME_SHOWN) : v->name;
+    int used = snprintf(v->error, sizeof v->error, "\"%s\" ", shown);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used > 0 && (size_t)used < sizeof v->error) {
+        vsnprintf(v->error + used, sizeof v->error - (size_t)used, format, arguments);
+    }
+    va_end(arguments);
+    return result;
+}
+
+/* ---- bytes ---- */
+
+static inline ptrdiff_t video_read_file(void *user, void *buffer, size_t size) {
+    FILE *file = (FILE *)user;
+    size_t count = fread(buffer, 1, size, file);
+    return count == 0 && ferror(file) ? -1 : (ptrdiff_t)count;
+}
+
+/* As many of `size` bytes as there are before the end or a failure. */
+static inline size_t video_fill(video *v, void *buffer, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        ptrdiff_t count = v->read(v->user, (unsigned char *)buffer + done, size - done);
+        if (count <= 0) {
+            v->failed = count < 0;
+            break;
+        }
+        done += (size_t)count;
+    }
+    v->bytes_read += (long long)done;
+    return done;
+}
+
+/* Reads over bytes that nobody wants; a pipe cannot seek. Returns how many there were. */
+static inline size_t video_discard(video *v, size_t size) {
+    unsigned char waste[16384];
+    size_t done = 0;
+    while (done < size) {
+        size_t want = size - done < sizeof waste ? size - done : sizeof waste;
+        size_t count = video_fill(v, waste, want);
+        done += count;
+        if (count < want) {
+            break;
+        }
+    }
+    return done;
+}
+
+/* The bytes ran out before a frame or a header was whole: was it the end or a failure? */
+static inline video_result video_ran_out(video *v, const char *where) {
+    if (v->failed) {
+        return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", errno ? strerror(errno) : "input error");
+    }
+    if (v->is_y4m && v->width == 0) {
+        return video_fail(v, VIDEO_ERROR, "%s", v->bytes_read ? "ends inside its header" : "is empty");
+    }
+    return video_fail(v, VIDEO_TRUNCATED, "is truncated: it ends inside %s %lld", where, v->frames_read);
+}
+
+/* ---- y4m ---- */
+
+/* Reads a line and leaves its line feed out. VIDEO_END: there was not one more byte. */
+static inline video_result video_line(video *v, char line[VIDEO_LINE]) {
+    for (size_t i = 0; i < VIDEO_LINE; i++) {
+        if (video_fill(v, line + i, 1) == 0) {
+            line[i] = '\0';
+            return i == 0 && !v->failed ? VIDEO_END : video_ran_out(v, "the header of frame");
+        }
+        if (line[i] == '\n') {
+            line[i] = '\0';
+            return VIDEO_OK;
+        }
+    }
+    line[VIDEO_LINE - 1] = '\0';
+    return video_fail(v, VIDEO_ERROR, "holds something else where a line of text of a y4m file should be");
+}
+
+/* A whole word of decimal digits, or -1; huge numbers come back as something just as useless but in range. */
+static inline int video_number(const char *text) {
+    int value = 0;
+    if (*text == '\0') {
+        return -1;
+    }
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') {
+            return -1;
+        }
+        value = value > 1000000 ? value : value * 10 + (*text - '0');
+    }
+    return value;
+}
+
+typedef struct video_y4m_format {
+    const char           *tag;
+    const video_sampling *sampling;
+    int                   deep;  /* the tag goes on with a bit depth of 9 to 16 */
+    int                   alpha; /* a fourth plane, as large as luma */
+} video_y4m_format;
+
+static inline video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
+    static const video_y4m_format formats[] = {
+        {"420", &video_420, 0, 0},      {"420jpeg", &video_420, 0, 0}, {"420mpeg2", &video_420, 0, 0},
+        {"420paldv", &video_420, 0, 0}, {"422", &video_422, 0, 0},     {"444", &video_444, 0, 0},
+        {"444alpha", &video_444, 0, 1}, {"411", &video_411, 0, 0},     {"mono", &video_400, 0, 0},
+        {"420p", &video_420, 1, 0},     {"422p", &video_422, 1, 0},    {"444p", &video_444, 1, 0},
+        {"mono", &video_400, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const video_y4m_format *f = &formats[i];
+        size_t length = strlen(f->tag);
+        int depth = 8;
+        if (strncmp(tag, f->tag, length) != 0) {
+            continue;
+        }
+        if (f->deep) {
+            depth = video_number(tag + length);
+        } else if (tag[length] != '\0') {
+            continue;
+        }
+        if (!f->deep || (depth >= 9 && depth <= 16)) {
+            v->sampling = *f->sampling;
+            v->bit_depth = depth;
+            *alpha = f->alpha;
+            return VIDEO_OK;
+        }
+    }
+    return video_fail(v, VIDEO_ERROR, "has the y4m colour format \"%.40s\", which is not supported", tag);
+}
+
+static inline video_result video_y4m_interlacing(video *v, const char *value) {
+    if (*value == 'p' || *value == '?' || *value == '\0') {
+        return VIDEO_OK;
+    }
+    return video_fail(v, VIDEO_ERROR, "is interlaced (y4m tag I%.1s); only progressive video can be scored", value);
+}
+
+/* The tags that matter here are W, H, I and C; F, A and X say nothing about the samples. */
+static inline video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
+    video_result result = video_y4m_colour(v, "420", alpha); /* what a file without a C tag holds */
+    while (result == VIDEO_OK && *tags) {
+        size_t length = strcspn(tags, " ");
+        char *next = tags + length + (tags[length] != '\0');
+        tags[length] = '\0';
+        switch (*tags) {
+        case 'W': *width = video_number(tags + 1); break;
+        case 'H': *height = video_number(tags + 1); break;
+        case 'I': result = video_y4m_interlacing(v, tags + 1); break;
+        case 'C': result = video_y4m_colour(v, tags + 1, alpha); break;
+        default: break;
+        }
+        tags = next;
+    }
+    return result;
+}
+
+static inline video_result video_y4m_header(video *v, int *width, int *height, int *alpha) {
+    static const char magic[] = "YUV4MPEG2";
+    enum { magic_length = sizeof magic - 1 };
+    char line[VIDEO_LINE];
+    size_t count = video_fill(v, line, magic_length);
+    if (v->failed || count == 0) {
+        return video_ran_out(v, "frame");
+    }
+    if (count < magic_length || memcmp(line, magic, magic_length) != 0) {
+        return video_fail(v, VIDEO_ERROR,
+                          "is not a y4m file; raw video needs its width, height, pixel format and bit depth");
+    }
+    video_result result = video_line(v, line);
+    if (result == VIDEO_END) {
+        return video_ran_out(v, "frame");
+    }
+    return result == VIDEO_OK ? video_y4m_tags(v, line, width, height, alpha) : VIDEO_ERROR;
+}
+
+/* ---- opening ---- */
+
+static inline video_result video_raw_format(video *v, const video_raw *raw) {
+    static const video_sampling *const samplings[] = {&video_420, &video_422, &video_444, &video_400};
+    for (size_t i = 0; i < sizeof samplings / sizeof samplings[0]; i++) {
+        if (samplings[i]->chroma == raw->chroma) {
+            v->sampling = *samplings[i];
+        }
+    }
+    v->layout = raw->layout;
+    v->bit_depth = raw->bit_depth;
+    if (raw->bit_depth < 8 || raw->bit_depth > 16) {
+        return video_fail(v, VIDEO_ERROR, "cannot have a bit depth of %d; it goes from 8 to 16", raw->bit_depth);
+    }
+    return VIDEO_OK;
+}
+
+/* One side of a chroma plane. libvmaf reads raw video of odd size with the halves rounded down, and its users'
+ * files follow; y4m rounds up, as every other program writes it. */
+static inline size_t video_chroma_side(const video *v, int side, int divisor) {
+    if (divisor == 0) {
+        return 0;
+    }
+    return (size_t)((v->is_y4m ? side + divisor - 1 : side) / divisor);
+}
+
+static inline video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
+    if (width < 1 || height < 1 || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
+        return video_fail(v, VIDEO_ERROR, "has no usable size; width and height go from 1 to %d", VIDEO_MAX_SIDE);
+    }
+    v->width = width;
+    v->height = height;
+    v->bytes_per_sample = v->bit_depth > 8 ? 2 : 1;
+    size_t word = (size_t)v->bytes_per_sample;
+    v->luma_bytes = (size_t)width * (size_t)height * word;
+    v->chroma_bytes = video_chroma_side(v, width, v->sampling.chroma_x) *
+                      video_chroma_side(v, height, v->sampling.chroma_y) * word;
+    v->skipped_bytes = alpha ? v->luma_bytes : 0;
+    if (luma_only || v->sampling.chroma == VMAFGPU_400) {
+        v->skipped_bytes += 2 * v->chroma_bytes;
+        v->chroma_bytes = 0;
+    }
+    v->buffer = (unsigned char *)malloc(v->luma_bytes + 2 * v->chroma_bytes);
+    if (!v->buffer) {
+        return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, for which there is not enough memory", width, height);
+    }
+    return VIDEO_OK;
+}
+
+static inline void video_start(video *v, const char *name) {
+    memset(v, 0, sizeof *v);
+    v->name = name;
+    v->frames_total = -1;
+}
+
+/* Opens a source of bytes. `raw` is NULL for y4m; with luma_only the chroma is read over and not kept. `name` is
+ * borrowed. video_close() is due whatever the result. */
+static inline video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
+                                             const video_raw *raw, int luma_only) {
+    int width = raw ? raw->width : 0, height = raw ? raw->height : 0, alpha = 0;
+    video_start(v, name);
+    v->read = read;
+    v->user = user;
+    v->is_y4m = !raw;
+    video_result result = raw ? video_raw_format(v, raw) : video_y4m_header(v, &width, &height, &alpha);
+    return result == VIDEO_OK ? video_set_size(v, width, height, alpha, luma_only) : result;
+}
+
+/* Bytes from here to the end of a regular file; 0 when that isn't known. */
+static inline long long video_file_size(FILE *file) {
+#ifdef _WIN32
+    long long start = _ftelli64(file);
+    long long end = start >= 0 && _fseeki64(file, 0, SEEK_END) == 0 ? _ftelli64(file) : -1;
+    int back = end >= 0 ? _fseeki64(file, start, SEEK_SET) : 0;
+#else
+    long start = ftell(file);
+    long end = start >= 0 && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    int back = end >= 0 ? fseek(file, start, SEEK_SET) : 0;
+#endif
+    return back == 0 && end > start ? (long long)end - (long long)start : 0;
+}
+
+/* Opens a file, a named pipe or, as "-", standard input. Otherwise as video_open_source(). */
+static inline video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only) {
+    int is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    if (!file) {
+        video_start(v, path);
+        return video_fail(v, VIDEO_ERROR, "cannot be opened (%s)", strerror(errno));
+    }
+#ifdef _WIN32
+    if (is_stdin) {
+        _setmode(_fileno(stdin), _O_BINARY);
+    }
+#endif
+    long long size = video_file_size(file);
+    errno = 0; /* asking a pipe for its size leaves an error behind */
+    video_result result = video_open_source(v, is_stdin ? "standard input" : path, video_read_file, file, raw,
+                                            luma_only);
+    v->file = file;
+    if (result == VIDEO_OK && size > 0) {
+        size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
+        size_t frame_bytes = frame_line + v->luma_bytes + 2 * v->chroma_bytes + v->skipped_bytes;
+        v->frames_total = (size - v->bytes_read) / (long long)frame_bytes;
+    }
+    return result;
+}
+
+static inline void video_close(video *v) {
+    free(v->buffer);
+    if (v->file && v->file != stdin) {
+        fclose(v->file);
+    }
+    v->buffer = NULL;
+    v->file = NULL;
+}
+
+/* ---- frames ---- */
+
+static inline video_result video_frame_line(video *v) {
+    char line[VIDEO_LINE];
+    video_result result = video_line(v, line);
+    if (result == VIDEO_OK && (strncmp(line, "FRAME", 5) != 0 || (line[5] != '\0' && line[5] != ' '))) {
+        result = VIDEO_ERROR;
+    }
+    if (result == VIDEO_ERROR && !v->failed) {
+        return video_fail(v, VIDEO_ERROR, "is damaged, or its frames are not as large as its header says: "
+                          "frame %lld does not begin with FRAME", v->frames_read);
+    }
+    return result;
+}
+
+/* Reads the next frame; what the one before it held is gone. */
+static inline video_result video_read(video *v) {
+    video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
+    if (result != VIDEO_OK) {
+        return result;
+    }
+    size_t kept = v->luma_bytes + 2 * v->chroma_bytes;
+    size_t count = video_fill(v, v->buffer, kept);
+    if (count == 0 && !v->failed && !v->is_y4m) {
+        return VIDEO_END;
+    }
+    if (count < kept || video_discard(v, v->skipped_bytes) < v->skipped_bytes) {
+        return video_ran_out(v, "frame");
+    }
+    v->frames_read++;
+    return VIDEO_OK;
+}
+
+/* The planes of the frame that was read last. */
+static inline vmafgpu_frame video_frame(const video *v) {
+    vmafgpu_frame frame = {{v->buffer, NULL, NULL}, {0, 0, 0}};
+    frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
+    if (v->chroma_bytes > 0) {
+        ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;
+        int planar = v->layout == VMAFGPU_PLANAR;
+        frame.data[1] = v->buffer + v->luma_bytes;
+        frame.data[2] = planar ? v->buffer + v->luma_bytes + v->chroma_bytes : NULL;
+        frame.pitch[1] = planar ? row : 2 * row;
+        frame.pitch[2] = planar ? row : 0;
+    }
+    return frame;
+}
+
+#endif /* VMAFGPU_EXAMPLES_VIDEO_H */

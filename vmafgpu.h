@@ -81,8 +81,8 @@
  *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16.
  *   - Fused multiply-add is off inside this header whatever flags you compile with (-O3, -march=native, gnu modes), by
  *     pragmas that give your own setting back at the end. -ffast-math is refused at compile time; what no macro tells
- *     (-funsafe-math-optimizations, clang's -ffp-contract=fast, a rounding mode set by the program) makes vmafgpu_open() return
- *     VMAFGPU_ERROR_FLOAT instead of wrong scores. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *     (-funsafe-math-optimizations, a rounding mode set by the program) makes vmafgpu_open() return VMAFGPU_ERROR_FLOAT
+ *     instead of wrong scores. 32-bit x86 needs -msse2 -mfpmath=sse.
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>context >>memory >>text >>json >>model reader
  * >>models >>features >>threads >>cpu >>finish >>scores >>open >>public
@@ -293,7 +293,7 @@ typedef struct vmafgpu_config {
     vmafgpu_parallel_for *parallel_for;   /* the caller's own threads instead of ours                        */
     void           *parallel_for_user;
 
-    vmafgpu_allocator allocator;          /* default: malloc and free                                        */
+    vmafgpu_allocator allocator;          /* both functions or neither; default (NULL): malloc and free      */
 
     /* Called on the thread inside a call of this library. Default: silence. */
     void          (*log)(void *user, vmafgpu_log_level level, const char *message);
@@ -408,8 +408,8 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 /* Bytes that the context holds now. Fixed from open on, but for the score list. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 
-/* The sentence for the last failure on this context, naming what was wrong; "" when there was none. Valid until
- * the next call on the context. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
+/* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened or
+ * reset. Overwritten by the next failure. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* "VMAFGPU_ERROR_MEMORY", and its sentence. Never NULL. */
@@ -469,9 +469,13 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #endif
 
 /* The reference rounds the product and the sum of a*b+c apart, so contraction to one fused operation is off from here
- * to the end of the implementation, where the caller's setting comes back. GCC ignores the STDC pragma. */
+ * to the end of the implementation, where the caller's setting comes back. GCC ignores the STDC pragma. With
+ * -ffp-contract=fast clang fuses in spite of its own pragma, but not where exceptions count; only some targets can say so. */
 #if defined(__clang__)
-#  pragma float_control(push)
+#  if defined(__x86_64__) || defined(__i386__)
+#    pragma float_control(push)
+#    pragma float_control(except, on)
+#  endif
 #  pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #  pragma GCC push_options
@@ -907,14 +911,17 @@ struct vmafgpu {
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
  * ================================================================================================ */
-static void *vmafgpu__malloc(size_t size, void *user) {
-    (void)user;
-    return malloc(size);
+static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, size_t size) {
+    return allocator && allocator->alloc && allocator->free ? allocator->alloc(size, allocator->user) : malloc(size);
 }
 
-static void vmafgpu__free(void *pointer, void *user) {
-    (void)user;
-    free(pointer);
+static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
+    if (!pointer)
+        return;
+    if (allocator && allocator->alloc && allocator->free)
+        allocator->free(pointer, allocator->user);
+    else
+        free(pointer);
 }
 
 /* Every allocation is aligned to a cache line and remembers what to free and how much it counts. */
@@ -924,7 +931,7 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
     const size_t extra = sizeof(vmafgpu__block) + VMAFGPU__ALIGNMENT;
-    void *start = size < SIZE_MAX - extra ? v->config.allocator.alloc(size + extra, v->config.allocator.user) : NULL;
+    void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
     if (!start)
         return NULL;
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__block);
@@ -945,7 +952,7 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
         return;
     memcpy(&block, (unsigned char *)pointer - sizeof block, sizeof block);
     v->memory -= block.size;
-    v->config.allocator.free(block.start, v->config.allocator.user);
+    vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
 static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
@@ -968,10 +975,11 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t 
     return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
 }
 
-/* ===== >>text =====
- * Numbers in text whatever the C locale of the program is, without touching that locale, and sentences. */
-
-
+/* ================================================================================================
+ * >>text                                         numbers and sentences
+ * ================================================================================================
+ * Numbers read and print the same whatever the C locale of the program is, and that locale is not touched.
+ */
 #define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
 
 static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) VMAFGPU__FORMAT(3, 4);
@@ -979,13 +987,11 @@ static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char
 static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) {
     va_list list;
 
-    if (out == NULL || size == 0) {
+    if (out == NULL || size == 0)
         return;
-    }
     va_start(list, format);
-    if (vsnprintf(out, size, format, list) < 0) {
+    if (vsnprintf(out, size, format, list) < 0)
         out[0] = '\0';
-    }
     va_end(list);
 }
 
@@ -1000,9 +1006,8 @@ static int vmafgpu__is_digit(char c) {
 }
 
 static const char *vmafgpu__skip_digits(const char *at, const char *end) {
-    while (at < end && vmafgpu__is_digit(*at)) {
+    while (at < end && vmafgpu__is_digit(*at))
         at++;
-    }
     return at;
 }
 
@@ -1013,9 +1018,8 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     size_t size;
     int digits;
 
-    if (whole < end && (*whole == '-' || *whole == '+')) {
+    if (whole < end && (*whole == '-' || *whole == '+'))
         whole++;
-    }
     at = vmafgpu__skip_digits(whole, end);
     digits = at > whole;
     if (at < end && *at == '.') {
@@ -1026,23 +1030,19 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
             at = fraction;
         }
     }
-    if (!digits) {
+    if (!digits)
         return NULL;
-    }
     if (at < end && (*at == 'e' || *at == 'E')) {
         const char *exponent = at + 1;
 
-        if (exponent < end && (*exponent == '-' || *exponent == '+')) {
+        if (exponent < end && (*exponent == '-' || *exponent == '+'))
             exponent++;
-        }
-        if (exponent < end && vmafgpu__is_digit(*exponent)) {
+        if (exponent < end && vmafgpu__is_digit(*exponent))
             at = vmafgpu__skip_digits(exponent, end);
-        }
     }
     size = (size_t)(at - begin);
-    if (size >= VMAFGPU__TOKEN) {
+    if (size >= VMAFGPU__TOKEN)
         return NULL;
-    }
     memcpy(token, begin, size);
     token[size] = '\0';
     return at;
@@ -1078,16 +1078,14 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
     char *stop = NULL;
     const char *behind = vmafgpu__copy_number(begin, end, token);
 
-    if (behind == NULL) {
+    if (behind == NULL)
         return NULL;
-    }
     *value = vmafgpu__convert_number(token, single, &stop);
     if (*stop != '\0') {
         vmafgpu__localise(token, local, sizeof local);
         *value = vmafgpu__convert_number(local, single, &stop);
-        if (*stop != '\0') {
+        if (*stop != '\0')
             return NULL;
-        }
     }
     return fabs(*value) <= DBL_MAX ? behind : NULL;
 }
@@ -1117,9 +1115,8 @@ static VMAFGPU__UNUSED void vmafgpu__print_number(char out[40], double value) {
             continue;
         }
         out[used++] = '.';
-        while (*at != '\0' && strchr(plain, *at) == NULL) {
+        while (*at != '\0' && strchr(plain, *at) == NULL)
             at++;
-        }
     }
     out[used] = '\0';
 }
@@ -1133,16 +1130,17 @@ static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part)
     int i, found = -1;
 
     for (i = 0; i < svm->feature_count; i++) {
-        if (strstr(svm->feature_names[i], part) != NULL) {
+        if (strstr(svm->feature_names[i], part) != NULL)
             found = found == -1 ? i : -2;
-        }
     }
     return found;
 }
 
 #ifndef VMAFGPU_NO_JSON
 
-/* ===== >>json =====
+/* ================================================================================================
+ * >>json                                         a reader of JSON text
+ * ================================================================================================
  * A reader of JSON text in memory. Nothing is copied: a value is the pointer to its first character, and reading
  * goes from pointer to pointer. The whole text is checked once before anything in it is believed. */
 
@@ -1175,35 +1173,30 @@ static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const
     char part[32] = "";
     va_list list;
 
-    if (json->result != VMAFGPU_OK) {
+    if (json->result != VMAFGPU_OK)
         return NULL;
-    }
     json->result = VMAFGPU_ERROR_MODEL;
     va_start(list, format);
     (void)vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    if (json->part >= 0) {
+    if (json->part >= 0)
         (void)snprintf(part, sizeof part, ", part %d", json->part);
-    }
     vmafgpu__sentence(json->error, json->error_size, "model '%.80s'%s: %s (byte %lu)", json->name, part, what,
                       (unsigned long)(at - json->begin));
     return NULL;
 }
 
 static const char *vmafgpu__json_space(const vmafgpu__json *json, const char *at) {
-    while (at < json->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    while (at < json->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
         at++;
-    }
     return at;
 }
 
 static int vmafgpu__hex_digit(char c) {
-    if (vmafgpu__is_digit(c)) {
+    if (vmafgpu__is_digit(c))
         return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
+    if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
-    }
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
@@ -1212,15 +1205,13 @@ static long vmafgpu__json_unit(const char *at, const char *end) {
     long unit = 0;
     int i;
 
-    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') {
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
         return -1;
-    }
     for (i = 2; i < 6; i++) {
         int digit = vmafgpu__hex_digit(at[i]);
 
-        if (digit < 0) {
+        if (digit < 0)
             return -1;
-        }
         unit = unit * 16 + digit;
     }
     return unit;
@@ -1233,26 +1224,22 @@ static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *
     const char *found;
     long high, low;
 
-    if (end - at < 2 || at[1] == '\0') {
+    if (end - at < 2 || at[1] == '\0')
         return 0;
-    }
     found = strchr(names, at[1]);
     if (found != NULL) {
         *character = (unsigned char)meanings[found - names];
         return 2;
     }
     high = vmafgpu__json_unit(at, end);
-    if (high < 0 || (high >= 0xdc00 && high <= 0xdfff)) {
+    if (high < 0 || (high >= 0xdc00 && high <= 0xdfff))
         return 0;
-    }
     *character = (unsigned long)high;
-    if (high < 0xd800 || high > 0xdbff) {
+    if (high < 0xd800 || high > 0xdbff)
         return 6;
-    }
     low = vmafgpu__json_unit(at + 6, end);
-    if (low < 0xdc00 || low > 0xdfff) {
+    if (low < 0xdc00 || low > 0xdfff)
         return 0;
-    }
     *character = 0x10000ul + (((unsigned long)high - 0xd800ul) << 10) + ((unsigned long)low - 0xdc00ul);
     return 12;
 }
@@ -1264,15 +1251,12 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
         unsigned long character;
         int size = 1;
 
-        if ((unsigned char)*at < 0x20) {
+        if ((unsigned char)*at < 0x20)
             return vmafgpu__json_fail(json, at, "a string holds a raw control character");
-        }
-        if (*at == '\\') {
+        if (*at == '\\')
             size = vmafgpu__json_escape(at, json->end, &character);
-        }
-        if (size == 0) {
+        if (size == 0)
             return vmafgpu__json_fail(json, at, "a string holds a bad escape sequence");
-        }
         at += size;
     }
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "a string does not end");
@@ -1283,9 +1267,8 @@ static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char o
     unsigned long character = 0;
     int size, i;
 
-    if (**at == '"') {
+    if (**at == '"')
         return 0;
-    }
     if (**at != '\\') {
         out[0] = *(*at)++;
         return 1;
@@ -1311,9 +1294,8 @@ static int vmafgpu__json_says(const vmafgpu__json *json, const char *string, con
     int size;
 
     while ((size = vmafgpu__json_char(json, &at, bytes)) > 0) {
-        if (strncmp(bytes, word, (size_t)size) != 0 || bytes[0] == '\0') {
+        if (strncmp(bytes, word, (size_t)size) != 0 || bytes[0] == '\0')
             return 0;
-        }
         word += size;
     }
     return *word == '\0';
@@ -1328,9 +1310,8 @@ static int vmafgpu__json_same(const vmafgpu__json *json, const char *first, cons
     second++;
     do {
         size = vmafgpu__json_char(json, &first, a);
-        if (vmafgpu__json_char(json, &second, b) != size || memcmp(a, b, (size_t)size) != 0) {
+        if (vmafgpu__json_char(json, &second, b) != size || memcmp(a, b, (size_t)size) != 0)
             return 0;
-        }
     } while (size > 0);
     return 1;
 }
@@ -1339,9 +1320,8 @@ static const char *vmafgpu__json_number(vmafgpu__json *json, const char *begin, 
     const char *behind = vmafgpu__parse_rounded(begin, json->end, single, value);
     const char *whole, *point;
 
-    if (behind == NULL) {
+    if (behind == NULL)
         return vmafgpu__json_fail(json, begin, "no value, or a number that is too long or too large");
-    }
     whole = begin + (*begin == '-');
     point = vmafgpu__skip_digits(whole, behind);
     if (point == whole || (*whole == '0' && point > whole + 1) ||
@@ -1364,9 +1344,8 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
 
     list->at = NULL;
-    if (at == NULL) {
+    if (at == NULL)
         return 0;
-    }
     if (at < json->end && *at == list->close) {
         list->at = at + 1;
         return 0;
@@ -1385,9 +1364,8 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
         }
         list->key = at;
         at = vmafgpu__json_string(json, at);
-        if (at == NULL) {
+        if (at == NULL)
             return 0;
-        }
         at = vmafgpu__json_space(json, at);
         if (at == json->end || *at != ':') {
             vmafgpu__json_fail(json, at, "expected ':'");
@@ -1410,27 +1388,23 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
     double number;
     int i;
 
-    if (*at == '"') {
+    if (*at == '"')
         return vmafgpu__json_string(json, at);
-    }
     if (*at == '{' || *at == '[') {
         vmafgpu__json_list list;
 
-        if (depth >= VMAFGPU__JSON_DEPTH) {
+        if (depth >= VMAFGPU__JSON_DEPTH)
             return vmafgpu__json_fail(json, at, "values are nested deeper than %d", VMAFGPU__JSON_DEPTH);
-        }
         vmafgpu__json_walk(&list, at);
-        while (vmafgpu__json_next(json, &list)) {
+        while (vmafgpu__json_next(json, &list))
             list.at = vmafgpu__json_skip(json, list.value, depth + 1);
-        }
         return list.at;
     }
     for (i = 0; i < 3; i++) {
         size_t size = strlen(words[i]);
 
-        if ((size_t)(json->end - at) >= size && memcmp(at, words[i], size) == 0) {
+        if ((size_t)(json->end - at) >= size && memcmp(at, words[i], size) == 0)
             return at + size;
-        }
     }
     return vmafgpu__json_number(json, at, 0, &number);
 }
@@ -1442,25 +1416,21 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
     vmafgpu__json_list list;
     int i;
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         values[i] = NULL;
-    }
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(json, &list)) {
         for (i = 0; i < count && !vmafgpu__json_says(json, list.key, keys[i]); i++) {
         }
-        if (i < count && values[i] != NULL) {
+        if (i < count && values[i] != NULL)
             return vmafgpu__json_fail(json, list.key, "key '%s' is there twice", keys[i]);
-        }
-        if (i < count) {
+        if (i < count)
             values[i] = list.value;
-        }
         list.at = vmafgpu__json_skip(json, list.value, 1);
     }
     for (i = 0; i < count; i++) {
-        if (values[i] != NULL && *values[i] == 'n') {
+        if (values[i] != NULL && *values[i] == 'n')
             values[i] = NULL;
-        }
     }
     return list.at;
 }
@@ -1488,7 +1458,9 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
     return list.at == NULL ? -1 : list.count;
 }
 
-/* ===== >>model reader =====
+/* ================================================================================================
+ * >>model reader                                 from JSON to a model
+ * ================================================================================================
  * The model is built three times by the same code: first nothing is written and bytes and support vectors are
  * counted; then equal support vectors are found in a temporary pool, which tells how many rows there are; then the
  * one block of memory is filled. */
@@ -1518,24 +1490,6 @@ typedef struct vmafgpu__builder {
 
 #define VMAFGPU__ROW_LIMIT 65535
 
-static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, size_t size) {
-    if (allocator != NULL && allocator->alloc != NULL) {
-        return allocator->alloc(size, allocator->user);
-    }
-    return malloc(size);
-}
-
-static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
-    if (pointer == NULL) {
-        return;
-    }
-    if (allocator != NULL && allocator->free != NULL) {
-        allocator->free(pointer, allocator->user);
-    } else {
-        free(pointer);
-    }
-}
-
 static void *vmafgpu__arena_take(vmafgpu__arena *arena, size_t size) {
     size_t at = (arena->used + 15) & ~(size_t)15;
 
@@ -1544,9 +1498,8 @@ static void *vmafgpu__arena_take(vmafgpu__arena *arena, size_t size) {
 }
 
 static void vmafgpu__arena_put(vmafgpu__arena *arena, const char *bytes, size_t size) {
-    if (arena->base != NULL) {
+    if (arena->base != NULL)
         memcpy(arena->base + arena->used, bytes, size);
-    }
     arena->used += size;
 }
 
@@ -1559,9 +1512,8 @@ static const double *vmafgpu__arena_numbers(vmafgpu__arena *arena, const double 
     size_t size = (size_t)count * sizeof *numbers;
     double *copy = (double *)vmafgpu__arena_take(arena, size);
 
-    if (copy != NULL) {
+    if (copy != NULL)
         memcpy(copy, numbers, size);
-    }
     return copy;
 }
 
@@ -1590,13 +1542,11 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     for (slot = vmafgpu__pool_slot(pool, row); pool->slots[slot] != 0; slot = (slot + 1) & (pool->slot_count - 1)) {
         int found = pool->slots[slot] - 1;
 
-        if (memcmp(pool->rows + (size_t)found * (size_t)pool->width, row, size) == 0) {
+        if (memcmp(pool->rows + (size_t)found * (size_t)pool->width, row, size) == 0)
             return found;
-        }
     }
-    if (pool->count == pool->capacity) {
+    if (pool->count == pool->capacity)
         return -1;
-    }
     memcpy(pool->rows + (size_t)pool->count * (size_t)pool->width, row, size);
     pool->slots[slot] = (uint16_t)(pool->count + 1);
     return pool->count++;
@@ -1609,14 +1559,12 @@ static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allo
     pool->capacity = pool->count < VMAFGPU__ROW_LIMIT ? pool->count : VMAFGPU__ROW_LIMIT;
     pool->count = 0;
     pool->slot_count = 16;
-    while (pool->slot_count < (size_t)pool->capacity * 2) {
+    while (pool->slot_count < (size_t)pool->capacity * 2)
         pool->slot_count *= 2;
-    }
     rows_size = (size_t)pool->capacity * (size_t)pool->width * sizeof(double);
     pool->rows = (double *)vmafgpu__memory_take(allocator, rows_size + pool->slot_count * sizeof(uint16_t));
-    if (pool->rows == NULL) {
+    if (pool->rows == NULL)
         return 0;
-    }
     pool->slots = (uint16_t *)(void *)((char *)pool->rows + rows_size);
     memset(pool->slots, 0, pool->slot_count * sizeof(uint16_t));
     return 1;
@@ -1659,12 +1607,10 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
             vmafgpu__json_fail(&b->json, list.value, "more than %d features", VMAFGPU__FEATURE_LIMIT);
             return 0;
         }
-        if (names != NULL) {
+        if (names != NULL)
             names[list.count - 1] = vmafgpu__arena_here(&b->arena);
-        }
-        if (!vmafgpu__put_string(b, list.value, key, "")) {
+        if (!vmafgpu__put_string(b, list.value, key, ""))
             return 0;
-        }
         vmafgpu__arena_put(&b->arena, "", 1);
         list.at = vmafgpu__json_string(&b->json, list.value);
     }
@@ -1688,16 +1634,13 @@ static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *it
         vmafgpu__json_fail(&b->json, item->key, "key '%s' has an option without a name", key);
         return 0;
     }
-    if (item->count > 1) {
+    if (item->count > 1)
         vmafgpu__arena_put(&b->arena, ":", 1);
-    }
-    if (!vmafgpu__put_string(b, item->key, key, ":=")) {
+    if (!vmafgpu__put_string(b, item->key, key, ":="))
         return 0;
-    }
     vmafgpu__arena_put(&b->arena, "=", 1);
-    if (*value == '"') {
+    if (*value == '"')
         return vmafgpu__put_string(b, value, key, ":");
-    }
     if (*value == 't' || *value == 'f') {
         vmafgpu__arena_put(&b->arena, value, *value == 't' ? 4 : 5);
         return 1;
@@ -1706,9 +1649,8 @@ static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *it
         vmafgpu__json_fail(&b->json, value, "key '%s' must hold numbers, strings, true or false", key);
         return 0;
     }
-    if (vmafgpu__json_number(&b->json, value, 1, &number) == NULL) {
+    if (vmafgpu__json_number(&b->json, value, 1, &number) == NULL)
         return 0;
-    }
     vmafgpu__print_number(text, number);
     vmafgpu__arena_put(&b->arena, text, strlen(text));
     return 1;
@@ -1719,23 +1661,19 @@ static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
     vmafgpu__json_list list;
     int i;
 
-    if (*at != '{') {
+    if (*at != '{')
         return vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must be an array of objects");
-    }
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
-        if (list.count > VMAFGPU__FEATURE_LIMIT) {
+        if (list.count > VMAFGPU__FEATURE_LIMIT)
             return vmafgpu__json_fail(&b->json, list.key, "more than %d options of a feature", VMAFGPU__FEATURE_LIMIT);
-        }
         for (i = 0; i < list.count - 1; i++) {
-            if (vmafgpu__json_same(&b->json, names[i], list.key)) {
+            if (vmafgpu__json_same(&b->json, names[i], list.key))
                 return vmafgpu__json_fail(&b->json, list.key, "an option of a feature is there twice");
-            }
         }
         names[list.count - 1] = list.key;
-        if (!vmafgpu__put_option(b, &list)) {
+        if (!vmafgpu__put_option(b, &list))
             return NULL;
-        }
         list.at = vmafgpu__json_skip(&b->json, list.value, 1);
     }
     return list.at;
@@ -1749,9 +1687,8 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
 
     svm->feature_options = options;
     if (at == NULL) {
-        for (i = 0; i < svm->feature_count && options != NULL; i++) {
+        for (i = 0; i < svm->feature_count && options != NULL; i++)
             options[i] = "";
-        }
         return 1;
     }
     if (*at != '[') {
@@ -1760,9 +1697,8 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
     }
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list) && list.count <= svm->feature_count) {
-        if (options != NULL) {
+        if (options != NULL)
             options[list.count - 1] = vmafgpu__arena_here(&b->arena);
-        }
         list.at = vmafgpu__put_options(b, list.value);
         vmafgpu__arena_put(&b->arena, "", 1);
     }
@@ -1786,13 +1722,11 @@ static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, co
             vmafgpu__json_fail(&b->json, at, "key '%s' has %d numbers where %d features need %d", key, found,
                                svm->feature_count, count);
         }
-        if (found != count) {
+        if (found != count)
             return NULL;
-        }
     } else {
-        for (i = 0; i < count; i++) {
+        for (i = 0; i < count; i++)
             numbers[i] = neutral;
-        }
     }
     return vmafgpu__arena_numbers(&b->arena, numbers, count);
 }
@@ -1801,9 +1735,8 @@ static int vmafgpu__read_clip(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     double limits[2];
     int count;
 
-    if (at == NULL) {
+    if (at == NULL)
         return 1;
-    }
     count = vmafgpu__json_numbers(&b->json, at, "score_clip", limits, 2);
     if (count != 2) {
         vmafgpu__json_fail(&b->json, at, "key 'score_clip' must hold two numbers");
@@ -1819,9 +1752,8 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     double knots[2 * VMAFGPU__KNOT_LIMIT];
     vmafgpu__json_list list;
 
-    if (at == NULL) {
+    if (at == NULL)
         return 1;
-    }
     if (*at != '[') {
         vmafgpu__json_fail(&b->json, at, "key 'knots' must be an array of pairs of numbers");
         return 0;
@@ -1850,24 +1782,21 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
     int flags[2] = {0, 0};
     int i;
 
-    if (at == NULL) {
+    if (at == NULL)
         return 1;
-    }
     if (*at != '{') {
         vmafgpu__json_fail(&b->json, at, "key 'score_transform' must be an object");
         return 0;
     }
-    if (vmafgpu__json_find(&b->json, at, keys, 7, values) == NULL) {
+    if (vmafgpu__json_find(&b->json, at, keys, 7, values) == NULL)
         return 0;
-    }
     for (i = 0; i < 3; i++) {
         if (values[i] != NULL && *values[i] != '-' && !vmafgpu__is_digit(*values[i])) {
             vmafgpu__json_fail(&b->json, values[i], "key '%s' must be a number or null", keys[i]);
             return 0;
         }
-        if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL) {
+        if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
-        }
     }
     for (i = 0; i < 2; i++) { /* strings in libvmaf's files, unlike "enabled" */
         const char *value = values[3 + i];
@@ -1906,16 +1835,13 @@ static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char wo
         int size = vmafgpu__json_char(json, &behind, bytes);
         int blank = size == 1 && (bytes[0] == ' ' || bytes[0] == '\t' || bytes[0] == '\r');
 
-        if (size == 0 || bytes[0] == '\n' || (blank && length > 0)) {
+        if (size == 0 || bytes[0] == '\n' || (blank && length > 0))
             break;
-        }
         *at = behind;
-        if (blank) {
+        if (blank)
             continue;
-        }
-        if (length + size >= VMAFGPU__TOKEN) {
+        if (length + size >= VMAFGPU__TOKEN)
             return -1;
-        }
         memcpy(word + length, bytes, (size_t)size);
         length += size;
     }
@@ -1958,29 +1884,23 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
 
     for (;;) {
         length = vmafgpu__svm_word(json, &at, word);
-        if (length == 0 && vmafgpu__svm_line(json, &at)) {
+        if (length == 0 && vmafgpu__svm_line(json, &at))
             continue;
-        }
-        if (length == 0) {
+        if (length == 0)
             return vmafgpu__json_fail(json, at, "key 'model' has no support vectors");
-        }
-        if (length == 2 && strcmp(word, "SV") == 0) {
+        if (length == 2 && strcmp(word, "SV") == 0)
             break;
-        }
         for (i = 0; i < VMAFGPU__SVM_WORDS && (length < 0 || strcmp(word, words[i]) != 0); i++) {
         }
-        if (i == VMAFGPU__SVM_WORDS) {
+        if (i == VMAFGPU__SVM_WORDS)
             return vmafgpu__json_fail(json, at, "key 'model' has an unknown word in its header");
-        }
         seen |= 1 << i;
         for (k = 0; k < (i < VMAFGPU__SVM_LABEL ? 1 : 2); k++) { /* label and nr_sv have one number per class */
             length = vmafgpu__svm_word(json, &at, word);
-            if (i == VMAFGPU__SVM_TYPE && (length < 0 || (strcmp(word, "nu_svr") && strcmp(word, "epsilon_svr")))) {
+            if (i == VMAFGPU__SVM_TYPE && (length < 0 || (strcmp(word, "nu_svr") && strcmp(word, "epsilon_svr"))))
                 return vmafgpu__json_fail(json, at, "key 'model': svm_type must be nu_svr or epsilon_svr");
-            }
-            if (i == VMAFGPU__SVM_KERNEL && (length < 0 || strcmp(word, "rbf"))) {
+            if (i == VMAFGPU__SVM_KERNEL && (length < 0 || strcmp(word, "rbf")))
                 return vmafgpu__json_fail(json, at, "key 'model': kernel_type must be rbf");
-            }
             if (i >= VMAFGPU__SVM_GAMMA &&
                 (length < 0 || !vmafgpu__svm_number(word, word + length, &numbers[i]))) {
                 return vmafgpu__json_fail(json, at, "key 'model': %s needs a number", words[i]);
@@ -1988,23 +1908,19 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
         }
     }
     for (i = 0; i < VMAFGPU__SVM_NEEDED; i++) {
-        if (!(seen & (1 << i))) {
+        if (!(seen & (1 << i)))
             return vmafgpu__json_fail(json, at, "key 'model': %s is missing", words[i]);
-        }
     }
-    if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2) {
+    if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model': nr_class must be 2");
-    }
     /* a support vector takes two characters at least, so the text bounds the count before anything believes it */
-    if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at)) {
+    if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
         return vmafgpu__json_fail(json, at, "key 'model': total_sv does not fit the text");
-    }
     svm->gamma = numbers[VMAFGPU__SVM_GAMMA];
     svm->rho = numbers[VMAFGPU__SVM_RHO];
     svm->sv_count = (int)numbers[VMAFGPU__SVM_TOTAL];
-    if ((double)svm->sv_count < numbers[VMAFGPU__SVM_TOTAL]) {
+    if ((double)svm->sv_count < numbers[VMAFGPU__SVM_TOTAL])
         return vmafgpu__json_fail(json, at, "key 'model': total_sv must be a whole number");
-    }
     return at;
 }
 
@@ -2020,9 +1936,8 @@ static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmaf
                            svm->sv_count);
         return 0;
     }
-    for (i = 0; i < svm->feature_count; i++) {
+    for (i = 0; i < svm->feature_count; i++)
         row[i] = 0;
-    }
     while ((length = vmafgpu__svm_word(&b->json, at, word)) != 0) {
         const char *colon = length < 0 ? NULL : strchr(word, ':');
         double index;
@@ -2054,9 +1969,8 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
         return 0;
     }
     at = vmafgpu__read_svm_header(&b->json, at + 1, svm);
-    if (at == NULL) {
+    if (at == NULL)
         return 0;
-    }
     coefs = (double *)vmafgpu__arena_take(&b->arena, (size_t)svm->sv_count * sizeof *coefs);
     rows = (uint16_t *)vmafgpu__arena_take(&b->arena, (size_t)svm->sv_count * sizeof *rows);
     svm->sv_coefs = coefs;
@@ -2067,9 +1981,8 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
                                svm->sv_count);
             return 0;
         }
-        if (!vmafgpu__read_vector(b, &at, svm, i + 1, &coefficient, row)) {
+        if (!vmafgpu__read_vector(b, &at, svm, i + 1, &coefficient, row))
             return 0;
-        }
         k = vmafgpu__pool_row(&b->pool, row);
         if (k < 0) {
             vmafgpu__json_fail(&b->json, at, "more than %d different support vectors", VMAFGPU__ROW_LIMIT);
@@ -2091,9 +2004,8 @@ static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *k
     int i;
 
     for (i = 0; i < count && *at == '"'; i++) {
-        if (vmafgpu__json_says(json, at, words[i])) {
+        if (vmafgpu__json_says(json, at, words[i]))
             return i;
-        }
     }
     for (i = 0; i < count && used < sizeof list; i++) {
         vmafgpu__sentence(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
@@ -2106,17 +2018,15 @@ static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *k
 static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm *svm) {
     static const char key[] = "chroma_correction_parameter";
 
-    if (at == NULL) {
+    if (at == NULL)
         return 1;
-    }
     if (*at != '-' && !vmafgpu__is_digit(*at)) {
         vmafgpu__json_fail(&b->json, at, "key '%s' must be a number", key);
         return 0;
     }
     svm->has_chroma_correction = 1;
-    if (vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction) == NULL) {
+    if (vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction) == NULL)
         return 0;
-    }
     if (svm->feature_names != NULL && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
                                        vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
         vmafgpu__json_fail(&b->json, at, "key '%s' needs one adm3 and one speed_chroma feature", key);
@@ -2141,13 +2051,11 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         vmafgpu__json_fail(json, at, "key 'model_dict' must be an object");
         return 0;
     }
-    if (vmafgpu__json_find(json, at, keys, 10, values) == NULL) {
+    if (vmafgpu__json_find(json, at, keys, 10, values) == NULL)
         return 0;
-    }
     svm->rescale = 1;
-    if (values[1] != NULL) {
+    if (values[1] != NULL)
         svm->rescale = vmafgpu__read_word(json, values[1], keys[1], norms, 2);
-    }
     for (i = 0; i < (svm->rescale ? 6 : 4); i++) { /* slopes and intercepts only mean something with rescaling */
         if (values[i] == NULL) {
             vmafgpu__json_fail(json, at, "key '%s' is missing", keys[i]);
@@ -2155,9 +2063,8 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         }
     }
     type = vmafgpu__read_word(json, values[0], keys[0], types, json->part < 0 ? 3 : 2);
-    if (type < 0 || svm->rescale < 0 || !vmafgpu__read_names(b, values[2], svm)) {
+    if (type < 0 || svm->rescale < 0 || !vmafgpu__read_names(b, values[2], svm))
         return 0;
-    }
     if (b->pool.width != 0 && b->pool.width != svm->feature_count) {
         vmafgpu__json_fail(json, values[2], "%d features where the parts before have %d", svm->feature_count,
                            b->pool.width);
@@ -2178,9 +2085,8 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
     (void)snprintf(key, sizeof key, "%d", part);
     while (vmafgpu__json_next(json, list)) {
         list->at = vmafgpu__json_skip(json, list->value, 1);
-        if (list->at != NULL && vmafgpu__json_says(json, list->key, key)) {
+        if (list->at != NULL && vmafgpu__json_says(json, list->key, key))
             return list->value;
-        }
     }
     return NULL;
 }
@@ -2199,9 +2105,8 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
         return 0;
     }
     end = vmafgpu__json_find(json, b->root, keys, 2, values);
-    if (end == NULL) {
+    if (end == NULL)
         return 0;
-    }
     end = vmafgpu__json_space(json, end);
     if (end != json->end) {
         vmafgpu__json_fail(json, end, "something follows the JSON object");
@@ -2209,9 +2114,8 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
     }
     b->single = values[0];
     b->parts = 1;
-    if (b->single != NULL) {
+    if (b->single != NULL)
         return 1;
-    }
     vmafgpu__json_walk(&list, b->root);
     for (b->parts = 0; vmafgpu__next_part(json, &list, b->parts) != NULL; b->parts++) {
     }
@@ -2231,9 +2135,8 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         vmafgpu__json_fail(&b->json, at, "a part of a collection must be an object");
         return 0;
     }
-    if (vmafgpu__json_find(&b->json, at, keys, 1, &dict) == NULL) {
+    if (vmafgpu__json_find(&b->json, at, keys, 1, &dict) == NULL)
         return 0;
-    }
     if (dict == NULL) {
         vmafgpu__json_fail(&b->json, at, "key 'model_dict' is missing");
         return 0;
@@ -2268,21 +2171,17 @@ static int vmafgpu__build(vmafgpu__builder *b) {
             b->json.part = i;
             ok = part != NULL && vmafgpu__read_part(b, part, &svm);
         }
-        if (!ok) {
+        if (!ok)
             return 0;
-        }
-        if (svms != NULL) {
+        if (svms != NULL)
             svms[i] = svm;
-        }
     }
-    if (b->pool.rows == NULL) {
+    if (b->pool.rows == NULL)
         return 1;
-    }
     table = vmafgpu__arena_numbers(&b->arena, b->pool.rows, b->pool.count * b->pool.width);
     if (model != NULL) {
-        for (i = 0; i < b->parts; i++) {
+        for (i = 0; i < b->parts; i++)
             svms[i].sv_table = table;
-        }
         model->name = name;
         model->svm_count = b->parts;
         model->svms = svms;
@@ -2293,16 +2192,13 @@ static int vmafgpu__build(vmafgpu__builder *b) {
 static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allocator *allocator) {
     int ready;
 
-    if (!vmafgpu__read_root(b) || !vmafgpu__build(b)) {
+    if (!vmafgpu__read_root(b) || !vmafgpu__build(b))
         return b->json.result;
-    }
     ready = vmafgpu__pool_open(&b->pool, allocator);
-    if (ready && !vmafgpu__build(b)) {
+    if (ready && !vmafgpu__build(b))
         return b->json.result;
-    }
-    if (ready) {
+    if (ready)
         b->arena.base = (char *)vmafgpu__memory_take(allocator, b->arena.used);
-    }
     if (b->arena.base == NULL) {
         vmafgpu__sentence(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
@@ -2317,9 +2213,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     vmafgpu_result result;
 
     vmafgpu__sentence(error, error_size, "%s", "");
-    if (model != NULL) {
+    if (model != NULL)
         *model = NULL;
-    }
     if (model == NULL || name == NULL || json == NULL) {
         vmafgpu__sentence(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
         return VMAFGPU_ERROR_ARGUMENT;
@@ -2362,9 +2257,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     (void)json;
     (void)size;
     (void)allocator;
-    if (model != NULL) {
+    if (model != NULL)
         *model = NULL;
-    }
     vmafgpu__sentence(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
 }
@@ -2376,7 +2270,9 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 
 #endif /* VMAFGPU_NO_JSON */
 
-/* ===== >>models =====
+/* ================================================================================================
+ * >>models                                       built-in models and prediction
+ * ================================================================================================
  * Built-in models and prediction. The order of operations is libvmaf's, so that the last bit is, too. */
 
 #ifndef VMAFGPU_NO_MODELS
@@ -2390,9 +2286,8 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
     int k;
 
     for (k = 0; k <= i; k++) { /* an entry without a name ends the table */
-        if (vmafgpu__embedded_models[k].name == NULL) {
+        if (vmafgpu__embedded_models[k].name == NULL)
             return NULL;
-        }
     }
     return i < 0 ? NULL : &vmafgpu__embedded_models[i];
 }
@@ -2411,9 +2306,8 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     int i;
 
     for (i = 0; name != NULL && (model = vmafgpu_builtin_model_at(i)) != NULL; i++) {
-        if (strcmp(model->name, name) == 0) {
+        if (strcmp(model->name, name) == 0)
             break;
-        }
     }
     return model;
 }
@@ -2422,26 +2316,20 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
 static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
-    if (svm->feature_count < 1 || svm->feature_count > VMAFGPU__FEATURE_LIMIT) {
+    if (svm->feature_count < 1 || svm->feature_count > VMAFGPU__FEATURE_LIMIT)
         return "feature_count must be 1 to 64";
-    }
-    if (svm->feature_names == NULL || svm->feature_options == NULL) {
+    if (svm->feature_names == NULL || svm->feature_options == NULL)
         return "feature_names and feature_options must not be NULL";
-    }
     for (i = 0; i < svm->feature_count; i++) {
-        if (svm->feature_names[i] == NULL || svm->feature_options[i] == NULL) {
+        if (svm->feature_names[i] == NULL || svm->feature_options[i] == NULL)
             return "feature_names and feature_options must not hold NULL";
-        }
     }
-    if (svm->slopes == NULL || svm->intercepts == NULL) {
+    if (svm->slopes == NULL || svm->intercepts == NULL)
         return "slopes and intercepts must not be NULL";
-    }
-    if (svm->sv_count < 1 || svm->sv_coefs == NULL || svm->sv_rows == NULL || svm->sv_table == NULL) {
+    if (svm->sv_count < 1 || svm->sv_coefs == NULL || svm->sv_rows == NULL || svm->sv_table == NULL)
         return "sv_count must be positive and sv_coefs, sv_rows and sv_table must not be NULL";
-    }
-    if (svm->knot_count < 0 || svm->knot_count > VMAFGPU__KNOT_LIMIT || (svm->knot_count > 0 && svm->knots == NULL)) {
+    if (svm->knot_count < 0 || svm->knot_count > VMAFGPU__KNOT_LIMIT || (svm->knot_count > 0 && svm->knots == NULL))
         return "knot_count must be 0 to 10, and knots not NULL";
-    }
     if (svm->has_chroma_correction && (vmafgpu__feature_containing(svm, "adm3") < 0 ||
                                        vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
         return "chroma_correction needs one adm3 and one speed_chroma feature";
@@ -2498,9 +2386,8 @@ static VMAFGPU__UNUSED void vmafgpu__model_output_name(const vmafgpu_model *m, i
 static VMAFGPU__UNUSED size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
-    for (i = 0; i < m->svm_count; i++) {
+    for (i = 0; i < m->svm_count; i++)
         most = m->svms[i].feature_count > most ? m->svms[i].feature_count : most;
-    }
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
@@ -2511,18 +2398,16 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
     double adm3, value;
 
-    if (guide < 0 || chroma < 0) {
+    if (guide < 0 || chroma < 0)
         return;
-    }
     adm3 = x[guide];
     value = x[chroma];
     if (svm->rescale) {
         adm3 = (adm3 - svm->intercepts[1 + guide]) / svm->slopes[1 + guide];
         value = (value - svm->intercepts[1 + chroma]) / svm->slopes[1 + chroma];
     }
-    if (value < 0.0 || value > 0.0 || value != value) {
+    if (value < 0.0 || value > 0.0 || value != value)
         return;
-    }
     value = (-svm->chroma_correction * adm3) + svm->chroma_correction;
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
@@ -2534,9 +2419,8 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
 
     for (i = 0; i < svm->feature_count; i++) {
         x[i] = row[columns[i]];
-        if (svm->rescale) {
+        if (svm->rescale)
             x[i] = svm->slopes[1 + i] * x[i] + svm->intercepts[1 + i];
-        }
     }
     if (svm->has_chroma_correction) {
         if (fabs(svm->chroma_correction) <= 0.0) {
@@ -2565,20 +2449,17 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     double y = 0;
     int i, segments = svm->knot_count - 1;
 
-    if (segments < 1) {
+    if (segments < 1)
         return x;
-    }
     for (i = 0; i < segments; i++) {
         const double *k = svm->knots + 2 * i;
         double x1 = k[0], y1 = k[1], x2 = k[2], y2 = k[3];
         int inside = x1 <= x && x <= x2;
 
-        if (!(x1 < x2 && y1 <= y2)) {
+        if (!(x1 < x2 && y1 <= y2))
             break;
-        }
-        if (!inside && !(i == 0 && x < x1) && !(i == segments - 1 && x > x2)) {
+        if (!inside && !(i == 0 && x < x1) && !(i == segments - 1 && x > x2))
             continue;
-        }
         if (y1 >= y2) {
             y = y1;
         } else if (fabs(x1) <= 0.0) {
@@ -2600,20 +2481,16 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, int 
         if (svm->has_p0 || svm->has_p1 || svm->has_p2) {
             y = 0.;
             y += svm->has_p0 ? svm->p0 : 0.;
-            if (svm->has_p1) {
+            if (svm->has_p1)
                 y += svm->p1 * score;
-            }
-            if (svm->has_p2) {
+            if (svm->has_p2)
                 y += svm->p2 * score * score;
-            }
         }
         y = vmafgpu__bend(svm, y);
-        if (svm->out_lte_in) {
+        if (svm->out_lte_in)
             y = y > score ? score : y;
-        }
-        if (svm->out_gte_in) {
+        if (svm->out_gte_in)
             y = y < score ? score : y;
-        }
         score = y;
     }
     if (svm->has_clip && !disable_clip) {
@@ -2630,9 +2507,8 @@ static void vmafgpu__sort_scores(double *scores, int count) {
         for (i = gap; i < count; i++) {
             double score = scores[i];
 
-            for (k = i; k >= gap && scores[k - gap] > score; k -= gap) {
+            for (k = i; k >= gap && scores[k - gap] > score; k -= gap)
                 scores[k] = scores[k - gap];
-            }
             scores[k] = score;
         }
     }
@@ -2653,14 +2529,12 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int ena
     double sum = 0., mean, deviation, above, below;
     int i;
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         sum += raw[i];
-    }
     mean = sum / (double)count;
     sum = 0.;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         sum += (raw[i] - mean) * (raw[i] - mean);
-    }
     deviation = sqrt(sum / (double)count);
     vmafgpu__sort_scores(raw, count);
     above = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean + delta);
@@ -2685,14 +2559,12 @@ static VMAFGPU__UNUSED void vmafgpu__model_predict(const vmafgpu_model *m, int d
         double raw = vmafgpu__svm_score(&m->svms[i], row, columns, x);
 
         out[i] = vmafgpu__svm_finish(&m->svms[i], disable_clip, enable_transform, raw);
-        if (i > 0) {
+        if (i > 0)
             scratch[i - 1] = raw;
-        }
         columns += m->svms[i].feature_count;
     }
-    if (m->svm_count > 1) {
+    if (m->svm_count > 1)
         vmafgpu__bootstrap(&m->svms[1], disable_clip, enable_transform, scratch, m->svm_count - 1, out + m->svm_count);
-    }
 }
 
 /* ================================================================================================
@@ -4265,8 +4137,8 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>open                                         from a config to a context
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells: -ffp-contract=fast
- * with clang, -fassociative-math, a caller's rounding mode. */
+/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
+ * -fassociative-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -4555,7 +4427,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (!vmafgpu__float_is_exact())
         return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT, "this build fuses or reorders floating-point operations, or the thread does "
-                             "not round to nearest: compile vmafgpu.h without -ffp-contract=fast and -funsafe-math-optimizations");
+                             "not round to nearest: compile vmafgpu.h without -funsafe-math-optimizations or -ffp-contract=fast");
     vmafgpu_result result = vmafgpu__resolve_config(v);
     const int model_count = c->model_count ? c->model_count : c->no_model ? 0 : 1;
     for (int i = 0; result == VMAFGPU_OK && i < model_count; i++)
@@ -4581,22 +4453,15 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
     if (!context)
         return VMAFGPU_ERROR_ARGUMENT;
     *context = NULL;
-    const int has_allocator = config && config->allocator.alloc && config->allocator.free;
-    void *memory = has_allocator ? config->allocator.alloc(sizeof **context, config->allocator.user) : malloc(sizeof **context);
-    if (!memory)
+    vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
+    if (!v)
         return VMAFGPU_ERROR_MEMORY;
-    vmafgpu *v = (vmafgpu *)memory;
     memset(v, 0, sizeof *v);
     v->memory = sizeof *v;
     *context = v;
-    if (config)
-        v->config = *config;
-    if (!has_allocator) {
-        v->config.allocator.alloc = vmafgpu__malloc;
-        v->config.allocator.free = vmafgpu__free;
-    }
     if (!config)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config is NULL");
+    v->config = *config;
     if (!config->allocator.alloc != !config->allocator.free)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither");
     const vmafgpu_result result = vmafgpu__open(v);
@@ -4619,13 +4484,13 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->pair_row);
     vmafgpu__give(v, v->totals);
     vmafgpu__give(v, v->names);
-    v->config.allocator.free(v, v->config.allocator.user);
+    const vmafgpu_allocator allocator = v->config.allocator;
+    vmafgpu__memory_give(&allocator, v);
 }
 
 static vmafgpu_result vmafgpu__check_open(vmafgpu *v, const char *function) {
     if (!v)
         return VMAFGPU_ERROR_ARGUMENT;
-    v->error[0] = 0;
     return v->is_open ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the context did not open", function);
 }
 
@@ -4636,6 +4501,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
         return result;
     v->seeded = v->pushed = v->tailed = v->emitted = v->delivered = 0;
     v->flushed = 0;
+    v->error[0] = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].motion, 0, sizeof v->extractors[i].motion);
     memset(v->totals, 0, (size_t)v->column_count * sizeof *v->totals);
@@ -4963,8 +4829,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 }
 
 /* The caller's floating-point settings come back. */
-#if defined(__clang__)
+#if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
 #  pragma float_control(pop)
+#elif defined(__clang__)
+#  pragma STDC FP_CONTRACT DEFAULT
 #elif defined(__GNUC__)
 #  pragma GCC pop_options
 #elif defined(_MSC_VER)

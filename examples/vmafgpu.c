@@ -794,13 +794,13 @@ static vmafgpu *open_context(const options *o, const video *v) {
  * ------------------------------------------------------------------------------------------------ */
 
 static double wall_clock(void) {
-    struct timespec t;
 #ifdef _WIN32
-    timespec_get(&t, TIME_UTC);
+    return (double)clock() / CLOCKS_PER_SEC; /* there it counts time on the wall */
 #else
+    struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-#endif
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+#endif
 }
 
 static int is_terminal(FILE *file) {

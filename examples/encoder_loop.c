@@ -1,0 +1,85 @@
+/* What an encoder does with VMAF: it tries a frame at several settings and keeps the cheapest that looks good enough.
+ * The "encoder" here is a stand-in: it rounds the samples of 8x8 blocks to fewer and fewer levels, and what a setting
+ * costs is how many levels it keeps. vmafgpu_score_pair() takes no memory and leaves no trace, so one context serves
+ * the whole search.
+ *
+ *     encoder_loop [TARGET]      by default 90
+ */
+#define VMAFGPU_IMPLEMENTATION
+#include "../vmafgpu.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIDTH = 320, HEIGHT = 180, FRAMES = 3 };
+
+/* A picture with edges, ramps and grain that moves with the frame. */
+static void draw(unsigned char *luma, int frame) {
+    unsigned noise = 1;
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            int u = x + 3 * frame, v = y + frame;
+            int value = 60 + u % 97 + (((u / 24) ^ (v / 18)) & 1) * 50 + v % 31;
+            noise = noise * 1664525u + 1013904223u;
+            luma[y * WIDTH + x] = (unsigned char)(value + (int)(noise >> 29));
+        }
+    }
+}
+
+/* The stand-in for encode and decode: the step between levels grows with q, the block's mean survives. */
+static void encode(const unsigned char *in, unsigned char *out, int q) {
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            int corner = in[y / 8 * 8 * WIDTH + x / 8 * 8], difference = in[y * WIDTH + x] - corner;
+            int level = (difference >= 0 ? difference + q / 2 : difference - q / 2) / q;
+            int value = corner + level * q;
+            out[y * WIDTH + x] = (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
+        }
+    }
+}
+
+static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsigned char *candidate) {
+    static const int quantisers[] = {64, 48, 32, 24, 16, 12, 8, 6, 4, 2}; /* the cheapest first */
+    for (int i = 0; i < FRAMES; i++) {
+        unsigned char *current = frames[i % 2], *before = frames[(i + 1) % 2];
+        vmafgpu_frame reference = {{current, NULL, NULL}, {0, 0, 0}}, previous = {{before, NULL, NULL}, {0, 0, 0}};
+        vmafgpu_frame distorted = {{candidate, NULL, NULL}, {0, 0, 0}};
+        vmafgpu_score score = {0, 0, NULL};
+        size_t tried = 0, count = sizeof quantisers / sizeof quantisers[0];
+        draw(current, i);
+        do {
+            encode(current, candidate, quantisers[tried]);
+            if (vmafgpu_score_pair(vmaf, i > 0 ? &previous : NULL, &reference, &distorted, &score) != VMAFGPU_OK) {
+                return 0;
+            }
+            printf("frame %d, q %2d: %7.3f\n", i, quantisers[tried], score.score);
+        } while (score.score < target && ++tried < count);
+        if (tried < count) {
+            printf("frame %d: q %d is enough\n", i, quantisers[tried]);
+        } else {
+            printf("frame %d: no setting reaches %g\n", i, target);
+        }
+    }
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    double target = argc > 1 ? atof(argv[1]) : 90;
+    vmafgpu_config config = {0};
+    vmafgpu *vmaf = NULL;
+    unsigned char *memory = malloc((size_t)WIDTH * HEIGHT * 3);
+    int ok;
+    config.width = WIDTH;
+    config.height = HEIGHT;
+    config.chroma = VMAFGPU_400;
+    ok = memory && vmafgpu_open(&vmaf, &config) == VMAFGPU_OK;
+    if (ok) {
+        unsigned char *frames[2] = {memory, memory + (size_t)WIDTH * HEIGHT};
+        ok = search(vmaf, target, frames, memory + (size_t)WIDTH * HEIGHT * 2);
+    }
+    if (!ok) {
+        fprintf(stderr, "encoder_loop: %s\n", memory ? vmafgpu_last_error(vmaf) : "no memory");
+    }
+    vmafgpu_close(vmaf);
+    free(memory);
+    return !ok;
+}

@@ -1,0 +1,36 @@
+/* The shortest real use: scores two raw 8-bit 4:2:0 files.    minimal WIDTH HEIGHT reference.yuv distorted.yuv */
+#define VMAFGPU_IMPLEMENTATION
+#include "../vmafgpu.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+    vmafgpu_config cfg = {0};
+    vmafgpu *v = NULL;
+    vmafgpu_score score;
+    double mean;
+    int ok = argc == 5;
+    cfg.width = ok ? atoi(argv[1]) : 0;
+    cfg.height = ok ? atoi(argv[2]) : 0;
+    ok = ok && vmafgpu_open(&v, &cfg) == VMAFGPU_OK;
+    size_t size = ok ? (size_t)cfg.width * (size_t)cfg.height + 2 * (size_t)(cfg.width / 2) * (size_t)(cfg.height / 2) : 1;
+    unsigned char *memory = malloc(2 * size);
+    FILE *ref = ok ? fopen(argv[3], "rb") : NULL, *dist = ok ? fopen(argv[4], "rb") : NULL;
+    ok = ok && memory && ref && dist;
+    while (ok && fread(memory, size, 1, ref) == 1 && fread(memory + size, size, 1, dist) == 1) {
+        vmafgpu_frame r = {{memory}, {0}}, d = {{memory + size}, {0}};
+        ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;
+    }
+    ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;
+    while (ok && vmafgpu_next(v, &score) == VMAFGPU_OK)
+        printf("frame %d: %f\n", (int)score.index, score.score);
+    if (ok && vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK)
+        printf("mean: %f\n", mean);
+    else
+        fprintf(stderr, "minimal: %s\n", v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "bad arguments or files");
+    vmafgpu_close(v);
+    free(memory);
+    if (ref) fclose(ref);
+    if (dist) fclose(dist);
+    return !ok;
+}

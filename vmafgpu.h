@@ -399,7 +399,8 @@ VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
 
-/* The config with every default filled in; `models` and `features`, borrowed for the open only, are NULL. */
+/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models` and `features`,
+ * borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* "cpu". */

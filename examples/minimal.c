@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
     cfg.width = ok ? atoi(argv[1]) : 0;
     cfg.height = ok ? atoi(argv[2]) : 0;
     ok = ok && vmafgpu_open(&v, &cfg) == VMAFGPU_OK;
-    size_t size = ok ? (size_t)cfg.width * (size_t)cfg.height + 2 * (size_t)(cfg.width / 2) * (size_t)(cfg.height / 2) : 1;
+    size_t w = ok ? (size_t)cfg.width : 1, h = ok ? (size_t)cfg.height : 1, size = w * h + 2 * (w / 2) * (h / 2);
     unsigned char *memory = malloc(2 * size);
     FILE *ref = ok ? fopen(argv[3], "rb") : NULL, *dist = ok ? fopen(argv[4], "rb") : NULL;
     ok = ok && memory && ref && dist;
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     if (ok && vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK)
         printf("mean: %f\n", mean);
     else
-        fprintf(stderr, "minimal: %s\n", v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "bad arguments or files");
+        fprintf(stderr, "minimal: %s\n", v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "cannot read that");
     vmafgpu_close(v);
     free(memory);
     if (ref) fclose(ref);

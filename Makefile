@@ -1,0 +1,150 @@
+# make            the tool build/vmafgpu and the examples
+# make help       everything else
+#
+# CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS as usual. SANITIZE=address,undefined builds everything with sanitizers, in a
+# folder of its own; RUNNER="valgrind -q --error-exitcode=9" runs the tests under another program.
+
+CC         ?= cc
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS     := -O2
+TOOLFLAGS  := -O3
+endif
+LDLIBS     := -lm -lpthread
+PREFIX     ?= /usr/local
+SANITIZE   ?=
+RUNNER     ?=
+comma      := ,
+
+ifeq ($(SANITIZE),)
+BUILD      ?= build
+SANFLAGS   :=
+else
+BUILD      ?= build/$(subst $(comma),-,$(SANITIZE))
+SANFLAGS   := -g -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
+library    := vmafgpu.h models/model_embed.h
+VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
+
+examples   := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
+programs   := $(patsubst test/%.c,$(BUILD)/test/%,$(wildcard test/test_*.c))
+test_heads := $(wildcard test/*.h) test/golden/cases.h examples/video.h
+fuzzers    := y4m options model
+
+.PHONY: all help demo test test-programs fuzz bench install dist clean
+.DELETE_ON_ERROR:
+
+all: $(examples)
+
+help:
+	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
+	@echo 'make demo       makes a small pair of clips and scores it'
+	@echo 'make test       all tests that need a C compiler only (SANITIZE=address,undefined or thread; RUNNER=valgrind)'
+	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make bench      frames per second and memory; VMAF=path/to/vmaf compares with that'
+	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
+	@echo 'make install    header, models and tool under PREFIX (/usr/local), below DESTDIR'
+	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads'
+	@echo 'make clean      removes build/'
+
+# ---- programs ----
+
+$(BUILD) $(BUILD)/test $(BUILD)/fuzz:
+	@mkdir -p $@
+
+$(BUILD)/vmafgpu: examples/vmafgpu.c examples/video.h $(library) Makefile | $(BUILD)
+	$(compile) $(TOOLFLAGS) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/%: examples/%.c examples/video.h $(library) Makefile | $(BUILD)
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+# Needs no models: it makes them.
+$(BUILD)/embed_model: examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+# ---- demo ----
+
+demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
+	@echo 'A pair of 320x180, 10 frames, the second one blurred, grainy and blocky:'
+	@$(BUILD)/test/make_clip texture+mix 320x180 8 420 10 1 $(BUILD)/demo_ref.y4m $(BUILD)/demo_dist.y4m
+	@$(BUILD)/vmafgpu --reference $(BUILD)/demo_ref.y4m --distorted $(BUILD)/demo_dist.y4m --model version=vmaf_v0.6.1 \
+	    --csv --output $(BUILD)/demo.csv --quiet
+	@awk -F, -f test/table.awk $(BUILD)/demo.csv
+	@$(BUILD)/vmafgpu -r $(BUILD)/demo_ref.y4m -d $(BUILD)/demo_dist.y4m --quiet --pool mean,harmonic_mean,min,max,p5,median
+
+# ---- tests ----
+
+$(BUILD)/test/make_clip: test/make_clip.c test/clip.h Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(LDFLAGS)
+
+$(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(LDFLAGS)
+
+$(BUILD)/test/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/test
+	$(compile) -c -o $@ $<
+
+$(BUILD)/test/test_private: test/test_private.c $(test_heads) $(library) Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/test/test_%: test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
+	$(compile) -o $@ $< $(BUILD)/test/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+test-programs: $(programs) $(BUILD)/test/make_clip $(examples)
+
+test: test-programs
+	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)
+
+# ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
+
+FUZZ_SECONDS ?= 60
+FUZZ_CC      ?= $(shell test/fuzz/find_clang.sh)
+
+ifneq ($(FUZZ_CC),)
+fuzz_compile = $(FUZZ_CC) -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+fuzz_driver :=
+fuzz_run     = -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -rss_limit_mb=4096 -print_final_stats=1
+else
+fuzz_compile = $(compile) -g -fsanitize=address,undefined -fno-sanitize-recover=all
+fuzz_driver := test/fuzz/driver.c
+fuzz_run     = -seconds=$(FUZZ_SECONDS)
+endif
+
+$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c test/implementation.c examples/video.h $(library) Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -o $@ $< $(fuzz_driver) test/implementation.c $(LDFLAGS) $(LDLIBS)
+
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
+	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
+
+# ---- the rest ----
+
+VMAF ?=
+
+bench: $(BUILD)/vmafgpu $(BUILD)/test/make_clip $(BUILD)/test/measure
+	@test/bench.sh $(BUILD) '$(VMAF)'
+
+MODELS ?= ../shared/models
+embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3
+
+.PHONY: models
+models: $(BUILD)/embed_model
+	$(BUILD)/embed_model -o models/model_embed.h $(patsubst %,$(MODELS)/%.json,$(embedded))
+
+install: $(BUILD)/vmafgpu
+	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/vmafgpu/models
+	cp $(BUILD)/vmafgpu $(DESTDIR)$(PREFIX)/bin/vmafgpu
+	cp vmafgpu.h $(DESTDIR)$(PREFIX)/include/vmafgpu/vmafgpu.h
+	cp models/model_embed.h $(DESTDIR)$(PREFIX)/include/vmafgpu/models/model_embed.h
+
+dist: | $(BUILD)
+	rm -rf $(BUILD)/vmafgpu-$(VERSION)
+	mkdir -p $(BUILD)/vmafgpu-$(VERSION)/models $(BUILD)/vmafgpu-$(VERSION)/examples
+	cp vmafgpu.h LICENSE README.md CHANGELOG.md $(BUILD)/vmafgpu-$(VERSION)/
+	cp models/model_embed.h $(BUILD)/vmafgpu-$(VERSION)/models/
+	cp examples/*.c examples/*.h $(BUILD)/vmafgpu-$(VERSION)/examples/
+	cd $(BUILD) && tar -cf - vmafgpu-$(VERSION) | gzip -9n > vmafgpu-$(VERSION).tar.gz
+	rm -rf $(BUILD)/vmafgpu-$(VERSION)
+	@echo '$(BUILD)/vmafgpu-$(VERSION).tar.gz'
+
+clean:
+	rm -rf build

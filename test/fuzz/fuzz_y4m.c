@@ -1,0 +1,67 @@
+/* Property: whatever a y4m or raw file holds, reading it ends in frames of the size it claims or in one sentence; and
+ * a frame that was read can be scored or is refused (tried now and then: it takes long). The last byte says what kind
+ * of file it is. */
+#include "../../examples/video.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct bytes {
+    const uint8_t *at;
+    size_t         left;
+} bytes;
+
+/* Hands out pieces of uneven size, as a pipe does. */
+static ptrdiff_t read_bytes(void *user, void *buffer, size_t size) {
+    bytes *b = (bytes *)user;
+    size_t count = size < 1000 ? size : 1000;
+    count = count < b->left ? count : b->left;
+    memcpy(buffer, b->at, count);
+    b->at += count;
+    b->left -= count;
+    return (ptrdiff_t)count;
+}
+
+static void score(const video *v) {
+    vmafgpu_config config;
+    vmafgpu *context = NULL;
+    vmafgpu_frame frame = video_frame(v);
+    memset(&config, 0, sizeof config);
+    config.width = v->width;
+    config.height = v->height;
+    config.bit_depth = v->bit_depth;
+    config.chroma = v->sampling.chroma;
+    config.layout = v->layout;
+    if (vmafgpu_open(&context, &config) != VMAFGPU_OK || vmafgpu_push(context, &frame, &frame) != VMAFGPU_OK) {
+        if (vmafgpu_last_error(context)[0] == 0) {
+            abort();
+        }
+    }
+    vmafgpu_close(context);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    uint8_t kind = size ? data[size - 1] : 0;
+    bytes source;
+    video v;
+    video_raw raw;
+    video_result result;
+    source.at = data;
+    source.left = size;
+    memset(&raw, 0, sizeof raw);
+    raw.width = 16 + kind % 5;
+    raw.height = 16 + kind % 3;
+    raw.bit_depth = kind % 7 == 0 ? 10 : 8;
+    raw.chroma = (vmafgpu_chroma)(kind / 8 % 4);
+    result = video_open_source(&v, "fuzz", read_bytes, &source, kind % 4 == 3 ? &raw : NULL, kind & 1);
+    for (int i = 0; result == VIDEO_OK && i < 8; i++) {
+        result = video_read(&v);
+        if (result == VIDEO_OK && v.width <= 64 && v.height <= 64 && i == 0 && kind % 16 < 2) {
+            score(&v);
+        }
+    }
+    if ((result == VIDEO_ERROR || result == VIDEO_TRUNCATED) && v.error[0] == 0) {
+        abort();
+    }
+    video_close(&v);
+    return 0;
+}

@@ -1,0 +1,340 @@
+#!/bin/sh
+# The header by itself: every language standard and compiler that is there, without a warning; in programs of two
+# files; with its switches; what it leaves behind in the user's file; which symbols come out.
+#
+#     test/headers.sh BUILD
+build=${1:-build}
+work=$build/test/headers
+CC=${CC:-cc}
+jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+root=$(pwd)
+strict='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+passed=0
+failed=0
+rm -rf "$work"
+mkdir -p "$work/run" || exit 1
+
+have() {
+    command -v "$1" > /dev/null 2>&1
+}
+
+# later NAME COMMAND: a command of the matrix, run further down, several at a time
+later() {
+    printf '%s\n' "$2" > "$work/run/$1.sh"
+}
+
+note() { # WHAT STATUS [FILE]
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1: failed"
+        if [ -n "$3" ]; then
+            head -n 8 "$3"
+        fi
+    fi
+}
+
+check() {
+    what=$1
+    shift
+    "$@"
+    note "$what" $?
+}
+
+# ---- sources ----
+
+cat > "$work/only.c" << EOF
+#define VMAFGPU_IMPLEMENTATION
+#include "$root/vmafgpu.h"
+EOF
+cat > "$work/declarations.c" << EOF
+#include "$root/vmafgpu.h"
+#include "$root/vmafgpu.h"
+int use(void);
+int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION ? 0 : 1; }
+EOF
+cat > "$work/main.c" << EOF
+#include "$root/vmafgpu.h"
+#ifdef __cplusplus
+extern "C"
+#endif
+int use(void);
+int main(void) {
+    static const unsigned char plane[32 * 24] = {1, 2, 3};
+    vmafgpu_config config = VMAFGPU_ZERO;
+    vmafgpu_frame frame = VMAFGPU_ZERO;
+    vmafgpu_score score;
+    vmafgpu *v;
+    int ok;
+    config.width = 32;
+    config.height = 24;
+    config.threads = VMAFGPU_TEST_THREADS;
+    config.no_model = VMAFGPU_TEST_NO_MODEL;
+#if VMAFGPU_TEST_NO_MODEL
+    {
+        vmafgpu_feature_config feature = {"vif", 0};
+        config.features = &feature;
+        config.feature_count = 1;
+        ok = vmafgpu_open(&v, &config) == VMAFGPU_OK;
+    }
+#else
+    ok = vmafgpu_open(&v, &config) == VMAFGPU_OK;
+#endif
+    frame.data[0] = plane;
+    ok = ok && vmafgpu_score_pair(v, 0, &frame, &frame, &score) == VMAFGPU_OK;
+    vmafgpu_close(v);
+    return ok ? use() : 1;
+}
+EOF
+# what a user's file may look like around the header
+cat > "$work/declarations_first.c" << EOF
+#include "$root/vmafgpu.h"
+#define VMAFGPU_IMPLEMENTATION
+#include "$root/vmafgpu.h"
+#include "$root/vmafgpu.h"
+EOF
+cat > "$work/libraries_first.c" << EOF
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+#define VMAFGPU_IMPLEMENTATION
+#include "$root/vmafgpu.h"
+#include <assert.h>
+EOF
+cat > "$work/static_one.c" << EOF
+#define VMAFGPU_STATIC
+#define VMAFGPU_IMPLEMENTATION
+#include "$root/vmafgpu.h"
+int use(void);
+int use(void) { return vmafgpu_version_number() == VMAFGPU_VERSION ? 0 : 1; }
+EOF
+sed "s/.include \"/#define VMAFGPU_STATIC\n#define VMAFGPU_IMPLEMENTATION\n&/" "$work/main.c" > "$work/static_main.c"
+cp "$work/only.c" "$work/after.c"
+cat >> "$work/after.c" << EOF
+double user_function(double a, double b, double c);
+double user_function(double a, double b, double c) { return a * b + c; }
+EOF
+cat > "$work/before.c" << EOF
+double user_function(double a, double b, double c);
+double user_function(double a, double b, double c) { return a * b + c; }
+EOF
+for name in only declarations main after; do
+    sed 's/VMAFGPU_ZERO/{}/' "$work/$name.c" > "$work/$name.cc"
+done
+sed -i.bak 's/VMAFGPU_ZERO/{0}/' "$work/main.c" "$work/static_main.c"
+test_macros='-DVMAFGPU_TEST_THREADS=2 -DVMAFGPU_TEST_NO_MODEL=0'
+
+# Every built-in model is there unless its macro leaves it out.
+cat > "$work/models.c" << EOF
+#define VMAFGPU_IMPLEMENTATION
+#include "$root/vmafgpu.h"
+static int is_there(const char *name) { return vmafgpu_builtin_model(name) != NULL; }
+int main(void) {
+    int count = 0, expected = 0, ok = 1;
+EOF
+models='vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3'
+without_all=
+for model in $models; do
+    macro=VMAFGPU_NO_$(echo "$model" | tr 'a-z.' 'A-Z_')
+    without_all="$without_all -D$macro"
+    cat >> "$work/models.c" << EOF
+#ifdef $macro
+    ok &= !is_there("$model");
+#else
+    ok &= is_there("$model");
+    expected++;
+#endif
+EOF
+done
+cat >> "$work/models.c" << EOF
+    while (vmafgpu_builtin_model_at(count)) count++;
+    return ok && count == expected ? 0 : 1;
+}
+EOF
+
+# ---- the matrix ----
+
+files=
+compilers=
+for cc in gcc clang "$CC"; do
+    have "$cc" || continue
+    file=$(readlink -f "$(command -v "$cc")")
+    case " $files " in *" $file "*) continue ;; esac
+    files="$files $file"
+    compilers="$compilers $cc"
+done
+
+for cc in $compilers; do
+    name=$(echo "$cc" | tr '/ ' __)
+    native=
+    echo 'int x;' | $cc -march=native -x c -c -o /dev/null - 2> /dev/null && native=-march=native
+    for std in c99 c11 gnu11; do
+        later "${name}_${std}_O2" "$cc -std=$std -O2 $strict -c -o /dev/null $work/only.c"
+        later "${name}_${std}_native" "$cc -std=$std -O3 $native $strict -c -o /dev/null $work/only.c"
+        later "${name}_${std}_declarations" "$cc -std=$std $strict -c -o /dev/null $work/declarations.c"
+    done
+    for switch in VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_STATIC; do
+        later "${name}_$switch" "$cc -std=c99 -O1 $strict -D$switch -c -o /dev/null $work/only.c"
+    done
+    later "${name}_all_switches" "$cc -std=c99 -O1 $strict -DVMAFGPU_NO_THREADS -DVMAFGPU_NO_JSON -DVMAFGPU_NO_MODELS -c -o /dev/null $work/only.c"
+    later "${name}_declarations_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/declarations_first.c"
+    later "${name}_libraries_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/libraries_first.c"
+    later "${name}_O0" "$cc -std=c99 -O0 $strict -c -o /dev/null $work/only.c"
+done
+for cxx in g++ clang++; do
+    have $cxx || continue
+    native=
+    echo 'int x;' | $cxx -march=native -x c++ -c -o /dev/null - 2> /dev/null && native=-march=native
+    for std in c++11 c++17; do
+        later "${cxx}_${std}_O2" "$cxx -std=$std -O2 $strict -c -o /dev/null $work/only.cc"
+        later "${cxx}_${std}_native" "$cxx -std=$std -O3 $native $strict -c -o /dev/null $work/only.cc"
+        later "${cxx}_${std}_declarations" "$cxx -std=$std $strict -c -o /dev/null $work/declarations.cc"
+    done
+done
+
+# objects for what comes below; with fixed addresses, so that tables of pointers count as constant
+plain='-std=c99 -O1 -fno-pic -fno-pie'
+position=-no-pie
+later obj_only "$CC $plain -c -o $work/only.o $work/only.c"
+later obj_use "$CC $plain -c -o $work/use.o $work/declarations.c"
+later obj_main "$CC $plain $test_macros -c -o $work/main.o $work/main.c"
+later obj_nothreads "$CC $plain -DVMAFGPU_NO_THREADS -c -o $work/nothreads.o $work/only.c"
+later obj_nomodels "$CC $plain -DVMAFGPU_NO_MODELS -DVMAFGPU_NO_JSON -c -o $work/nomodels.o $work/only.c"
+later obj_static_one "$CC $plain -c -o $work/static_one.o $work/static_one.c"
+later obj_static_main "$CC $plain $test_macros -c -o $work/static_main.o $work/static_main.c"
+later obj_unsafe "$CC $plain -funsafe-math-optimizations -c -o $work/unsafe.o $work/only.c"
+later models_all "$CC -std=c99 -O0 $strict -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"
+later models_none "$CC -std=c99 -O0 $strict $without_all -o $work/models_none $work/models.c -lm -lpthread && $work/models_none"
+for without in $without_all; do
+    name=models_without_${without#-DVMAFGPU_NO_}
+    later "$name" "$CC -std=c99 -O0 $strict $without -o $work/$name $work/models.c -lm -lpthread && $work/$name"
+done
+if have g++; then
+    later obj_cxx "g++ -std=c++11 -O1 -fno-pic -fno-pie -c -o $work/only_cxx.o $work/only.cc"
+    later obj_cxx_main "g++ -std=c++11 -O1 -fno-pic -fno-pie $test_macros -c -o $work/main_cxx.o $work/main.cc"
+fi
+x86=$(uname -m | grep -E '^(x86_64|amd64)$')
+for cc in gcc clang g++ clang++; do
+    if [ -n "$x86" ] && have $cc && have objdump; then
+        suffix=c
+        std=gnu11
+        case $cc in *++) suffix=cc std=gnu++11 ;; esac
+        later "obj_fma_$cc" "$cc -std=$std -O2 -march=haswell -ffp-contract=fast -c -o $work/fma_$cc.o $work/after.$suffix"
+        later "obj_fma_before_$cc" "$cc -x ${std%11} -std=$std -O2 -march=haswell -ffp-contract=fast -c -o $work/before_$cc.o $work/before.c"
+    fi
+done
+sed -i.bak 's/-x gnu++ /-x c++ /; s/-x gnu /-x c /' "$work"/run/obj_fma_before_*.sh 2> /dev/null
+rm -f "$work"/run/*.bak
+
+find "$work/run" -name '*.sh' | sort |
+    xargs -P "$jobs" -I{} sh -c 'sh {} > {}.log 2>&1; echo $? > {}.status'
+for script in "$work"/run/*.sh; do
+    note "$(basename "$script" .sh): $(cat "$script")" "$(cat "$script.status")" "$script.log"
+done
+
+# ---- programs of two files ----
+
+# link NAME OBJECTS...: links and runs
+link() {
+    name=$1
+    shift
+    "$CC" $position -o "$work/$name" "$@" -lm -lpthread 2> "$work/$name.log"
+    note "linking $name" $? "$work/$name.log"
+    check "running $name" "$work/$name"
+}
+
+link two_files "$work/main.o" "$work/use.o" "$work/only.o"
+link two_static "$work/static_main.o" "$work/static_one.o"
+"$CC" $plain -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=0 -c -o "$work/main_one.o" "$work/main.c"
+link no_threads "$work/main_one.o" "$work/use.o" "$work/nothreads.o"
+"$CC" $plain -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=1 -c -o "$work/main_nomodel.o" "$work/main.c"
+link no_models "$work/main_nomodel.o" "$work/use.o" "$work/nomodels.o"
+if have g++; then
+    link cxx_calls_c "$work/main_cxx.o" "$work/use.o" "$work/only.o"
+    g++ $position -o "$work/cxx" "$work/main.o" "$work/use.o" "$work/only_cxx.o" -lm -lpthread 2> "$work/cxx.log"
+    note 'linking C with an implementation in C++' $? "$work/cxx.log"
+    check 'running C with an implementation in C++' "$work/cxx"
+fi
+
+# Unsafe arithmetic that no macro tells of is noticed when a context is opened: then main fails.
+"$CC" $position -funsafe-math-optimizations -o "$work/unsafe" "$work/main.o" "$work/use.o" "$work/unsafe.o" -lm -lpthread
+! "$work/unsafe"
+note 'unsafe arithmetic is noticed' $?
+
+# ---- fast-math is refused ----
+
+for cc in gcc clang; do
+    for flag in -ffast-math -Ofast; do
+        have $cc || continue
+        ! $cc -std=c99 $flag -c -o /dev/null "$work/only.c" 2> "$work/fast.log"
+        note "$cc $flag is refused" $?
+        check "$cc $flag: the reason" grep -q 'fast-math' "$work/fast.log"
+        check "$cc $flag with declarations only" $cc -std=c99 $flag -c -o /dev/null "$work/declarations.c"
+    done
+done
+
+# ---- macros ----
+
+# Only VMAFGPU_ names come on top of what the standard headers define.
+for mode in declarations only; do
+    for cc in gcc clang; do
+        have $cc || continue
+        printf '#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n' |
+            $cc -dM -E -x c - | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/system_macros"
+        $cc -dM -E "$work/$mode.c" | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/our_macros"
+        comm -13 "$work/system_macros" "$work/our_macros" | grep -v '^VMAFGPU_' > "$work/strays"
+        check "$cc $mode: macros outside VMAFGPU_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    done
+done
+
+# ---- symbols ----
+
+if have nm; then
+    for object in only nothreads nomodels; do
+        nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep -v '^vmafgpu_[a-z0-9]' > "$work/strays"
+        check "$object: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep '^vmafgpu__' > "$work/strays"
+        check "$object: private but exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ { print $NF }' > "$work/strays"
+        check "$object: writable data: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        nm -u "$work/$object.o" | awk '{ print $NF }' | sed 's/@.*//' |
+            grep -E '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit|getenv|setlocale|rand|srand|time|signal|fopen|fenv|strtok|__errno_location)$' > "$work/strays"
+        check "$object: calls it should not make: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    done
+    nm -u "$work/nothreads.o" | grep pthread > "$work/strays"
+    check 'no threads, no pthread' [ ! -s "$work/strays" ]
+    nm -g --defined-only "$work/static_one.o" | awk '{ print $NF }' | grep -v '^use$' > "$work/strays"
+    check "static: exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    nm -g --defined-only "$work/use.o" | awk '{ print $NF }' | grep -v '^use$' > "$work/strays"
+    check 'declarations define nothing' [ ! -s "$work/strays" ]
+    if [ -f "$work/only_cxx.o" ]; then
+        nm -g --defined-only "$work/only_cxx.o" | awk '{ print $NF }' | grep -v '^vmafgpu_[a-z0-9]' > "$work/strays"
+        check "C++: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    fi
+    # every function that is declared is there
+    sed -n 's/^VMAFGPU_API .*[ *]\(vmafgpu_[a-z_0-9]*\)(.*/\1/p' vmafgpu.h | sort -u > "$work/declared"
+    nm -g --defined-only "$work/only.o" | awk '{ print $NF }' | sort -u > "$work/defined"
+    comm -3 "$work/declared" "$work/defined" > "$work/strays"
+    check "declared and defined differ: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+fi
+
+# ---- contraction: off inside the header, the user's own setting outside of it ----
+
+fused='vfn?m(add|sub)[0-9]'
+for object in "$work"/fma_*.o; do
+    [ -f "$object" ] || continue
+    name=$(basename "$object" .o)
+    objdump -d --no-show-raw-insn "$object" |
+        awk '/^[0-9a-f]+ <.*>:$/ { f = $2 } /v(f|fn)m(add|sub|addsub|subadd)[0-9]/ { print f }' | sort | uniq -c > "$work/fused"
+    grep -v user_function "$work/fused" > "$work/strays"
+    check "$name: fused inside the header: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    # only a compiler that fuses the function without the header must do so behind it
+    if objdump -d "$(echo "$object" | sed 's/fma_/before_/')" | grep -Eq "$fused"; then
+        check "$name: the user's setting is back" grep -q user_function "$work/fused"
+    fi
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,135 @@
+/* What the test programs share: a short film in memory, the config that fits it, and its scores as one array. */
+#ifndef SCORING_H
+#define SCORING_H
+
+#include "../vmafgpu.h"
+#include "clip.h"
+#include "test.h"
+
+typedef struct film {
+    clip           clip;
+    int            bytes_per_sample;
+    size_t         plane_bytes; /* luma */
+    unsigned char *luma;        /* reference 0, distorted 0, reference 1, ... */
+} film;
+
+static inline film film_make(const char *what, int width, int height, int depth, int frames, uint32_t seed) {
+    film f;
+    uint16_t *samples;
+    size_t count;
+    memset(&f, 0, sizeof f);
+    test_need(clip_init(&f.clip, what, width, height, depth, 420, frames, seed), "clip");
+    f.bytes_per_sample = depth > 8 ? 2 : 1;
+    count = clip_plane_samples(&f.clip, 0);
+    f.plane_bytes = count * (size_t)f.bytes_per_sample;
+    f.luma = (unsigned char *)malloc(f.plane_bytes * 2 * (size_t)frames + 1);
+    samples = (uint16_t *)malloc(count * 2);
+    test_need(f.luma && samples, "memory");
+    for (int i = 0; i < 2 * frames; i++) {
+        test_need(clip_plane(&f.clip, i / 2, i % 2, 0, samples), "memory");
+        clip_store(samples, count, f.bytes_per_sample, f.luma + (size_t)i * f.plane_bytes);
+    }
+    free(samples);
+    return f;
+}
+
+static inline void film_free(film *f) {
+    free(f->luma);
+    f->luma = NULL;
+}
+
+static inline vmafgpu_frame film_frame(const film *f, int frame, int side) {
+    vmafgpu_frame out;
+    memset(&out, 0, sizeof out);
+    out.data[0] = f->luma + (size_t)(2 * frame + side) * f->plane_bytes;
+    return out;
+}
+
+static inline vmafgpu_config film_config(const film *f) {
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    config.width = f->clip.width;
+    config.height = f->clip.height;
+    config.bit_depth = f->clip.depth;
+    return config;
+}
+
+static inline vmafgpu_result film_push(const film *f, vmafgpu *context, int frame) {
+    vmafgpu_frame reference = film_frame(f, frame, CLIP_REFERENCE), distorted = film_frame(f, frame, CLIP_DISTORTED);
+    return vmafgpu_push(context, &reference, &distorted);
+}
+
+/* Opens, or fails a check and gives NULL. */
+static inline vmafgpu *open_checked(const vmafgpu_config *config) {
+    vmafgpu *context = NULL;
+    if (!CHECK_INT(vmafgpu_open(&context, config), VMAFGPU_OK)) {
+        printf("%s\n", vmafgpu_last_error(context));
+        vmafgpu_close(context);
+        context = NULL;
+    }
+    return context;
+}
+
+typedef struct scores {
+    int     rows, columns;
+    double *values; /* rows x columns */
+} scores;
+
+static inline void scores_free(scores *s) {
+    free(s->values);
+    memset(s, 0, sizeof *s);
+}
+
+/* Copies every ready score of a context. */
+static inline scores scores_of(vmafgpu *context) {
+    scores s;
+    int step = vmafgpu_get_config(context)->subsample;
+    s.rows = (int)vmafgpu_score_count(context);
+    s.columns = vmafgpu_column_count(context);
+    s.values = (double *)malloc(sizeof(double) * (size_t)(s.rows * s.columns + 1));
+    test_need(s.values != NULL, "memory");
+    for (int i = 0; i < s.rows; i++) {
+        vmafgpu_score row;
+        if (CHECK_INT(vmafgpu_score_at(context, (int64_t)i * step, &row), VMAFGPU_OK)) {
+            memcpy(s.values + (size_t)(i * s.columns), row.values, sizeof(double) * (size_t)s.columns);
+        }
+    }
+    return s;
+}
+
+/* The whole film, in a context of its own. */
+static inline scores film_score(const film *f, const vmafgpu_config *config) {
+    scores s;
+    vmafgpu *context = open_checked(config);
+    memset(&s, 0, sizeof s);
+    if (context) {
+        for (int i = 0; i < f->clip.frames; i++) {
+            CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        s = scores_of(context);
+        vmafgpu_close(context);
+    }
+    return s;
+}
+
+static inline void check_row(const double *got, const double *expected, int columns) {
+    for (int i = 0; i < columns; i++) {
+        CHECK_BITS(got[i], expected[i]);
+    }
+}
+
+/* Rows first..first+got.rows-1 of `expected` are what was got. */
+static inline void check_rows(const scores *got, const scores *expected, int first) {
+    if (CHECK(got->values && expected->values) && CHECK_INT(got->columns, expected->columns) &&
+        CHECK(first + got->rows <= expected->rows)) {
+        check_row(got->values, expected->values + (size_t)(first * expected->columns), got->rows * got->columns);
+    }
+}
+
+static inline void check_same_scores(const scores *got, const scores *expected) {
+    CHECK_INT(got->rows, expected->rows);
+    check_rows(got, expected, 0);
+}
+
+#endif /* SCORING_H */

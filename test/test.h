@@ -1,0 +1,107 @@
+/* The checks of the test programs: they count, print file, line and values of a failure, and go on. A program ends
+ * with `return test_end();`, which prints its one summary line.
+ *
+ * Where one loop makes very many checks, CHECK_BITS and the like inside it count each of them; only the first twenty
+ * failures of a program are printed. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEST_SHOWN = 20 };
+
+static long test_passed, test_failed, test_skipped;
+static char test_where[256]; /* what is being tested; printed with a failure */
+
+#define CHECK(condition) test_check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+#define CHECK_INT(got, expected) test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
+#define CHECK_BITS(got, expected) test_bits((got), (expected), __FILE__, __LINE__, #got)
+#define CHECK_STR(got, expected) test_str((got), (expected), __FILE__, __LINE__, #got)
+/* The text has these words in it. */
+#define CHECK_HAS(text, words) test_has((text), (words), __FILE__, __LINE__, #text)
+
+static inline int test_note(int ok) {
+    if (ok) {
+        test_passed++;
+    } else {
+        test_failed++;
+        fflush(stdout); /* what was found so far, in case of a crash */
+    }
+    return !ok && test_failed <= TEST_SHOWN;
+}
+
+static inline int test_check(int ok, const char *file, int line, const char *text) {
+    if (test_note(ok)) {
+        printf("%s:%d: [%s] not true: %s\n", file, line, test_where, text);
+    }
+    return ok;
+}
+
+static inline int test_int(int64_t got, int64_t expected, const char *file, int line, const char *text) {
+    if (test_note(got == expected)) {
+        printf("%s:%d: [%s] %s is %" PRId64 ", not %" PRId64 "\n", file, line, test_where, text, got, expected);
+    }
+    return got == expected;
+}
+
+/* The same double, bit for bit; any not-a-number equals any other, and the zeros differ. */
+static inline int test_same_bits(double a, double b) {
+    return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+}
+
+static inline int test_bits(double got, double expected, const char *file, int line, const char *text) {
+    int ok = test_same_bits(got, expected);
+    if (test_note(ok)) {
+        printf("%s:%d: [%s] %s is %.17g, not %.17g\n", file, line, test_where, text, got, expected);
+    }
+    return ok;
+}
+
+static inline int test_str(const char *got, const char *expected, const char *file, int line, const char *text) {
+    int ok = got && expected && strcmp(got, expected) == 0;
+    if (test_note(ok)) {
+        printf("%s:%d: [%s] %s is \"%s\", not \"%s\"\n", file, line, test_where, text, got ? got : "(null)",
+               expected ? expected : "(null)");
+    }
+    return ok;
+}
+
+static inline int test_has(const char *text, const char *words, const char *file, int line, const char *name) {
+    int ok = text && strstr(text, words) != NULL;
+    if (test_note(ok)) {
+        printf("%s:%d: [%s] %s is \"%s\", which lacks \"%s\"\n", file, line, test_where, name, text ? text : "(null)",
+               words);
+    }
+    return ok;
+}
+
+static inline void test_skip(const char *why) {
+    test_skipped++;
+    printf("skipped: %s\n", why);
+}
+
+/* A failure to get on, not a failed check: out of memory in the test itself, a file that must be there. */
+static inline void test_need(int ok, const char *what) {
+    if (!ok) {
+        printf("cannot go on: %s\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
+        exit(1);
+    }
+}
+
+static inline int test_end(void) {
+    if (test_failed > TEST_SHOWN) {
+        printf("... and %ld more failures\n", test_failed - TEST_SHOWN);
+    }
+    printf("%ld passed, %ld failed", test_passed, test_failed);
+    if (test_skipped) {
+        printf(", %ld skipped", test_skipped);
+    }
+    printf("\n");
+    return test_failed ? 1 : 0;
+}
+
+#endif /* TEST_H */

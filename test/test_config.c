@@ -1,0 +1,463 @@
+/* What vmafgpu_open() takes and refuses, and what it says about it; names of columns, models and results. */
+#include <fenv.h>
+#include <locale.h>
+#include "scoring.h"
+
+static vmafgpu_config plain_config(void) {
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    config.width = 64;
+    config.height = 48;
+    return config;
+}
+
+/* Opening fails with this code, and the sentence has these words in it. */
+static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
+    vmafgpu *context = NULL;
+    vmafgpu_result result = vmafgpu_open(&context, config);
+    snprintf(test_where, sizeof test_where, "line %d, %s", line, words);
+    CHECK_STR(vmafgpu_result_name(result), vmafgpu_result_name(expected));
+    if (CHECK(context != NULL)) {
+        vmafgpu_frame nothing;
+        vmafgpu_score score;
+        CHECK_HAS(vmafgpu_last_error(context), words);
+        memset(&nothing, 0, sizeof nothing);
+        if (result != VMAFGPU_OK) {
+            /* all that such a context is good for is to be asked and closed; anything else is an error, not a crash */
+            CHECK(vmafgpu_push(context, &nothing, &nothing) < 0);
+            CHECK(vmafgpu_flush(context) < 0);
+            CHECK(vmafgpu_next(context, &score) < 0);
+            CHECK(vmafgpu_reset(context) < 0);
+        }
+    }
+    vmafgpu_close(context);
+}
+
+#define REFUSED(change, code, words) \
+    do { \
+        vmafgpu_config c = plain_config(); \
+        change; \
+        refused_at(__LINE__, &c, code, words); \
+    } while (0)
+
+static void *some_alloc(size_t size, void *user) {
+    (void)user;
+    return malloc(size);
+}
+
+static void some_free(void *pointer, void *user) {
+    (void)user;
+    free(pointer);
+}
+
+static void test_fields(void) {
+    vmafgpu *context = NULL;
+    vmafgpu_config ok = plain_config();
+    REFUSED(c.width = 0, VMAFGPU_ERROR_ARGUMENT, "width");
+    REFUSED(c.width = 15, VMAFGPU_ERROR_ARGUMENT, "width");
+    REFUSED(c.width = -64, VMAFGPU_ERROR_ARGUMENT, "width");
+    REFUSED(c.width = 16385, VMAFGPU_ERROR_ARGUMENT, "width");
+    REFUSED(c.height = 0, VMAFGPU_ERROR_ARGUMENT, "height");
+    REFUSED(c.height = 15, VMAFGPU_ERROR_ARGUMENT, "height");
+    REFUSED(c.height = 16385, VMAFGPU_ERROR_ARGUMENT, "height");
+    REFUSED(c.height = -2147483647 - 1, VMAFGPU_ERROR_ARGUMENT, "height");
+    REFUSED(c.bit_depth = 7, VMAFGPU_ERROR_ARGUMENT, "bit_depth");
+    REFUSED(c.bit_depth = 17, VMAFGPU_ERROR_ARGUMENT, "bit_depth");
+    REFUSED(c.bit_depth = -8, VMAFGPU_ERROR_ARGUMENT, "bit_depth");
+    REFUSED(c.bytes_per_sample = 3, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
+    REFUSED(c.bytes_per_sample = -1, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
+    REFUSED((c.bit_depth = 10, c.bytes_per_sample = 1), VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
+    REFUSED(c.chroma = (vmafgpu_chroma)4, VMAFGPU_ERROR_ARGUMENT, "chroma");
+    REFUSED(c.chroma = (vmafgpu_chroma)-1, VMAFGPU_ERROR_ARGUMENT, "chroma");
+    REFUSED(c.layout = (vmafgpu_layout)3, VMAFGPU_ERROR_ARGUMENT, "layout");
+    REFUSED(c.layout = (vmafgpu_layout)-1, VMAFGPU_ERROR_ARGUMENT, "layout");
+    REFUSED(c.model_count = -1, VMAFGPU_ERROR_ARGUMENT, "model_count");
+    REFUSED(c.model_count = 17, VMAFGPU_ERROR_ARGUMENT, "model_count");
+    REFUSED(c.model_count = 1, VMAFGPU_ERROR_ARGUMENT, "models");
+    REFUSED(c.feature_count = -1, VMAFGPU_ERROR_ARGUMENT, "feature_count");
+    REFUSED(c.feature_count = 33, VMAFGPU_ERROR_ARGUMENT, "feature_count");
+    REFUSED(c.feature_count = 1, VMAFGPU_ERROR_ARGUMENT, "features");
+    REFUSED(c.no_model = 1, VMAFGPU_ERROR_ARGUMENT, "feature");
+    REFUSED(c.subsample = -1, VMAFGPU_ERROR_ARGUMENT, "subsample");
+    REFUSED(c.threads = -1, VMAFGPU_ERROR_ARGUMENT, "threads");
+    REFUSED(c.threads = 257, VMAFGPU_ERROR_ARGUMENT, "threads");
+    REFUSED(c.backend = (vmafgpu_backend)4, VMAFGPU_ERROR_ARGUMENT, "backend");
+    REFUSED(c.backend = VMAFGPU_BACKEND_CUDA, VMAFGPU_ERROR_BACKEND, "backend");
+    REFUSED(c.backend = VMAFGPU_BACKEND_HIP, VMAFGPU_ERROR_BACKEND, "backend");
+    REFUSED(c.allocator.alloc = some_alloc, VMAFGPU_ERROR_ARGUMENT, "allocator");
+    REFUSED(c.allocator.free = some_free, VMAFGPU_ERROR_ARGUMENT, "allocator");
+    snprintf(test_where, sizeof test_where, "null");
+    CHECK_INT(vmafgpu_open(NULL, &ok), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_open(&context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    vmafgpu_close(context);
+    vmafgpu_close(NULL);
+    CHECK(vmafgpu_last_error(NULL) != NULL && vmafgpu_last_error(NULL)[0] != 0);
+}
+
+static void refused_model(int line, const vmafgpu_model_config *models, int count, vmafgpu_result code,
+                          const char *words) {
+    vmafgpu_config c = plain_config();
+    c.models = models;
+    c.model_count = count;
+    refused_at(line, &c, code, words);
+}
+
+static void test_model_fields(void) {
+    static const struct {
+        const char    *options;
+        vmafgpu_result code;
+        const char    *words;
+    } bad[] = {
+        {"adm", VMAFGPU_ERROR_FEATURE, "adm"},
+        {"adm.adm_enhn_gain_limit", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
+        {"adm.nothing=1", VMAFGPU_ERROR_FEATURE, "nothing"},
+        {"adm.adm_enhn_gain_limit=0.5", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
+        {"adm.adm_enhn_gain_limit=101", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
+        {"vif.vif_enhn_gain_limit=abc", VMAFGPU_ERROR_FEATURE, "vif_enhn_gain_limit"},
+    };
+    vmafgpu_model_config m[2];
+    memset(m, 0, sizeof m);
+    m[0].version = "vmaf_v9";
+    refused_model(__LINE__, m, 1, VMAFGPU_ERROR_MODEL, "vmaf_v9");
+    m[0].version = "";
+    refused_model(__LINE__, m, 1, VMAFGPU_ERROR_MODEL, "");
+    m[0].version = "vmaf_v0.6.1";
+    m[1].version = "vmaf_v0.6.1neg";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "name");
+    m[0].name = m[1].name = "same";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "same");
+    m[1].name = "vmaf";
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        m[1].options = bad[i].options;
+        refused_model((int)(1000 + i), m, 2, bad[i].code, bad[i].words);
+    }
+}
+
+static void test_feature_fields(void) {
+    static const struct {
+        const char *name, *options, *words;
+    } bad[] = {
+        {"psnr", NULL, "psnr"},
+        {"", NULL, "feature"},
+        {"vif2", NULL, "vif2"},
+        {"vif", "vif_enhn_gain_limit=0.9", "vif_enhn_gain_limit"},
+        {"vif", "vif_enhn_gain_limit=100.1", "vif_enhn_gain_limit"},
+        {"vif", "vif_enhn_gain_limit=", "vif_enhn_gain_limit"},
+        {"vif", "vif_enhn_gain_limit", "vif_enhn_gain_limit"},
+        {"vif", "adm_enhn_gain_limit=1", "adm_enhn_gain_limit"},
+        {"vif", "debug=maybe", "debug"},
+        {"vif", "=1", ""},
+        {"vif", "nothing=1:vif_enhn_gain_limit=1", "nothing"},
+        {"adm", "adm_csf_mode=4", "adm_csf_mode"},
+        {"adm", "adm_csf_mode=-1", "adm_csf_mode"},
+        {"adm", "adm_norm_view_dist=0.5", "adm_norm_view_dist"},
+        {"adm", "adm_norm_view_dist=25", "adm_norm_view_dist"},
+        {"adm", "adm_norm_view_dist=1", "adm_norm_view_dist"},            /* times 1080: less than 3240 */
+        {"adm", "adm_ref_display_height=1079", "adm_ref_display_height"}, /* likewise */
+        {"adm", "adm_ref_display_height=0", "adm_ref_display_height"},
+        {"adm", "adm_ref_display_height=4321", "adm_ref_display_height"},
+        {"adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode"}, /* not in its table */
+        {"adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode"},
+        {"adm", "adm_noise_weight=-1", "adm_noise_weight"},
+        {"adm", "adm_noise_weight=1501", "adm_noise_weight"},
+        {"adm", "adm_dlm_weight=1.1", "adm_dlm_weight"},
+        {"adm", "adm_min_val=2", "adm_min_val"},
+        {"adm", "adm_csf_scale=51", "adm_csf_scale"},
+        {"adm", "adm_csf_diag_scale=51", "adm_csf_diag_scale"},
+        {"adm", "adm_enhn_gain_limit=nan", "adm_enhn_gain_limit"},
+        {"adm", "adm_enhn_gain_limit=inf", "adm_enhn_gain_limit"},
+        {"motion", "motion_blend_factor=1.5", "motion_blend_factor"},
+        {"motion", "motion_blend_offset=1001", "motion_blend_offset"},
+        {"motion", "motion_fps_weight=5.5", "motion_fps_weight"},
+        {"motion", "motion_max_val=10001", "motion_max_val"},
+        {"motion", "motion_max_val=-1", "motion_max_val"},
+        {"motion", "motion_five_frame_window=2", "motion_five_frame_window"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        vmafgpu_config c = plain_config();
+        vmafgpu_feature_config f;
+        f.name = bad[i].name;
+        f.options = bad[i].options;
+        c.features = &f;
+        c.feature_count = 1;
+        refused_at((int)(2000 + i), &c, VMAFGPU_ERROR_FEATURE, bad[i].words);
+    }
+    {
+        vmafgpu_config c = plain_config();
+        vmafgpu_feature_config f;
+        memset(&f, 0, sizeof f);
+        c.features = &f;
+        c.feature_count = 1;
+        refused_at(__LINE__, &c, VMAFGPU_ERROR_FEATURE, "features[0]");
+    }
+}
+
+/* Names that meet other columns' names, or are no names. */
+static void test_model_names(void) {
+    char longest[2000];
+    vmafgpu_model_config m[2];
+    memset(m, 0, sizeof m);
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    m[0].version = "vmaf_b_v0.6.3";
+    m[1].version = "vmaf_v0.6.1";
+    m[1].name = "vmaf_0007";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "vmaf_0007");
+    m[1].name = "vmaf_ci_p95_lo";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "vmaf_ci_p95_lo");
+    m[1].name = "integer_adm2";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "integer_adm2");
+    m[1].name = "";
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "name");
+    m[1].name = longest;
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "name");
+    m[1].name = "mine";
+    m[1].model = vmafgpu_builtin_model("vmaf_v0.6.1");
+    refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "model");
+}
+
+/* A struct that a caller filled in wrongly. */
+static void test_model_structs(void) {
+    static const char *const unknown[] = {"VMAF_integer_feature_nothing_score", "", "", "", "", "", ""};
+    const vmafgpu_model *good = vmafgpu_builtin_model("vmaf_v0.6.1");
+    vmafgpu_model model = *good;
+    vmafgpu_model_config m;
+    memset(&m, 0, sizeof m);
+    m.model = &model;
+#define BROKEN(change, code, words) \
+    do { \
+        vmafgpu_svm s = good->svms[0]; \
+        model.svms = &s; \
+        change; \
+        refused_model(__LINE__, &m, 1, code, words); \
+    } while (0)
+    BROKEN(s.feature_count = 0, VMAFGPU_ERROR_MODEL, "feature_count");
+    BROKEN(s.feature_count = 65, VMAFGPU_ERROR_MODEL, "feature_count");
+    BROKEN(s.feature_names = NULL, VMAFGPU_ERROR_MODEL, "feature_names");
+    BROKEN(s.slopes = NULL, VMAFGPU_ERROR_MODEL, "slopes");
+    BROKEN(s.intercepts = NULL, VMAFGPU_ERROR_MODEL, "intercepts");
+    BROKEN(s.sv_count = 0, VMAFGPU_ERROR_MODEL, "sv_count");
+    BROKEN(s.sv_coefs = NULL, VMAFGPU_ERROR_MODEL, "sv_coefs");
+    BROKEN(s.sv_table = NULL, VMAFGPU_ERROR_MODEL, "sv_table");
+    BROKEN(s.knot_count = 11, VMAFGPU_ERROR_MODEL, "knot");
+    BROKEN(s.knot_count = 2, VMAFGPU_ERROR_MODEL, "knot");
+    BROKEN(s.feature_names = unknown, VMAFGPU_ERROR_MODEL, "nothing");
+#undef BROKEN
+    model.svms = NULL;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
+    model = *good;
+    model.svm_count = 0;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
+}
+
+/* The names of the columns that a feature and its options give. */
+static void names_at(int line, const char *feature, const char *options, const char *expected) {
+    vmafgpu_config c = plain_config();
+    vmafgpu_feature_config f;
+    vmafgpu *context;
+    char got[1024] = "";
+    f.name = feature;
+    f.options = options;
+    c.features = &f;
+    c.feature_count = 1;
+    c.no_model = 1;
+    snprintf(test_where, sizeof test_where, "line %d", line);
+    context = open_checked(&c);
+    for (int i = 0; context && i < vmafgpu_column_count(context); i++) {
+        const char *name = vmafgpu_column_name(context, i);
+        CHECK_INT(vmafgpu_column_index(context, name), i);
+        strncat(got, i ? " " : "", sizeof got - strlen(got) - 1);
+        strncat(got, name, sizeof got - strlen(got) - 1);
+    }
+    CHECK_STR(got, expected);
+    vmafgpu_close(context);
+}
+
+static void test_column_names(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu_model_config m[2];
+    vmafgpu *context;
+    names_at(__LINE__, "vif", NULL, "integer_vif_scale0 integer_vif_scale1 integer_vif_scale2 integer_vif_scale3");
+    names_at(__LINE__, "vif", "", "integer_vif_scale0 integer_vif_scale1 integer_vif_scale2 integer_vif_scale3");
+    names_at(__LINE__, "vif", "vif_enhn_gain_limit=100",
+             "integer_vif_scale0 integer_vif_scale1 integer_vif_scale2 integer_vif_scale3");
+    names_at(__LINE__, "vif", "vif_skip_scale0=true:vif_enhn_gain_limit=1.23456789",
+             "integer_vif_scale0_egl_1.23457_ssclz integer_vif_scale1_egl_1.23457_ssclz "
+             "integer_vif_scale2_egl_1.23457_ssclz integer_vif_scale3_egl_1.23457_ssclz");
+    names_at(__LINE__, "motion", "motion_force_zero=true",
+             "VMAF_integer_feature_motion_sad_score_force_0 integer_motion2_force_0 integer_motion3_force_0");
+#define SUFFIX "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02"
+    names_at(__LINE__, "adm",
+             "adm_csf_mode=2:adm_dlm_weight=0.7:adm_enhn_gain_limit=1:adm_min_val=0.5:adm_noise_weight=0.02",
+             "integer_adm2" SUFFIX " integer_aim" SUFFIX " integer_adm3" SUFFIX " integer_adm_scale0" SUFFIX
+             " integer_adm_scale1" SUFFIX " integer_adm_scale2" SUFFIX " integer_adm_scale3" SUFFIX);
+#undef SUFFIX
+    memset(m, 0, sizeof m);
+    m[0].version = "vmaf_b_v0.6.3";
+    m[0].name = "boot";
+    m[1].version = "vmaf_v0.6.1";
+    c.models = m;
+    c.model_count = 2;
+    snprintf(test_where, sizeof test_where, "columns");
+    context = open_checked(&c);
+    if (context) {
+        int boot = vmafgpu_score_column(context, 0), plain = vmafgpu_score_column(context, 1);
+        CHECK_STR(vmafgpu_column_name(context, boot), "boot");
+        CHECK_STR(vmafgpu_column_name(context, plain), "vmaf");
+        CHECK_INT(vmafgpu_column_index(context, "boot"), boot);
+        CHECK(vmafgpu_column_index(context, "boot_0001") >= 0);
+        CHECK(vmafgpu_column_index(context, "boot_0020") >= 0);
+        CHECK_INT(vmafgpu_column_index(context, "boot_0021"), -1);
+        CHECK(vmafgpu_column_index(context, "boot_ci_p95_hi") >= 0);
+        CHECK_INT(vmafgpu_column_index(context, "nothing"), -1);
+        CHECK_INT(vmafgpu_column_index(context, NULL), -1);
+        CHECK(vmafgpu_column_name(context, -1) == NULL);
+        CHECK(vmafgpu_column_name(context, vmafgpu_column_count(context)) == NULL);
+        CHECK_INT(vmafgpu_score_column(context, 2), -1);
+        CHECK_INT(vmafgpu_score_column(context, -1), -1);
+    }
+    vmafgpu_close(context);
+}
+
+static void test_defaults(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu *context = open_checked(&c);
+    const vmafgpu_config *full = vmafgpu_get_config(context);
+    snprintf(test_where, sizeof test_where, "defaults");
+    CHECK_INT(full->width, 64);
+    CHECK_INT(full->height, 48);
+    CHECK_INT(full->bit_depth, 8);
+    CHECK_INT(full->bytes_per_sample, 1);
+    CHECK_INT(full->subsample, 1);
+    CHECK_INT(full->threads, 1);
+    CHECK_INT(full->chroma, VMAFGPU_420);
+    CHECK(full->allocator.alloc == NULL && full->allocator.free == NULL); /* malloc and free */
+    CHECK(full->models == NULL && full->features == NULL);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    CHECK_STR(vmafgpu_last_error(context), "");
+    CHECK_INT(vmafgpu_seed_count(context), 1);
+    CHECK_STR(vmafgpu_column_name(context, vmafgpu_score_column(context, 0)), "vmaf");
+    vmafgpu_close(context);
+    c.bit_depth = 9;
+    context = open_checked(&c);
+    CHECK_INT(vmafgpu_get_config(context)->bytes_per_sample, 2);
+    vmafgpu_close(context);
+}
+
+static void test_names(void) {
+    static const struct {
+        vmafgpu_result result;
+        const char    *name, *sentence;
+    } results[] = {
+#define ROW(name, number, sentence) {name, #name, sentence},
+        VMAFGPU_RESULTS(ROW)
+#undef ROW
+    };
+    snprintf(test_where, sizeof test_where, "results");
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+        CHECK_STR(vmafgpu_result_name(results[i].result), results[i].name);
+        CHECK_STR(vmafgpu_result_string(results[i].result), results[i].sentence);
+    }
+    CHECK(vmafgpu_result_name((vmafgpu_result)77) != NULL);
+    CHECK(vmafgpu_result_string((vmafgpu_result)-77) != NULL);
+    CHECK_STR(vmafgpu_version(), VMAFGPU_VERSION_STRING);
+    CHECK_INT(vmafgpu_version_number(), VMAFGPU_VERSION);
+}
+
+static void test_builtin(void) {
+    static const char *const names[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg",
+                                        "vmaf_b_v0.6.3"};
+    int count = 0;
+    snprintf(test_where, sizeof test_where, "built-in models");
+    while (vmafgpu_builtin_model_at(count)) {
+        const vmafgpu_model *m = vmafgpu_builtin_model_at(count++);
+        CHECK(vmafgpu_builtin_model(m->name) == m);
+    }
+    CHECK(vmafgpu_builtin_model_at(-1) == NULL);
+    CHECK_INT(count, 5);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        CHECK(vmafgpu_builtin_model(names[i]) != NULL);
+    }
+    CHECK_INT(vmafgpu_builtin_model("vmaf_b_v0.6.3")->svm_count, 21);
+    CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
+    CHECK(vmafgpu_builtin_model("vmaf") == NULL);
+    CHECK(vmafgpu_builtin_model("") == NULL);
+    CHECK(vmafgpu_builtin_model(NULL) == NULL);
+}
+
+/* The log callback hears of a failure; without one there is silence, which is checked by reading the test's output. */
+static void note_log(void *user, vmafgpu_log_level level, const char *message) {
+    char *seen = (char *)user;
+    if (level == VMAFGPU_LOG_ERROR) {
+        snprintf(seen, 512, "%s", message);
+    }
+}
+
+static void test_log(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu *context = NULL;
+    char seen[512] = "";
+    snprintf(test_where, sizeof test_where, "log");
+    c.width = 15;
+    c.log = note_log;
+    c.log_user = seen;
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(seen, "width");
+    vmafgpu_close(context);
+}
+
+/* A rounding mode that would change the scores is refused. */
+static void test_rounding(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu *context = NULL;
+    vmafgpu_result result;
+    volatile double one = 1, little = 1e-30, sum;
+    snprintf(test_where, sizeof test_where, "rounding mode");
+    fesetround(FE_UPWARD);
+    sum = one + little;
+    result = vmafgpu_open(&context, &c);
+    fesetround(FE_TONEAREST);
+    if (sum == 1) {
+        test_skip("this machine does not round otherwise (valgrind's does not)");
+        vmafgpu_close(context);
+        return;
+    }
+    CHECK_INT(result, VMAFGPU_ERROR_FLOAT);
+    CHECK(vmafgpu_last_error(context)[0] != 0);
+    vmafgpu_close(context);
+    context = open_checked(&c);
+    vmafgpu_close(context);
+}
+
+/* Options are read the same wherever the decimal point is a comma. */
+static void test_locale(void) {
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE"};
+    const char *set = NULL;
+    for (size_t i = 0; !set && i < sizeof locales / sizeof locales[0]; i++) {
+        set = setlocale(LC_ALL, locales[i]);
+    }
+    if (!set) {
+        test_skip("no locale with a decimal comma is installed");
+        return;
+    }
+    names_at(__LINE__, "adm", "adm_enhn_gain_limit=1.25",
+             "integer_adm2_egl_1.25 integer_aim_egl_1.25 integer_adm3_egl_1.25 integer_adm_scale0_egl_1.25 "
+             "integer_adm_scale1_egl_1.25 integer_adm_scale2_egl_1.25 integer_adm_scale3_egl_1.25");
+    setlocale(LC_ALL, "C");
+}
+
+int main(void) {
+    test_fields();
+    test_model_fields();
+    test_model_names();
+    test_model_structs();
+    test_feature_fields();
+    test_column_names();
+    test_defaults();
+    test_names();
+    test_builtin();
+    test_log();
+    test_rounding();
+    test_locale();
+    return test_end();
+}

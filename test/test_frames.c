@@ -1,0 +1,326 @@
+/* The pictures that a caller may hand over: pitches, layouts, word sizes, what is refused, and that neither threads nor
+ * the way a picture lies in memory change a bit of the scores. */
+#include <pthread.h>
+#include "scoring.h"
+
+/* A picture of the same samples as a film's frame, but laid out otherwise. */
+typedef struct picture {
+    unsigned char *memory;
+    size_t         size;
+    vmafgpu_frame  frame;
+} picture;
+
+enum { GUARD = 64 };
+
+/* pitch: in bytes, may be negative; offset: of the first row's address from an aligned one; shift: into high bits. */
+static picture repack(const film *f, int frame, int side, int bytes_per_sample, ptrdiff_t pitch, int offset,
+                      int shift) {
+    picture p;
+    size_t row = (size_t)(pitch < 0 ? -pitch : pitch), height = (size_t)f->clip.height, width = (size_t)f->clip.width;
+    uint16_t *samples = (uint16_t *)malloc(width * height * 2);
+    memset(&p, 0, sizeof p);
+    p.size = row * height + (size_t)offset + 2 * GUARD;
+    p.memory = (unsigned char *)malloc(p.size);
+    test_need(samples && p.memory && clip_plane(&f->clip, frame, side, 0, samples), "memory");
+    memset(p.memory, 0xEE, p.size);
+    for (size_t i = 0; i < width * height; i++) {
+        samples[i] = (uint16_t)(samples[i] << shift);
+    }
+    for (size_t y = 0; y < height; y++) {
+        size_t line = pitch < 0 ? height - 1 - y : y;
+        clip_store(samples + y * width, width, bytes_per_sample, p.memory + GUARD + (size_t)offset + line * row);
+    }
+    p.frame.data[0] = p.memory + GUARD + offset + (pitch < 0 ? row * (height - 1) : 0);
+    p.frame.pitch[0] = pitch;
+    free(samples);
+    return p;
+}
+
+/* Scores a film whose pictures are repacked; also checks that the caller's memory is left alone. */
+static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdiff_t pitch, int offset, int shift) {
+    scores s;
+    int bytes_per_sample = config->bytes_per_sample ? config->bytes_per_sample : config->bit_depth > 8 ? 2 : 1;
+    vmafgpu *context = open_checked(config);
+    memset(&s, 0, sizeof s);
+    if (!context) {
+        return s;
+    }
+    for (int i = 0; i < f->clip.frames; i++) {
+        picture p[2];
+        unsigned char *copy;
+        for (int side = 0; side < 2; side++) {
+            p[side] = repack(f, i, side, bytes_per_sample, pitch, offset, shift);
+        }
+        copy = (unsigned char *)malloc(p[0].size);
+        test_need(copy != NULL, "memory");
+        memcpy(copy, p[0].memory, p[0].size);
+        CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
+        CHECK(memcmp(copy, p[0].memory, p[0].size) == 0);
+        free(copy);
+        /* borrowed for the call only: what the caller does afterwards does not matter */
+        memset(p[0].memory, 0x11, p[0].size);
+        free(p[0].memory);
+        free(p[1].memory);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    s = scores_of(context);
+    vmafgpu_close(context);
+    return s;
+}
+
+static void test_pitches(void) {
+    static const int depths[] = {8, 10, 16};
+    for (size_t d = 0; d < 3; d++) {
+        film f = film_make("texture+mix", 67, 49, depths[d], 3, 1);
+        vmafgpu_config config = film_config(&f);
+        scores whole = film_score(&f, &config);
+        ptrdiff_t tight = 67 * f.bytes_per_sample;
+        const struct {
+            ptrdiff_t pitch;
+            int       offset;
+        } ways[] = {{tight, 0}, {tight, 1}, {tight + 1, 0}, {tight + 1, 1}, {tight + 61, 3}, {4096, 0},
+                    {-tight, 0}, {-tight - 1, 1}, {-4096, 7}};
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            scores s;
+            snprintf(test_where, sizeof test_where, "depth %d pitch %d offset %d", depths[d], (int)ways[i].pitch,
+                     ways[i].offset);
+            s = score_repacked(&f, &config, ways[i].pitch, ways[i].offset, 0);
+            check_same_scores(&s, &whole);
+            scores_free(&s);
+        }
+        scores_free(&whole);
+        film_free(&f);
+    }
+}
+
+static void test_layouts(void) {
+    static const struct {
+        const char    *name;
+        int            depth, bytes_per_sample, shift;
+        vmafgpu_chroma chroma;
+        vmafgpu_layout layout;
+    } ways[] = {
+        {"nv12", 8, 1, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
+        {"nv16", 8, 1, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR},
+        {"nv24", 8, 1, 0, VMAFGPU_444, VMAFGPU_SEMIPLANAR},
+        {"8 bits in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_PLANAR},
+        {"nv12 in words", 8, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR},
+        {"nv20", 10, 2, 0, VMAFGPU_422, VMAFGPU_SEMIPLANAR},
+        {"p010", 10, 2, 6, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p210", 10, 2, 6, VMAFGPU_422, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p410", 10, 2, 6, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p012", 12, 2, 4, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p016", 16, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"9 bits high", 9, 2, 7, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"15 bits high", 15, 2, 1, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"4:0:0", 8, 1, 0, VMAFGPU_400, VMAFGPU_PLANAR},
+        {"4:2:2", 12, 2, 0, VMAFGPU_422, VMAFGPU_PLANAR},
+        {"4:4:4", 16, 2, 0, VMAFGPU_444, VMAFGPU_PLANAR},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        film f = film_make("texture+mix", 67, 50, ways[i].depth, 2, 3);
+        vmafgpu_config config = film_config(&f);
+        scores planar = film_score(&f, &config), s;
+        snprintf(test_where, sizeof test_where, "%s", ways[i].name);
+        config.bytes_per_sample = ways[i].bytes_per_sample;
+        config.chroma = ways[i].chroma;
+        config.layout = ways[i].layout;
+        s = score_repacked(&f, &config, 160, 0, ways[i].shift);
+        check_same_scores(&s, &planar);
+        scores_free(&s);
+        scores_free(&planar);
+        film_free(&f);
+    }
+}
+
+/* A bad sample at (x, y) of one side of frame 1: the error names both, nothing is taken, the right pair then works. */
+static void one_bad_sample(const film *f, const vmafgpu_config *config, const scores *whole, int side, int x, int y,
+                           uint16_t bad, int shift) {
+    vmafgpu *context = open_checked(config);
+    char words[64];
+    if (!context) {
+        return;
+    }
+    for (int i = 0; i < f->clip.frames; i++) {
+        picture p[2];
+        vmafgpu_score score;
+        for (int s = 0; s < 2; s++) {
+            p[s] = repack(f, i, s, 2, f->clip.width * 2, 0, shift);
+        }
+        if (i == 1) {
+            unsigned char *at = p[side].memory + GUARD + 2 * (y * f->clip.width + x), keep[2];
+            memcpy(keep, at, 2);
+            clip_store(&bad, 1, 2, at);
+            CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_ERROR_FRAME);
+            CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
+            CHECK_HAS(vmafgpu_last_error(context), "frame 1");
+            snprintf(words, sizeof words, "%d", x);
+            CHECK_HAS(vmafgpu_last_error(context), words);
+            snprintf(words, sizeof words, "%d", y);
+            CHECK_HAS(vmafgpu_last_error(context), words);
+            CHECK_INT(vmafgpu_score_pair(context, NULL, &p[0].frame, &p[1].frame, &score), VMAFGPU_ERROR_FRAME);
+            if (side == 0) {
+                CHECK_INT(vmafgpu_tail(context, &p[0].frame), VMAFGPU_ERROR_FRAME);
+                CHECK_INT(vmafgpu_score_pair(context, &p[0].frame, &p[1].frame, &p[1].frame, &score),
+                          VMAFGPU_ERROR_FRAME);
+            }
+            memcpy(at, keep, 2);
+        }
+        CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
+        free(p[0].memory);
+        free(p[1].memory);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    {
+        scores s = scores_of(context);
+        check_same_scores(&s, whole);
+        scores_free(&s);
+    }
+    vmafgpu_close(context);
+}
+
+static void test_bad_samples(void) {
+    static const struct {
+        int      depth, high;
+        uint16_t bad;
+    } ways[] = {{8, 0, 256},  {8, 0, 0xFFFF}, {9, 0, 512},  {10, 0, 1024}, {10, 0, 0x8000},
+                {12, 0, 4096}, {15, 0, 0x8000}, {10, 1, 1},   {10, 1, 0xFFFF}, {12, 1, 8}, {15, 1, 1}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        film f = film_make("texture+mix", 53, 37, ways[i].depth, 3, 4);
+        vmafgpu_config config = film_config(&f);
+        scores whole = film_score(&f, &config);
+        int shift = ways[i].high ? 16 - ways[i].depth : 0;
+        config.bytes_per_sample = 2;
+        config.layout = ways[i].high ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        for (int side = 0; side < 2; side++) {
+            static const int at[][2] = {{0, 0}, {52, 36}, {0, 36}, {52, 0}, {31, 17}};
+            for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
+                snprintf(test_where, sizeof test_where, "depth %d%s sample %d side %d at %d,%d", ways[i].depth,
+                         ways[i].high ? " high" : "", ways[i].bad, side, at[k][0], at[k][1]);
+                one_bad_sample(&f, &config, &whole, side, at[k][0], at[k][1], ways[i].bad, shift);
+            }
+        }
+        scores_free(&whole);
+        film_free(&f);
+    }
+}
+
+static void test_bad_frames(void) {
+    film f = film_make("texture+mix", 32, 24, 8, 2, 4);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *context = open_checked(&config);
+    vmafgpu_frame good = film_frame(&f, 0, 0), empty, narrow = good;
+    vmafgpu_score score;
+    snprintf(test_where, sizeof test_where, "bad frames");
+    memset(&empty, 0, sizeof empty);
+    narrow.pitch[0] = 31;
+    CHECK_INT(vmafgpu_push(context, NULL, &good), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "reference");
+    CHECK_INT(vmafgpu_push(context, &good, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "distorted");
+    CHECK_INT(vmafgpu_push(context, &empty, &good), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "data[0]");
+    CHECK_INT(vmafgpu_push(context, &good, &empty), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push(context, &narrow, &good), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "pitch[0]");
+    narrow.pitch[0] = -31;
+    CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_seed(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_seed(context, &empty), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, NULL, &good, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, &empty, &good, &good, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(context, NULL, &good, &good, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_tail(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(context), 1);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* ---- threads ---- */
+
+typedef struct pool_log {
+    int calls, most;
+} pool_log;
+
+/* The caller's own way of running the parts: here backwards, on the calling thread. */
+static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    pool_log *log = (pool_log *)user;
+    log->calls++;
+    log->most = count > log->most ? count : log->most;
+    for (int i = count - 1; i >= 0; i--) {
+        task(arg, i);
+    }
+}
+
+typedef struct job {
+    void (*task)(void *arg, int index);
+    void *arg;
+    int   index;
+} job;
+
+static void *run_job(void *user) {
+    job *j = (job *)user;
+    j->task(j->arg, j->index);
+    return NULL;
+}
+
+/* A thread for each part, at the same time. */
+static void all_at_once(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    pthread_t threads[256];
+    job jobs[256];
+    (void)user;
+    for (int i = 0; i < count; i++) {
+        jobs[i].task = task;
+        jobs[i].arg = arg;
+        jobs[i].index = i;
+        test_need(pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0, "a thread");
+    }
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void test_threads(void) {
+    static const int sizes[][3] = {{16, 16, 8}, {17, 33, 10}, {64, 48, 8}, {333, 217, 8}, {35, 300, 16}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        film f = film_make("texture+mix", sizes[i][0], sizes[i][1], sizes[i][2], 3, 6);
+        vmafgpu_config config = film_config(&f);
+        scores one = film_score(&f, &config);
+        for (int threads = 2; threads <= 8; threads++) {
+            scores s;
+            snprintf(test_where, sizeof test_where, "%dx%d threads %d", sizes[i][0], sizes[i][1], threads);
+            config.threads = threads;
+            s = film_score(&f, &config);
+            check_same_scores(&s, &one);
+            scores_free(&s);
+            if (threads % 3 == 0) {
+                pool_log log = {0, 0};
+                config.parallel_for = backwards;
+                config.parallel_for_user = &log;
+                s = film_score(&f, &config);
+                check_same_scores(&s, &one);
+                scores_free(&s);
+                CHECK(log.calls > 0);
+                CHECK(log.most <= threads);
+                config.parallel_for = all_at_once;
+                s = film_score(&f, &config);
+                check_same_scores(&s, &one);
+                scores_free(&s);
+                config.parallel_for = NULL;
+            }
+        }
+        scores_free(&one);
+        film_free(&f);
+    }
+}
+
+int main(void) {
+    test_pitches();
+    test_layouts();
+    test_bad_samples();
+    test_bad_frames();
+    test_threads();
+    return test_end();
+}

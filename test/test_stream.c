@@ -1,0 +1,618 @@
+/* How scores come out: order and states, callback and polling, segments, single pairs, pooling, several models. */
+#include <math.h>
+#include "scoring.h"
+
+static vmafgpu_feature_config feature(const char *name, const char *options) {
+    vmafgpu_feature_config f;
+    f.name = name;
+    f.options = options;
+    return f;
+}
+
+/* ---- states ---- */
+
+static void test_states(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 5, 1);
+    vmafgpu_config config = film_config(&f);
+    scores whole = film_score(&f, &config);
+    vmafgpu *context = open_checked(&config);
+    vmafgpu_frame frame = film_frame(&f, 0, 0);
+    vmafgpu_score score;
+    double value;
+    snprintf(test_where, sizeof test_where, "states");
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_score_count(context), 0);
+    CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_percentile(context, 0, 50, &value), VMAFGPU_ERROR_NOT_FOUND);
+    for (int i = 0; i < 5; i++) {
+        CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+        CHECK(vmafgpu_last_error(context)[0] != 0);
+        /* a score needs the following frame */
+        CHECK_INT(vmafgpu_score_count(context), i);
+        if (i > 0) {
+            if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+                CHECK_INT(score.index, i - 1);
+                CHECK_BITS(score.score, score.values[vmafgpu_score_column(context, 0)]);
+                check_row(score.values, whole.values + (i - 1) * whole.columns, whole.columns);
+            }
+        }
+        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(score.index, 4);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(film_push(&f, context, 0), VMAFGPU_ERROR_STATE);
+    CHECK(vmafgpu_last_error(context)[0] != 0);
+    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK); /* once more changes nothing */
+    CHECK_INT(vmafgpu_score_count(context), 5);
+    CHECK_INT(vmafgpu_score_at(context, 5, &score), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_score_at(context, -1, &score), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_score_at(context, INT64_MAX, &score), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, whole.columns, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, -1, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pooling)4, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_percentile(context, 0, 100.5, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_percentile(context, 0, -1, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_percentile(context, 0, (double)NAN, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_percentile(context, 0, 50, NULL), VMAFGPU_ERROR_ARGUMENT);
+
+    /* The same context, the same clip once more; and once more after a clip that was broken off. */
+    for (int round = 0; round < 2; round++) {
+        scores again;
+        snprintf(test_where, sizeof test_where, "reset %d", round);
+        if (round == 1) {
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            CHECK_INT(film_push(&f, context, 3), VMAFGPU_OK);
+            CHECK_INT(film_push(&f, context, 1), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+            CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
+        }
+        CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_count(context), 0);
+        CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+        for (int i = 0; i < 5; i++) {
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        again = scores_of(context);
+        check_same_scores(&again, &whole);
+        scores_free(&again);
+    }
+    vmafgpu_close(context);
+
+    /* There is no tail to nothing. */
+    snprintf(test_where, sizeof test_where, "tail first");
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_ERROR_STATE);
+    CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
+    vmafgpu_close(context);
+
+    /* A clip without frames has no scores, and that is not an error. */
+    snprintf(test_where, sizeof test_where, "empty clip");
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_NOT_FOUND);
+    vmafgpu_close(context);
+    scores_free(&whole);
+    film_free(&f);
+}
+
+static void test_null_context(void) {
+    vmafgpu_frame frame;
+    vmafgpu_score score;
+    double value;
+    snprintf(test_where, sizeof test_where, "null context");
+    memset(&frame, 0, sizeof frame);
+    CHECK_INT(vmafgpu_push(NULL, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_seed(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_tail(NULL, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_next(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_flush(NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_reset(NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_pair(NULL, NULL, &frame, &frame, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_score_at(NULL, 0, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_pool(NULL, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_percentile(NULL, 0, 50, &value), VMAFGPU_ERROR_ARGUMENT);
+}
+
+/* ---- callback and kept scores ---- */
+
+typedef struct collector {
+    scores  got;
+    int64_t last;
+    int     in_order;
+} collector;
+
+static void collect(void *user, const vmafgpu_score *score) {
+    collector *c = (collector *)user;
+    c->in_order &= score->index > c->last;
+    c->last = score->index;
+    memcpy(c->got.values + c->got.rows * c->got.columns, score->values, sizeof(double) * (size_t)c->got.columns);
+    c->got.rows++;
+}
+
+static collector collector_for(const scores *like) {
+    collector c;
+    c.got.rows = 0;
+    c.got.columns = like->columns;
+    c.got.values = (double *)malloc(sizeof(double) * (size_t)(like->rows * like->columns + 1));
+    c.last = -1;
+    c.in_order = 1;
+    test_need(c.got.values != NULL, "memory");
+    return c;
+}
+
+static void check_pooled(vmafgpu *got, vmafgpu *expected) {
+    for (int column = 0; column < vmafgpu_column_count(expected); column++) {
+        for (int method = VMAFGPU_MEAN; method <= VMAFGPU_MAX; method++) {
+            double a = 0, b = 1;
+            CHECK_INT(vmafgpu_pool(got, column, (vmafgpu_pooling)method, &a), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool(expected, column, (vmafgpu_pooling)method, &b), VMAFGPU_OK);
+            CHECK_BITS(a, b);
+        }
+    }
+}
+
+static void test_delivery(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 12, 2);
+    for (int subsample = 1; subsample <= 3; subsample++) {
+        for (int discard = 0; discard <= 1; discard++) {
+            vmafgpu_config config = film_config(&f);
+            scores whole;
+            collector c;
+            vmafgpu *kept, *context;
+            vmafgpu_score score;
+            double value;
+            snprintf(test_where, sizeof test_where, "delivery subsample %d discard %d", subsample, discard);
+            config.subsample = subsample;
+            whole = film_score(&f, &config);
+            CHECK_INT(whole.rows, (12 + subsample - 1) / subsample);
+            kept = open_checked(&config);
+            for (int i = 0; i < 12; i++) {
+                CHECK_INT(film_push(&f, kept, i), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(kept), VMAFGPU_OK);
+
+            /* through the callback */
+            c = collector_for(&whole);
+            config.discard_scores = discard;
+            config.on_score = collect;
+            config.on_score_user = &c;
+            context = open_checked(&config);
+            for (int i = 0; i < 12; i++) {
+                CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+            CHECK(c.in_order);
+            check_same_scores(&c.got, &whole);
+            check_pooled(context, kept);
+            CHECK_INT(vmafgpu_score_count(context), whole.rows);
+            if (discard) {
+                CHECK(vmafgpu_score_at(context, 0, &score) < 0);
+                CHECK(vmafgpu_percentile(context, 0, 50, &value) < 0);
+            }
+            vmafgpu_close(context);
+
+            /* by polling, fetching as late as possible */
+            c.got.rows = 0;
+            c.last = -1;
+            config.on_score = NULL;
+            context = open_checked(&config);
+            for (int i = 0; i < 12; i++) {
+                vmafgpu_result result = film_push(&f, context, i);
+                if (result == VMAFGPU_FULL) {
+                    CHECK(discard);
+                    CHECK_INT(film_push(&f, context, i), VMAFGPU_FULL);
+                    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+                        collect(&c, &score);
+                    }
+                    result = film_push(&f, context, i);
+                }
+                CHECK_INT(result, VMAFGPU_OK);
+            }
+            {
+                vmafgpu_result result = vmafgpu_flush(context);
+                if (result == VMAFGPU_FULL) {
+                    CHECK(discard);
+                    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+                        collect(&c, &score);
+                    }
+                    result = vmafgpu_flush(context);
+                }
+                CHECK_INT(result, VMAFGPU_OK);
+            }
+            while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+                collect(&c, &score);
+            }
+            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+            CHECK(c.in_order);
+            check_same_scores(&c.got, &whole);
+            check_pooled(context, kept);
+            vmafgpu_close(context);
+            vmafgpu_close(kept);
+            scores_free(&c.got);
+            scores_free(&whole);
+        }
+    }
+    film_free(&f);
+}
+
+/* With discard_scores and nobody fetching, the context fills up; nothing is lost, and fetching makes room. */
+static void test_full(void) {
+    film f = film_make("texture+mix", 16, 16, 8, 8, 2);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *context;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu_score score;
+    int pushed = 0;
+    snprintf(test_where, sizeof test_where, "full");
+    config.discard_scores = 1;
+    context = open_checked(&config);
+    while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK) {
+        pushed++;
+    }
+    CHECK_INT(result, VMAFGPU_FULL);
+    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_FULL);
+    for (int i = 0; i < pushed - 1; i++) {
+        if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+            CHECK_INT(score.index, i);
+        }
+    }
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(score.index, pushed - 1);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    CHECK_INT(score.index, pushed);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* Subsampled scores are the full run's, every N-th. */
+static void test_subsample(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 11, 3);
+    vmafgpu_config config = film_config(&f);
+    scores whole = film_score(&f, &config);
+    for (int n = 2; n <= 12; n++) {
+        scores s;
+        snprintf(test_where, sizeof test_where, "subsample %d", n);
+        config.subsample = n;
+        s = film_score(&f, &config);
+        CHECK_INT(s.rows, (11 + n - 1) / n);
+        for (int i = 0; i < s.rows; i++) {
+            check_row(s.values + i * s.columns, whole.values + i * n * whole.columns, whole.columns);
+        }
+        scores_free(&s);
+    }
+    scores_free(&whole);
+    film_free(&f);
+}
+
+/* ---- segments ---- */
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Scores frames first..end-1 of the film in a context of their own, told what surrounds them: as many frames as are
+ * needed, and some more. */
+static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
+                          int tails, int more) {
+    vmafgpu *context = open_checked(config);
+    scores s;
+    int seeds;
+    if (!context) {
+        return;
+    }
+    seeds = least(vmafgpu_seed_count(context) + more, first);
+    tails = least(tails + more, f->clip.frames - end);
+    for (int i = first - seeds; i < first; i++) {
+        vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
+        CHECK_INT(vmafgpu_seed(context, &frame), VMAFGPU_OK);
+    }
+    for (int i = first; i < end; i++) {
+        CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
+    }
+    for (int i = end; i < end + tails; i++) {
+        vmafgpu_frame frame = film_frame(f, i, CLIP_REFERENCE);
+        CHECK_INT(vmafgpu_tail(context, &frame), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    s = scores_of(context);
+    CHECK_INT(s.rows, end - first);
+    check_rows(&s, whole, first);
+    scores_free(&s);
+    vmafgpu_close(context);
+}
+
+static void test_segments(void) {
+    static const struct {
+        const char *motion;
+        int         seeds;
+    } ways[] = {
+        {NULL, 1},
+        {"motion_moving_average=true", 2},
+        {"motion_five_frame_window=true", 3},
+        {"motion_five_frame_window=true:motion_moving_average=true", 4},
+        {"motion_five_frame_window=true:motion_moving_average=true:motion_blend_factor=0.6:motion_blend_offset=4:"
+         "motion_fps_weight=1.5:motion_max_val=12", 4},
+        {"motion_force_zero=true", 1},
+    };
+    film f = film_make("texture+mix", 48, 40, 8, 9, 4);
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config motion = feature("motion", ways[w].motion);
+        vmafgpu *context;
+        scores whole;
+        if (w > 0) {
+            config.features = &motion;
+            config.feature_count = 1;
+        }
+        snprintf(test_where, sizeof test_where, "segments, %s", ways[w].motion ? ways[w].motion : "default");
+        context = open_checked(&config);
+        CHECK_INT(vmafgpu_seed_count(context), ways[w].seeds);
+        vmafgpu_close(context);
+        whole = film_score(&f, &config);
+        for (int first = 0; first < f.clip.frames; first++) {
+            for (int end = first + 1; end <= f.clip.frames; end++) {
+                /* Of the five-frame window, frame 0's motion3 looks two frames ahead. */
+                int tails = end == 1 && ways[w].seeds >= 3 ? 2 : 1;
+                snprintf(test_where, sizeof test_where, "segment %d..%d, %s", first, end - 1,
+                         ways[w].motion ? ways[w].motion : "default");
+                score_segment(&f, &config, &whole, first, end, tails, 0);
+                score_segment(&f, &config, &whole, first, end, tails, 2);
+            }
+        }
+        scores_free(&whole);
+    }
+    {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config vif = feature("vif", NULL);
+        vmafgpu *context;
+        config.no_model = 1;
+        config.features = &vif;
+        config.feature_count = 1;
+        context = open_checked(&config);
+        snprintf(test_where, sizeof test_where, "no motion");
+        CHECK_INT(vmafgpu_seed_count(context), 0);
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
+/* ---- single pairs ---- */
+
+static int live_allocations, total_allocations;
+
+static void *count_alloc(size_t size, void *user) {
+    (void)user;
+    live_allocations++;
+    total_allocations++;
+    return malloc(size);
+}
+
+static void count_free(void *pointer, void *user) {
+    (void)user;
+    live_allocations -= pointer != NULL;
+    free(pointer);
+}
+
+static scores score_clip_of(const film *f, const vmafgpu_config *config, int first, int count) {
+    film part = *f;
+    part.luma += (size_t)(2 * first) * f->plane_bytes;
+    part.clip.frames = count;
+    return film_score(&part, config);
+}
+
+static void test_score_pair(void) {
+    static const char *const motions[] = {"", "motion_moving_average=true:motion_blend_factor=0.5",
+                                          "motion_five_frame_window=true"};
+    film f = film_make("texture+mix", 48, 40, 10, 6, 5);
+    for (size_t w = 0; w < sizeof motions / sizeof motions[0]; w++) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config motion = feature("motion", motions[w]);
+        scores whole, after;
+        vmafgpu *context;
+        config.features = &motion;
+        config.feature_count = 1;
+        config.allocator.alloc = count_alloc;
+        config.allocator.free = count_free;
+        snprintf(test_where, sizeof test_where, "score_pair %s", motions[w]);
+        whole = film_score(&f, &config);
+        context = open_checked(&config);
+        for (int i = 0; i < 6; i++) {
+            vmafgpu_frame previous = film_frame(&f, i > 0 ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
+                          distorted = film_frame(&f, i, 1);
+            vmafgpu_score score;
+            scores alone = score_clip_of(&f, &config, i, 1);
+            scores two = score_clip_of(&f, &config, i > 0 ? i - 1 : 0, 2);
+            int before;
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+            before = total_allocations;
+            CHECK_INT(vmafgpu_score_pair(context, NULL, &reference, &distorted, &score), VMAFGPU_OK);
+            check_row(score.values, alone.values, alone.columns);
+            CHECK_BITS(score.score, score.values[vmafgpu_score_column(context, 0)]);
+            if (i > 0) {
+                CHECK_INT(vmafgpu_score_pair(context, &previous, &reference, &distorted, &score), VMAFGPU_OK);
+                check_row(score.values, two.values + two.columns, two.columns);
+            }
+            CHECK_INT(total_allocations, before);
+            scores_free(&alone);
+            scores_free(&two);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        after = scores_of(context);
+        check_same_scores(&after, &whole);
+        scores_free(&after);
+        scores_free(&whole);
+        vmafgpu_close(context);
+        CHECK_INT(live_allocations, 0);
+    }
+    film_free(&f);
+}
+
+/* ---- models ---- */
+
+static void test_models(void) {
+    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_b_v0.6.3"};
+    film f = film_make("texture+stretch", 64, 48, 8, 3, 6);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_model_config all[4];
+    vmafgpu *together;
+    memset(all, 0, sizeof all);
+    for (int i = 0; i < 4; i++) {
+        all[i].version = versions[i];
+        all[i].name = versions[i];
+    }
+    config.models = all;
+    config.model_count = 4;
+    together = open_checked(&config);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(film_push(&f, together, i), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(together), VMAFGPU_OK);
+    for (int m = 0; m < 4; m++) {
+        vmafgpu *alone;
+        snprintf(test_where, sizeof test_where, "model %s alone", versions[m]);
+        config.models = &all[m];
+        config.model_count = 1;
+        alone = open_checked(&config);
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(film_push(&f, alone, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(alone), VMAFGPU_OK);
+        for (int column = 0; column < vmafgpu_column_count(alone); column++) {
+            int other = vmafgpu_column_index(together, vmafgpu_column_name(alone, column));
+            if (CHECK(other >= 0)) {
+                for (int i = 0; i < 3; i++) {
+                    vmafgpu_score a, b;
+                    CHECK_INT(vmafgpu_score_at(alone, i, &a), VMAFGPU_OK);
+                    CHECK_INT(vmafgpu_score_at(together, i, &b), VMAFGPU_OK);
+                    CHECK_BITS(b.values[other], a.values[column]);
+                }
+            }
+        }
+        vmafgpu_close(alone);
+    }
+    vmafgpu_close(together);
+
+    /* a model by pointer is the model by name; no model gives no score */
+    {
+        vmafgpu_model_config by_pointer;
+        vmafgpu_feature_config vif = feature("vif", NULL);
+        scores a, b;
+        memset(&by_pointer, 0, sizeof by_pointer);
+        by_pointer.model = vmafgpu_builtin_model("vmaf_v0.6.1");
+        config.models = NULL;
+        config.model_count = 0;
+        a = film_score(&f, &config);
+        config.models = &by_pointer;
+        config.model_count = 1;
+        b = film_score(&f, &config);
+        snprintf(test_where, sizeof test_where, "model by pointer");
+        check_same_scores(&b, &a);
+        scores_free(&a);
+        scores_free(&b);
+        config.models = NULL;
+        config.model_count = 0;
+        config.no_model = 1;
+        config.features = &vif;
+        config.feature_count = 1;
+        together = open_checked(&config);
+        CHECK_INT(vmafgpu_score_column(together, 0), -1);
+        CHECK_INT(film_push(&f, together, 0), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(together), VMAFGPU_OK);
+        {
+            vmafgpu_score score;
+            CHECK_INT(vmafgpu_next(together, &score), VMAFGPU_OK);
+            CHECK(isnan(score.score));
+        }
+        vmafgpu_close(together);
+    }
+    film_free(&f);
+}
+
+/* ---- pooling ---- */
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_pooling(void) {
+    static const double ranks[] = {0, 1, 5, 10, 12.5, 50, 90, 99.9, 100};
+    film f = film_make("texture+mix", 48, 40, 8, 10, 7);
+    for (int frames = 1; frames <= 10; frames += 3) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu *context = open_checked(&config);
+        scores s;
+        for (int i = 0; i < frames; i++) {
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        s = scores_of(context);
+        for (int column = 0; column < s.columns; column++) {
+            double sum = 0, inverse = 0, low = s.values[column], high = low, sorted[10], value = 0;
+            snprintf(test_where, sizeof test_where, "pooling %d frames %s", frames,
+                     vmafgpu_column_name(context, column));
+            for (int i = 0; i < frames; i++) {
+                double v = s.values[i * s.columns + column];
+                sorted[i] = v;
+                sum += v;
+                inverse += 1.0 / (v + 1.0);
+                low = v < low ? v : low;
+                high = v > high ? v : high;
+            }
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &value), VMAFGPU_OK);
+            CHECK_BITS(value, sum / frames);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_HARMONIC_MEAN, &value), VMAFGPU_OK);
+            CHECK_BITS(value, frames / inverse - 1.0);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MIN, &value), VMAFGPU_OK);
+            CHECK_BITS(value, low);
+            CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MAX, &value), VMAFGPU_OK);
+            CHECK_BITS(value, high);
+            qsort(sorted, (size_t)frames, sizeof sorted[0], by_value);
+            for (size_t r = 0; r < sizeof ranks / sizeof ranks[0]; r++) {
+                double at = ranks[r] / 100 * (frames - 1);
+                int below = (int)at, above = below + 1 < frames ? below + 1 : below;
+                double expected = sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+                CHECK_INT(vmafgpu_percentile(context, column, ranks[r], &value), VMAFGPU_OK);
+                CHECK(fabs(value - expected) <= 1e-12 * (1 + fabs(expected)));
+                CHECK(value >= low && value <= high);
+            }
+        }
+        scores_free(&s);
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
+int main(void) {
+    test_states();
+    test_null_context();
+    test_delivery();
+    test_full();
+    test_subsample();
+    test_segments();
+    test_score_pair();
+    test_models();
+    test_pooling();
+    return test_end();
+}

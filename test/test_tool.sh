@@ -1,0 +1,241 @@
+#!/bin/sh
+# What the tool does beyond libvmaf's: pipes, formats that libvmaf cannot read, every digit, pooled values, and one
+# sentence with a non-zero status where something is wrong.
+#
+#     test/test_tool.sh BUILD
+build=${1:-build}
+work=$build/test/tool
+tool="${RUNNER:-} $build/vmafgpu"
+passed=0
+failed=0
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+
+# check WHAT COMMAND...: the command succeeds
+check() {
+    what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$what: not true: $*"
+    fi
+}
+
+make_pair() { # NAME FLAGS CONTENT SIZE DEPTH CHROMA FRAMES SEED
+    name=$1
+    flags=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$build/test/make_clip" $flags "$@" "$work/$name.ref" "$work/$name.dist" || exit 1
+}
+
+# score NAME OUTPUT ARGUMENTS...: csv of a pair
+score() {
+    pair=$1
+    out=$2
+    shift 2
+    $tool -r "$work/$pair.ref" -d "$work/$pair.dist" --quiet --csv -o "$work/$out" "$@" > "$work/log" 2>&1
+}
+
+same() {
+    cmp -s "$work/$1" "$work/$2"
+}
+
+# refused WORDS ARGUMENTS...: exits with 1 (a sanitizer or valgrind would make it another), and the error stream has one line of ours, with these words
+refused() {
+    words=$1
+    shift
+    $tool --quiet "$@" > "$work/out" 2> "$work/err"
+    status=$?
+    check "status $status of $*" [ "$status" -eq 1 ]
+    check "words of $*" grep -qi -e "$words" "$work/err"
+    check "lines of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+}
+
+# ---- formats: the luma of these clips is the same, so the scores are ----
+
+make_pair 420 '' texture+mix 66x50 8 420 3 1
+score 420 420.csv
+check 'scores' grep -q '^2,' "$work/420.csv"
+for chroma in 400 422 444; do
+    make_pair y$chroma '' texture+mix 66x50 8 $chroma 3 1
+    score y$chroma y$chroma.csv
+    check "y4m $chroma" same y$chroma.csv 420.csv
+    make_pair r$chroma --raw texture+mix 66x50 8 $chroma 3 1
+    score r$chroma r$chroma.csv -w 66 -h 50 -p $chroma -b 8
+    check "raw $chroma" same r$chroma.csv 420.csv
+done
+make_pair raw --raw texture+mix 66x50 8 420 3 1
+score raw nv12.csv -w 66 -h 50 -p nv12
+check 'nv12' same nv12.csv 420.csv
+score r422 nv16.csv -w 66 -h 50 -p nv16 -b 8
+check 'nv16' same nv16.csv 420.csv
+for depth in 9 10 11 12 14 16; do
+    make_pair y$depth '' texture+mix 66x50 $depth 420 2 2
+    score y$depth y$depth.csv
+    check "y4m of $depth bits" grep -q '^1,' "$work/y$depth.csv"
+    make_pair r$depth --raw texture+mix 66x50 $depth 420 2 2
+    score r$depth r$depth.csv -w 66 -h 50 -p 420 -b $depth
+    check "raw of $depth bits" same r$depth.csv y$depth.csv
+done
+score r16 p016.csv -w 66 -h 50 -p p016
+check 'p016' same p016.csv y16.csv
+
+# odd sizes: y4m rounds chroma up, raw video rounds it down
+for size in 65x49 65x50 66x49; do
+    width=${size%x*}
+    height=${size#*x}
+    make_pair odd '' texture+mix $size 8 420 3 3
+    score odd odd.csv
+    check "y4m $size" grep -q '^2,' "$work/odd.csv"
+    make_pair odd '--raw --floor' texture+mix $size 8 420 3 3
+    score odd odd_raw.csv -w "$width" -h "$height" -p 420 -b 8
+    check "raw $size" same odd_raw.csv odd.csv
+done
+make_pair tiny '' texture+mix 16x16 8 420 2 3
+score tiny tiny.csv
+check '16x16' grep -q '^1,' "$work/tiny.csv"
+
+# ---- pipes ----
+
+# shellcheck disable=SC2002
+cat "$work/420.dist" | $tool -r "$work/420.ref" -d - --quiet --csv -o "$work/stdin.csv" > /dev/null 2>&1
+check 'standard input' same stdin.csv 420.csv
+if mkfifo "$work/fifo" 2> /dev/null; then
+    cat "$work/420.dist" > "$work/fifo" &
+    $tool -r "$work/420.ref" -d "$work/fifo" --quiet --csv -o "$work/fifo.csv" > /dev/null 2>&1
+    check 'fifo' same fifo.csv 420.csv
+    wait
+fi
+$tool -r "$work/420.ref" -d "$work/420.dist" --quiet --csv -o - > "$work/stdout.csv" 2> /dev/null
+check 'standard output' same stdout.csv 420.csv
+
+# ---- options ----
+
+score 420 threads.csv --threads 4
+check 'threads' same threads.csv 420.csv
+score 420 cpu.csv --backend cpu
+check 'backend' same cpu.csv 420.csv
+score 420 mask.csv --cpumask 255 --gpumask 1
+check 'masks' same mask.csv 420.csv
+
+# --precision max: the very figures, as far as they are printed
+make_pair exact '' texture+mix 96x64 10 422 2 522
+score exact exact.csv --precision max
+awk -F '[ ,]' '$1 == "case" { on = $2 == "depth10_422" } on && $1 == 1' test/golden/figures.txt > "$work/figures"
+check 'figures' [ -s "$work/figures" ]
+awk -F , '$1 == 1' "$work/exact.csv" > "$work/exact"
+check '--precision max' awk '
+    FILENAME == ARGV[1] { n = split($0, a, " "); next }
+    { m = split($0, b, ","); for (i = 1; i <= n; i++) if (a[i] + 0 != b[i] + 0 || length(b[i]) < length(a[i])) bad++ }
+    END { exit bad || n < 15 || m < n }' "$work/figures" "$work/exact"
+score 420 digits.csv --precision 2
+check '--precision 2' awk -F , 'NR > 1 { for (i = 2; i < NF; i++) if ($i !~ /^-?[0-9]+\.[0-9][0-9]$/) bad++ }
+    END { exit bad || NR != 4 }' "$work/digits.csv"
+
+$tool -r "$work/420.ref" -d "$work/420.dist" --quiet > "$work/pooled" 2> "$work/err"
+check 'pooled score' grep -Eq '^vmaf mean [0-9]+\.[0-9]+$' "$work/pooled"
+check 'quiet' [ ! -s "$work/err" ]
+$tool -r "$work/420.ref" -d "$work/420.dist" --quiet --pool p1,p5,p10,median,min,max > "$work/pooled" 2> "$work/err"
+for pool in p1 p5 p10 median min max; do
+    check "--pool $pool" grep -Eq "^vmaf $pool [0-9]+\\.[0-9]+\$" "$work/pooled"
+done
+check '--pool order' awk '{ v[$2] = $3 + 0 } END { exit !(v["min"] <= v["p1"] && v["p1"] <= v["p5"] &&
+    v["p5"] <= v["p10"] && v["p10"] <= v["median"] && v["median"] <= v["max"]) }' "$work/pooled"
+check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" = "$(sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)" ]
+$tool --help > "$work/help" 2>&1
+check '--help' [ $? -eq 0 ]
+for option in reference distorted width height pixel_format bitdepth model output xml json csv sub threads feature \
+    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend precision pool; do
+    check "help on $option" grep -q -e "--$option" "$work/help"
+done
+if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
+    score 420 path.csv -m path=../shared/models/vmaf_v0.6.1neg.json
+    score 420 version.csv -m version=vmaf_v0.6.1neg
+    check 'model by path' same path.csv version.csv
+fi
+score 420 small.csv -m path=test/fuzz/seeds/model/small.json
+check 'model of our own' grep -q '^2,' "$work/small.csv"
+
+# ---- what goes wrong ----
+
+size=$(wc -c < "$work/420.dist")
+for cut in 1 100 4000; do
+    head -c $((size - cut)) "$work/420.dist" > "$work/cut.dist"
+    cp "$work/420.ref" "$work/cut.ref"
+    if score cut cut.csv; then
+        check "truncated by $cut: status" false
+    fi
+    check "truncated by $cut: one line" [ "$(grep -c . "$work/log")" -eq 1 ]
+    check "truncated by $cut: sentence" grep -q 'truncated' "$work/log"
+    check "truncated by $cut: scores before" [ "$(grep -c . "$work/cut.csv")" -eq 3 ]
+    head -n 2 "$work/cut.csv" > "$work/cut.head"
+    head -n 2 "$work/420.csv" > "$work/420.head"
+    check "truncated by $cut: the very scores" same cut.head 420.head
+done
+head -c $((size - 1)) "$work/420.dist" | $tool -r "$work/420.ref" -d - --quiet --csv -o "$work/pipe.csv" 2> "$work/err"
+check 'truncated pipe' same pipe.csv cut.csv
+
+: > "$work/empty"
+echo 'something else' > "$work/garbage"
+printf 'YUV4MPEG2 W66 H50 C420\n' > "$work/noframes"
+printf 'YUV4MPEG2 W66 H50 It C420\n' > "$work/interlaced"
+printf 'YUV4MPEG2 W66 H50 C999\n' > "$work/colours"
+printf 'YUV4MPEG2 W0 H50 C420\n' > "$work/zero"
+printf 'YUV4MPEG2 W99999999999999999999 H50 C420\n' > "$work/huge"
+make_pair other '' texture+mix 64x50 8 420 1 1
+make_pair deep '' texture+mix 66x50 10 420 1 1
+make_pair small '' texture+mix 15x50 8 420 1 1
+ref=$work/420.ref
+refused 'nothing' -r "$ref" -d "$work/nothing"
+refused 'empty' -r "$ref" -d "$work/empty"
+refused 'y4m' -r "$ref" -d "$work/garbage"
+refused 'interlaced' -r "$ref" -d "$work/interlaced"
+refused '999' -r "$ref" -d "$work/colours"
+refused 'size' -r "$ref" -d "$work/zero"
+refused 'size' -r "$ref" -d "$work/huge"
+refused 'frame' -r "$ref" -d "$work/noframes"
+refused '64x50' -r "$ref" -d "$work/other.dist"
+refused 'bit' -r "$ref" -d "$work/deep.dist"
+refused '16' -r "$work/small.ref" -d "$work/small.dist"
+refused 'distorted' -r "$ref"
+refused 'reference' -d "$ref"
+refused 'height' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -p 420 -b 8
+refused '421' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -h 50 -p 421 -b 8
+refused 'nonsense' -r "$ref" -d "$ref" --nonsense
+refused 'vmaf_v9' -r "$ref" -d "$ref" -m version=vmaf_v9
+refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
+refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
+refused 'psnr' -r "$ref" -d "$ref" --feature psnr
+refused 'adm_enhn_gain_limit' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:adm.adm_enhn_gain_limit=0
+refused 'cuda' -r "$ref" -d "$ref" --backend cuda
+refused 'vulkan' -r "$ref" -d "$ref" --backend vulkan
+refused 'p101' -r "$ref" -d "$ref" --pool p101
+refused 'threads' -r "$ref" -d "$ref" --threads x
+refused 'subsample' -r "$ref" -d "$ref" --subsample -1
+refused 'no/such/folder' -r "$ref" -d "$ref" -o "$work/no/such/folder/out.xml"
+if [ -e /dev/full ]; then
+    refused '/dev/full' -r "$ref" -d "$ref" -o /dev/full
+fi
+
+# a shorter video: the common length, and that is not an error
+make_pair short '' texture+mix 66x50 8 420 2 1
+cp "$work/420.ref" "$work/uneven.ref"
+cp "$work/short.dist" "$work/uneven.dist"
+check 'a shorter one' score uneven uneven.csv
+score short short.csv
+check 'the common length' same uneven.csv short.csv
+
+# ---- the examples ----
+
+check 'minimal' [ "$($build/minimal 66 50 "$work/raw.ref" "$work/raw.dist" | grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]
+"$build/minimal" 66 50 nothing nothing > "$work/out" 2> "$work/err"
+check 'minimal fails' [ $? -ne 0 -a -s "$work/err" ]
+check 'encoder_loop' [ "$("$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
+check 'stream' [ "$("$build/stream" | grep -c '^frame')" -eq 50 ]
+check 'stream of nothing' [ "$("$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

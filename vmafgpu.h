@@ -15,8 +15,8 @@
  *     vmafgpu *v;
  *     if (vmafgpu_open(&v, &cfg) < 0) puts(vmafgpu_last_error(v));
  *     while (read_pair(ref_yuv, dist_yuv)) {         // yours
- *         vmafgpu_frame ref = {{ref_yuv}}, dist = {{dist_yuv}};
- *         vmafgpu_push(v, &ref, &dist);
+ *         vmafgpu_frame ref = {{ref_yuv}, {0}}, dist = {{dist_yuv}, {0}};
+ *         if (vmafgpu_push(v, &ref, &dist) < 0) puts(vmafgpu_last_error(v));
  *     }
  *     vmafgpu_flush(v);
  *     double mean;
@@ -55,6 +55,7 @@
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         in one file
  *   VMAFGPU_STATIC                 with it: every function is private to that file
+ *   VMAFGPU_API                    what stands before every public function, default extern (for DLL exports and the like)
  *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
@@ -62,13 +63,14 @@
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
- * the calling thread and n - 1 threads started at open; config.parallel_for has your own pool do it. The default starts none.
+ * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
+ * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp.
  *
  * MEMORY. All memory is taken at open, from config.allocator if set; only the score list grows, by doubling, in vmafgpu_push()
  * (switch it off with config.discard_scores). vmafgpu_percentile() borrows a copy of one column while it sorts.
  * vmafgpu_memory() tells the sum. Frames are borrowed for the call that takes them.
  *
- * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END, FULL), below 0 a failure, for which
+ * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END), below 0 a failure, for which
  * vmafgpu_last_error() has a sentence that names the field, frame or option at fault. A failed call changed nothing.
  *
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
@@ -79,10 +81,11 @@
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
  *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
  *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16.
- *   - Fused multiply-add is off inside this header whatever flags you compile with (-O3, -march=native, gnu modes), by
- *     pragmas that give your own setting back at the end. -ffast-math is refused at compile time; what no macro tells
- *     (-funsafe-math-optimizations, a rounding mode set by the program) makes vmafgpu_open() return VMAFGPU_ERROR_FLOAT
- *     instead of wrong scores. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
+ *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
+ *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
+ *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
+ *     32-bit x86 needs -msse2 -mfpmath=sse.
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>context >>memory >>text >>json >>model reader
  * >>models >>features >>threads >>cpu >>finish >>scores >>open >>public
@@ -129,7 +132,6 @@ extern "C" {
     X(VMAFGPU_OK,                 0, "success") \
     X(VMAFGPU_AGAIN,              1, "no score is ready yet: push another pair, or flush at the end of the clip") \
     X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
-    X(VMAFGPU_FULL,               3, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
     X(VMAFGPU_ERROR_STATE,       -3, "the call does not fit the context's state") \
@@ -139,7 +141,8 @@ extern "C" {
     X(VMAFGPU_ERROR_NOT_FOUND,   -7, "there is no such column or no score for that frame") \
     X(VMAFGPU_ERROR_BACKEND,     -8, "the backend asked for cannot run here") \
     X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system refused a thread or a lock") \
-    X(VMAFGPU_ERROR_FLOAT,      -10, "this build or the caller's floating-point mode does not follow IEEE 754: scores would be wrong")
+    X(VMAFGPU_ERROR_FLOAT,      -10, "this build or the caller's floating-point mode does not follow IEEE 754: scores would be wrong") \
+    X(VMAFGPU_ERROR_FULL,       -11, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first")
 
 typedef enum vmafgpu_result {
 #define VMAFGPU_RESULT_ENUM_(name, number, sentence) name = number,
@@ -234,13 +237,13 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same
- * time, and to return when all have returned. `count` never exceeds config.threads. */
+ * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_ERROR = 0,
-    VMAFGPU_LOG_WARNING,
-    VMAFGPU_LOG_INFO
+    VMAFGPU_LOG_ERROR = 0, /* the sentence of a failure, as vmafgpu_last_error() has it    */
+    VMAFGPU_LOG_WARNING,   /* what was asked for is done, but may not be what was meant */
+    VMAFGPU_LOG_INFO       /* none in this version */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
@@ -283,14 +286,16 @@ typedef struct vmafgpu_config {
     int                           feature_count; /* 0..32                                                    */
 
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
-                                             Every pair must still be pushed (motion looks at all)           */
+                                             Every pair must still be pushed: motion looks at all reference
+                                             frames. The other distorted frames are not looked at            */
     int             discard_scores;       /* 1: do not keep scores after delivery: memory does not grow with
                                              the clip. Pooling still works, percentiles and
                                              vmafgpu_score_at() do not                                       */
 
     vmafgpu_backend backend;              /* default auto                                                    */
-    int             threads;              /* 1..256 threads working inside one frame; default 1: none is started */
-    vmafgpu_parallel_for *parallel_for;   /* the caller's own threads instead of ours                        */
+    int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
+                                             default 1: no thread is started                                 */
+    vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* both functions or neither; default (NULL): malloc and free      */
@@ -300,7 +305,7 @@ typedef struct vmafgpu_config {
     void           *log_user;
 
     /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail() and
-     * _flush(). It must not call into the same context. */
+     * _flush(). Of the same context it may only ask what takes it as const (columns, names, config). */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 } vmafgpu_config;
@@ -346,7 +351,8 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair
- * can be corrected and pushed again. VMAFGPU_FULL is possible with discard_scores and no on_score only. */
+ * can be corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64
+ * scores wait for vmafgpu_next(). */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
 /* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
@@ -410,7 +416,7 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 
 /* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened or
- * reset. Overwritten by the next failure. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
+ * reset. Overwritten by the next failure; after a failed open it stays the open's. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* "VMAFGPU_ERROR_MEMORY", and its sentence. Never NULL. */
@@ -465,22 +471,24 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #  include <pthread.h>
 #endif
 
-#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
-#  error "vmafgpu.h needs float and double arithmetic in their own precision: on 32-bit x86 compile with -msse2 -mfpmath=sse."
+#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+#  error "vmafgpu.h needs float and double arithmetic in their own precision: on x86 compile with -msse2 -mfpmath=sse."
 #endif
 
 /* The reference rounds the product and the sum of a*b+c apart, so contraction to one fused operation is off from here
- * to the end of the implementation, where the caller's setting comes back. GCC ignores the STDC pragma. With
- * -ffp-contract=fast clang fuses in spite of its own pragma, but not where exceptions count; only some targets can say so. */
+ * to the end of the implementation, where the caller's setting comes back; so are the parts of -ffast-math that may come
+ * alone. GCC ignores the STDC pragma. With -ffp-contract=fast clang fuses in spite of its own pragma, but not where
+ * exceptions count; only some targets can say so. */
 #if defined(__clang__)
 #  if defined(__x86_64__) || defined(__i386__)
 #    pragma float_control(push)
+#    pragma float_control(precise, on)
 #    pragma float_control(except, on)
 #  endif
 #  pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #  pragma GCC push_options
-#  pragma GCC optimize("fp-contract=off")
+#  pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math")
 #elif defined(_MSC_VER)
 #  pragma fp_contract(off)
 #endif
@@ -794,7 +802,6 @@ typedef struct vmafgpu__adm_variant {
 } vmafgpu__adm_variant;
 
 typedef struct vmafgpu__plan {
-    int width, height, bit_depth;
     int motion[2];                              /* which sums of motion are needed */
     int vif_variants, adm_variants;
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
@@ -994,6 +1001,40 @@ static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char
     if (vsnprintf(out, size, format, list) < 0)
         out[0] = '\0';
     va_end(list);
+}
+
+/* Whether a stands before b: rising, NaN last. */
+static int vmafgpu__before(double a, double b) {
+    return a < b || (a == a && b != b);
+}
+
+/* Moves numbers[at] down the heap of `count` numbers whose largest is the first. */
+static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count)
+            return;
+        if (child + 1 < count && vmafgpu__before(numbers[child], numbers[child + 1]))
+            child++;
+        if (!vmafgpu__before(numbers[at], numbers[child]))
+            return;
+        const double number = numbers[at];
+        numbers[at] = numbers[child];
+        numbers[child] = number;
+        at = child;
+    }
+}
+
+/* Sorts in place; the C library's qsort may allocate. */
+static void vmafgpu__sort(double *numbers, size_t count) {
+    for (size_t i = count / 2; i > 0; i--)
+        vmafgpu__sift(numbers, i - 1, count);
+    for (size_t end = count; end > 1; end--) {
+        const double largest = numbers[0];
+        numbers[0] = numbers[end - 1];
+        numbers[end - 1] = largest;
+        vmafgpu__sift(numbers, 0, end - 1);
+    }
 }
 
 static VMAFGPU__UNUSED int vmafgpu__text_equal(const char *begin, const char *end, const char *word) {
@@ -2501,20 +2542,6 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, int 
     return score;
 }
 
-static void vmafgpu__sort_scores(double *scores, int count) {
-    int gap, i, k;
-
-    for (gap = count / 2; gap > 0; gap /= 2) {
-        for (i = gap; i < count; i++) {
-            double score = scores[i];
-
-            for (k = i; k >= gap && scores[k - gap] > score; k -= gap)
-                scores[k] = scores[k - gap];
-            scores[k] = score;
-        }
-    }
-}
-
 /* Of sorted scores, linear between ranks. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
@@ -2537,7 +2564,7 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int ena
     for (i = 0; i < count; i++)
         sum += (raw[i] - mean) * (raw[i] - mean);
     deviation = sqrt(sum / (double)count);
-    vmafgpu__sort_scores(raw, count);
+    vmafgpu__sort(raw, (size_t)count);
     above = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean);
@@ -2681,13 +2708,13 @@ static int vmafgpu__has_column(const vmafgpu__extractor *e, const vmafgpu__colum
     return !column->debug || e->option[vmafgpu__features[e->kind].debug_option] != 0;
 }
 
-/* The printed value of an option passes through a float and six digits, as in libvmaf. */
-static double vmafgpu__normalise(double value) {
+/* Reads the value of an option: it passes through a float and six digits, as in libvmaf. */
+static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
-    double result = 0;
-    vmafgpu__print_number(text, (double)(float)value);
-    (void)vmafgpu__parse_number(text, text + strlen(text), &result);
-    return result;
+    if (vmafgpu__parse_float(value, end, number) != end)
+        return 0;
+    vmafgpu__print_number(text, *number);
+    return vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
 /* Sets one option from the text value..end. Context for the sentence: which feature, and where it was asked for. */
@@ -2710,10 +2737,9 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be true or false, not '%.*s'",
                                  option->name, feature->name, shown, value);
     } else {
-        if (vmafgpu__parse_number(value, end, &number) != end)
+        if (!vmafgpu__parse_option(value, end, &number))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be a number, not '%.*s'",
                                  option->name, feature->name, shown, value);
-        number = vmafgpu__normalise(number);
         if (option->type == VMAFGPU__INTEGER && number > -1e9 && number < 1e9)
             number = (double)(int)number;
         if (!(number >= option->min && number <= option->max))
@@ -2752,8 +2778,22 @@ static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, co
     return VMAFGPU_OK;
 }
 
-/* Overlay options must each name a feature that exists. */
+static void vmafgpu__extractor_init(vmafgpu__extractor *e, vmafgpu__kind kind) {
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    for (int i = 0; vmafgpu__features[kind].options[i].name; i++)
+        e->option[i] = vmafgpu__features[kind].options[i].standard;
+}
+
+/* Overlay options must each name a feature and option that exist, even if the model does not use that feature. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
+    for (int kind = 0; kind < VMAFGPU__KINDS; kind++) {
+        vmafgpu__extractor e;
+        vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
+        const vmafgpu_result result = vmafgpu__set_options(v, &e, text, 1);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
     while (text && *text) {
         const char *end = text + strcspn(text, ":"), *dot = text;
         int known = 0;
@@ -2767,13 +2807,6 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
         text = *end ? end + 1 : end;
     }
     return VMAFGPU_OK;
-}
-
-static void vmafgpu__extractor_init(vmafgpu__extractor *e, vmafgpu__kind kind) {
-    memset(e, 0, sizeof *e);
-    e->kind = kind;
-    for (int i = 0; vmafgpu__features[kind].options[i].name; i++)
-        e->option[i] = vmafgpu__features[kind].options[i].standard;
 }
 
 /* "_egl_1_..." from the options that differ from their defaults. */
@@ -2902,12 +2935,34 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
 }
 #endif
 
-/* Runs task(arg, i) for i in 0..config.threads-1 and waits for all. */
-static void vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
-    const int count = v->config.threads;
-    if (v->config.parallel_for) {
-        v->config.parallel_for(v->config.parallel_for_user, count, task, arg);
+/* Marks the parts that the caller's hook runs. */
+typedef struct vmafgpu__hook_run {
+    vmafgpu__task *task;
+    void          *arg;
+    unsigned char  times[VMAFGPU__MAX_THREADS];
+} vmafgpu__hook_run;
+
+static void vmafgpu__hook_task(void *arg, int index) {
+    vmafgpu__hook_run *run = (vmafgpu__hook_run *)arg;
+    if (index < 0 || index >= VMAFGPU__MAX_THREADS || run->times[index]++)
         return;
+    run->task(run->arg, index);
+}
+
+/* Runs task(arg, i) for i in 0..config.threads-1 and waits for all. */
+static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
+    const int count = v->config.threads;
+    if (v->config.parallel_for && count > 1) {
+        vmafgpu__hook_run run;
+        memset(&run, 0, sizeof run);
+        run.task = task;
+        run.arg = arg;
+        v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__hook_task, &run);
+        for (int i = 0; i < count; i++)
+            if (run.times[i] != 1)
+                return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.parallel_for called part %d of %d %d times, not once", i, count,
+                                     run.times[i]);
+        return VMAFGPU_OK;
     }
 #ifndef VMAFGPU_NO_THREADS
     if (v->threads) {
@@ -2922,11 +2977,12 @@ static void vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         while (t->running)
             pthread_cond_wait(&t->idle, &t->lock);
         pthread_mutex_unlock(&t->lock);
-        return;
+        return VMAFGPU_OK;
     }
 #endif
     for (int i = 0; i < count; i++)
         task(arg, i);
+    return VMAFGPU_OK;
 }
 
 /* Rows of part `index` of `count`. */
@@ -2972,7 +3028,7 @@ typedef struct vmafgpu__band {
     vmafgpu__vif_lines vif;
     vmafgpu__adm_lines adm;
     vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    int                bad_row[2], bad_column[2];    /* first illegal sample of this band per frame; row -1: none */
+    int                bad_row[2];                   /* first row with an illegal sample, per frame; -1: none */
 } vmafgpu__band;
 
 struct vmafgpu__cpu {
@@ -2984,7 +3040,6 @@ struct vmafgpu__cpu {
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
     vmafgpu__band  *bands;
-    vmafgpu__sums   sums;
 
     /* The present job. */
     const vmafgpu_frame *import_frame[2];
@@ -3540,16 +3595,15 @@ static vmafgpu_result vmafgpu__import(vmafgpu *v, const vmafgpu_frame *a, vmafgp
     cpu->import_frame[1] = b;
     cpu->import_plane[0] = a_plane;
     cpu->import_plane[1] = b_plane;
-    vmafgpu__run(v, vmafgpu__import_task, v);
-    return vmafgpu__import_result(v, names);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__import_task, v);
+    return result == VMAFGPU_OK ? vmafgpu__import_result(v, names) : result;
 }
 
-static void vmafgpu__cpu_motion(vmafgpu *v, vmafgpu__plane one_before, vmafgpu__plane two_before) {
+static vmafgpu_result vmafgpu__cpu_motion(vmafgpu *v, vmafgpu__plane one_before, vmafgpu__plane two_before) {
     const vmafgpu__plane none = { NULL, 0 };
     v->cpu->before[0] = v->plan.motion[0] ? one_before : none;
     v->cpu->before[1] = v->plan.motion[1] ? two_before : none;
-    if (v->cpu->before[0].data || v->cpu->before[1].data)
-        vmafgpu__run(v, vmafgpu__motion_task, v);
+    return v->cpu->before[0].data || v->cpu->before[1].data ? vmafgpu__run(v, vmafgpu__motion_task, v) : VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
@@ -3563,16 +3617,16 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         /* It takes the place of the distorted frame until motion is done. */
         result = vmafgpu__import(v, job->previous, cpu->distorted, "previous reference", job->reference, reference,
                                  "reference");
-        if (result != VMAFGPU_OK)
-            return result;
-        vmafgpu__cpu_motion(v, cpu->distorted, none);
-        result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
+        if (result == VMAFGPU_OK)
+            result = vmafgpu__cpu_motion(v, cpu->distorted, none);
+        if (result == VMAFGPU_OK)
+            result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
     } else {
         result = vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
         if (result == VMAFGPU_OK && !job->detached) {
             const vmafgpu__plane one = cpu->reference[(cpu->current + cpu->ring - 1) % cpu->ring];
             const vmafgpu__plane two = cpu->reference[(cpu->current + cpu->ring * 2 - 2) % cpu->ring];
-            vmafgpu__cpu_motion(v, job->history >= 1 ? one : none, job->history >= 2 ? two : none);
+            result = vmafgpu__cpu_motion(v, job->history >= 1 ? one : none, job->history >= 2 ? two : none);
         }
     }
     if (result != VMAFGPU_OK)
@@ -3580,12 +3634,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     if (job->distorted) {
         cpu->pair[0] = reference;
         cpu->pair[1] = cpu->distorted;
-        for (cpu->scale = 0; cpu->scale < VMAFGPU__SCALES; cpu->scale++)
-            vmafgpu__run(v, vmafgpu__scale_task, v);
+        for (cpu->scale = 0; result == VMAFGPU_OK && cpu->scale < VMAFGPU__SCALES; cpu->scale++)
+            result = vmafgpu__run(v, vmafgpu__scale_task, v);
     }
-    if (!job->detached)
+    if (result == VMAFGPU_OK && !job->detached)
         cpu->current = (cpu->current + 1) % cpu->ring;
-    return VMAFGPU_OK;
+    return result;
 }
 
 /* Adds up the bands. */
@@ -3747,6 +3801,25 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
  * All floating-point arithmetic of the features is here and follows the reference operation by operation; the order and
  * the rounding of intermediate results to float are part of the result.
  */
+
+/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
+ * -fassociative-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
+static int vmafgpu__float_is_exact(void) {
+    volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0;
+    const double a = third, b = three, c = one, d = tiny;
+    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; unrounded it is below */
+    const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
+    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
+    return !fused && !reassociated && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
+}
+
+static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
+    if (vmafgpu__float_is_exact())
+        return VMAFGPU_OK;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT, "this build fuses or reorders floating-point operations, or this thread does not "
+                         "round to nearest: compile vmafgpu.h without -funsafe-math-optimizations and -ffp-contract=fast, and "
+                         "call fesetround(FE_TONEAREST)");
+}
 
 /* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
@@ -4100,7 +4173,7 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
 
 /* Gives every position whose motion is known its late features and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
-    for (; v->emitted < v->seeded + v->pushed; v->emitted++) {
+    while (v->emitted < v->seeded + v->pushed) {
         const int64_t index = v->emitted - v->seeded;
         const int wanted = index >= 0 && index % v->config.subsample == 0;
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
@@ -4116,6 +4189,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
             if (row)
                 memcpy(row + e->late_columns, late, sizeof late);
         }
+        v->emitted++;
         if (!row)
             continue;
         vmafgpu__predict(v, row);
@@ -4138,24 +4212,14 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>open                                         from a config to a context
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
- * -fassociative-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
-static int vmafgpu__float_is_exact(void) {
-    volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0;
-    const double a = third, b = three, c = one, d = tiny;
-    const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; unrounded it is below */
-    const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
-    volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
-    return !fused && !reassociated && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
-}
-
 static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value, int min, int max) {
     if (value >= min && value <= max)
         return VMAFGPU_OK;
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be from %d to %d, not %d", field, min, max, value);
 }
 
-static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v) {
+static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_config *models,
+                                              const vmafgpu_feature_config *features) {
     vmafgpu_config *c = &v->config;
     if (!c->bit_depth)
         c->bit_depth = 8;
@@ -4185,11 +4249,11 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v) {
         if (result != VMAFGPU_OK)
             return result;
     }
-    if (c->model_count && !c->models)
+    if (c->model_count && !models)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d", c->model_count);
     if (c->model_count && c->no_model)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set but config.model_count is %d", c->model_count);
-    if (c->feature_count && !c->features)
+    if (c->feature_count && !features)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d", c->feature_count);
     if (c->no_model && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set and config.features is empty: there is nothing to compute");
@@ -4301,9 +4365,6 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
 /* Which integer sums the extractors need from the backend; extractors that need the same ones share a variant. */
 static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     vmafgpu__plan *p = &v->plan;
-    p->width = v->config.width;
-    p->height = v->config.height;
-    p->bit_depth = v->config.bit_depth;
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
         int k = 0;
@@ -4423,18 +4484,17 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     return vmafgpu__reserve_row(v, 0);
 }
 
-static vmafgpu_result vmafgpu__open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features) {
     static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, NULL };
     const vmafgpu_config *c = &v->config;
-    if (!vmafgpu__float_is_exact())
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT, "this build fuses or reorders floating-point operations, or the thread does "
-                             "not round to nearest: compile vmafgpu.h without -funsafe-math-optimizations or -ffp-contract=fast");
-    vmafgpu_result result = vmafgpu__resolve_config(v);
+    vmafgpu_result result = vmafgpu__check_float(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__resolve_config(v, models, features);
     const int model_count = c->model_count ? c->model_count : c->no_model ? 0 : 1;
     for (int i = 0; result == VMAFGPU_OK && i < model_count; i++)
-        result = vmafgpu__add_model(v, i, c->model_count ? &c->models[i] : &default_model);
+        result = vmafgpu__add_model(v, i, c->model_count ? &models[i] : &default_model);
     for (int i = 0; result == VMAFGPU_OK && i < c->feature_count; i++)
-        result = vmafgpu__add_feature(v, i, &c->features[i]);
+        result = vmafgpu__add_feature(v, i, &features[i]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__make_plan(v);
     if (result == VMAFGPU_OK)
@@ -4444,6 +4504,8 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v) {
     v->backend = &vmafgpu__cpu_backend;
     result = v->backend->open(v);
     v->is_open = result == VMAFGPU_OK;
+    if (v->is_open && (c->width <= 32 || c->height <= 32))
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING, "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
     return result;
 }
 
@@ -4463,12 +4525,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
     if (!config)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config is NULL");
     v->config = *config;
-    if (!config->allocator.alloc != !config->allocator.free)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither");
-    const vmafgpu_result result = vmafgpu__open(v);
     v->config.models = NULL;
     v->config.features = NULL;
-    return result;
+    if (!config->allocator.alloc != !config->allocator.free)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither");
+    return vmafgpu__open(v, config->models, config->features);
 }
 
 VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
@@ -4489,15 +4550,14 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__memory_give(&allocator, v);
 }
 
-static vmafgpu_result vmafgpu__check_open(vmafgpu *v, const char *function) {
-    if (!v)
-        return VMAFGPU_ERROR_ARGUMENT;
-    return v->is_open ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the context did not open", function);
+/* The sentence of the failed open stays: it is the cause. */
+static vmafgpu_result vmafgpu__check_open(const vmafgpu *v) {
+    return !v ? VMAFGPU_ERROR_ARGUMENT : v->is_open ? VMAFGPU_OK : VMAFGPU_ERROR_STATE;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
     vmafgpu *v = context;
-    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_reset");
+    const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     v->seeded = v->pushed = v->tailed = v->emitted = v->delivered = 0;
@@ -4527,12 +4587,15 @@ static vmafgpu_result vmafgpu__next_frame(vmafgpu *v, const char *kind, int64_t 
                                           const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
     vmafgpu__job job;
+    vmafgpu_result result = vmafgpu__check_float(v);
+    if (result != VMAFGPU_OK)
+        return result;
     memset(&job, 0, sizeof job);
     job.reference = reference;
     job.distorted = distorted;
     job.history = position < 2 ? (int)position : 2;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)index);
-    vmafgpu_result result = v->backend->submit(v, &job);
+    result = v->backend->submit(v, &job);
     if (result == VMAFGPU_OK)
         result = v->backend->collect(v, sums);
     if (result != VMAFGPU_OK)
@@ -4562,7 +4625,7 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
     vmafgpu *v = context;
     vmafgpu__sums sums;
-    vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_push");
+    vmafgpu_result result = vmafgpu__check_open(v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_order(v, "vmafgpu_push", VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK)
@@ -4574,7 +4637,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS)
-        return VMAFGPU_FULL;
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FULL, "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
+                             "fetch them, or set config.on_score", (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
     if (result == VMAFGPU_OK)
@@ -4605,13 +4669,13 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference) {
-    const vmafgpu_result result = vmafgpu__check_open(context, "vmafgpu_seed");
+    const vmafgpu_result result = vmafgpu__check_open(context);
     return result != VMAFGPU_OK ? result : vmafgpu__take_neighbour(context, "vmafgpu_seed", VMAFGPU__SEEDING, reference,
                                                                    &context->seeded);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *reference) {
-    const vmafgpu_result result = vmafgpu__check_open(context, "vmafgpu_tail");
+    const vmafgpu_result result = vmafgpu__check_open(context);
     return result != VMAFGPU_OK ? result : vmafgpu__take_neighbour(context, "vmafgpu_tail", VMAFGPU__TAILING, reference,
                                                                    &context->tailed);
 }
@@ -4622,7 +4686,7 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
 
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) {
     vmafgpu *v = context;
-    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_next");
+    const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     if (!score)
@@ -4636,7 +4700,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
 
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     vmafgpu *v = context;
-    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_flush");
+    const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     v->flushed = 1;
@@ -4649,7 +4713,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
     vmafgpu *v = context;
     vmafgpu__sums sums;
     vmafgpu__job job;
-    vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_score_pair");
+    vmafgpu_result result = vmafgpu__check_open(v);
     if (result == VMAFGPU_OK && previous)
         result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "previous", previous);
     if (result == VMAFGPU_OK)
@@ -4658,6 +4722,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
         result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "distorted", distorted);
     if (result == VMAFGPU_OK && !score)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_score_pair: score is NULL");
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_float(v);
     if (result != VMAFGPU_OK)
         return result;
     memset(&job, 0, sizeof job);
@@ -4693,7 +4759,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
 
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score) {
     vmafgpu *v = context;
-    const vmafgpu_result result = vmafgpu__check_open(v, "vmafgpu_score_at");
+    const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     if (!score)
@@ -4712,7 +4778,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
 
 /* What pooling functions check; *count is the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value, int64_t *count) {
-    const vmafgpu_result result = vmafgpu__check_open(v, function);
+    const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     if (!value)
@@ -4739,11 +4805,6 @@ VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_po
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_pool: there is no pooling method %d", (int)method);
 }
 
-static int vmafgpu__compare_doubles(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value) {
     vmafgpu *v = context;
     int64_t count = 0;
@@ -4760,7 +4821,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
         return vmafgpu__fail_memory(v, "sorting the scores", size);
     for (int64_t i = 0; i < count; i++)
         sorted[i] = vmafgpu__row(v, i)[column];
-    qsort(sorted, (size_t)count, sizeof *sorted, vmafgpu__compare_doubles);
+    vmafgpu__sort(sorted, (size_t)count);
     const double rank = p / 100 * (double)(count - 1);
     const int64_t below = (int64_t)rank, above = below + 1 < count ? below + 1 : below;
     *value = sorted[below] + (sorted[above] - sorted[below]) * (rank - (double)below);

@@ -24,7 +24,8 @@ int main(int argc, char **argv) {
     ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;
     while (ok && vmafgpu_next(v, &score) == VMAFGPU_OK)
         printf("frame %d: %f\n", (int)score.index, score.score);
-    if (ok && vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK)
+    ok = ok && vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK;
+    if (ok)
         printf("mean: %f\n", mean);
     else
         fprintf(stderr, "minimal: %s\n", v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "cannot read that");

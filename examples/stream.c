@@ -3,8 +3,8 @@
  *
  *     stream                              a stream made up here, 50 frames
  *     ... | stream WIDTH HEIGHT           standard input: 8-bit luma planes, reference and distorted in turn, as from
- *                                         ffmpeg -i REF -i DIST -filter_complex "[0][1]interleave" -pix_fmt gray \
- *                                             -f rawvideo -
+ *                                         ffmpeg -i REF -i DIST -filter_complex "[0][1]interleave,setpts=N" \
+ *                                             -fps_mode passthrough -pix_fmt gray -f rawvideo -
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"

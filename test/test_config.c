@@ -114,6 +114,7 @@ static void test_model_fields(void) {
         {"adm.adm_enhn_gain_limit=0.5", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
         {"adm.adm_enhn_gain_limit=101", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
         {"vif.vif_enhn_gain_limit=abc", VMAFGPU_ERROR_FEATURE, "vif_enhn_gain_limit"},
+        {"psnr.debug=true", VMAFGPU_ERROR_FEATURE, "psnr"},
     };
     vmafgpu_model_config m[2];
     memset(m, 0, sizeof m);
@@ -407,6 +408,48 @@ static void test_log(void) {
 }
 
 /* A rounding mode that would change the scores is refused. */
+/* What went wrong in the open is still told after the calls that a program makes without looking. */
+static void test_failed_open(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu *context;
+    double value;
+    snprintf(test_where, sizeof test_where, "failed open");
+    c.width = 10;
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push(context, NULL, NULL), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_MEAN, &value), VMAFGPU_ERROR_STATE);
+    CHECK_STR(vmafgpu_last_error(context), "config.width must be from 16 to 16384, not 10");
+    vmafgpu_close(context);
+}
+
+/* Overlaid options are read even where the model does not use their feature. */
+static void test_unused_overlay(void) {
+    static const char text[] =
+        "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
+        "\"feature_names\":[\"VMAF_integer_feature_adm2_score\"],\"slopes\":[1,1],\"intercepts\":[0,0],"
+        "\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\ntotal_sv 1\\nrho 0\\nSV\\n1 1:1 \\n\"}}";
+    vmafgpu_config c = plain_config();
+    vmafgpu_model_config m;
+    vmafgpu_model *model;
+    vmafgpu *context;
+    snprintf(test_where, sizeof test_where, "unused overlay");
+    test_need(vmafgpu_model_parse(&model, "adm alone", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
+    memset(&m, 0, sizeof m);
+    m.model = model;
+    c.models = &m;
+    c.model_count = 1;
+    m.options = "vif.vif_skip_scale0=true";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_column_index(context, "integer_vif_scale0_ssclz"), -1);
+    vmafgpu_close(context);
+    m.options = "vif.no_such_option=banana";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+    CHECK(strstr(vmafgpu_last_error(context), "no_such_option") != NULL);
+    vmafgpu_close(context);
+    vmafgpu_model_free(model, NULL);
+}
+
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -426,6 +469,19 @@ static void test_rounding(void) {
     CHECK(vmafgpu_last_error(context)[0] != 0);
     vmafgpu_close(context);
     context = open_checked(&c);
+    {
+        static const unsigned char plane[64 * 48] = {1, 2, 3};
+        vmafgpu_frame frame;
+        vmafgpu_score score;
+        memset(&frame, 0, sizeof frame);
+        frame.data[0] = plane;
+        fesetround(FE_UPWARD);
+        result = vmafgpu_push(context, &frame, &frame);
+        CHECK_INT(vmafgpu_score_pair(context, NULL, &frame, &frame, &score), VMAFGPU_ERROR_FLOAT);
+        fesetround(FE_TONEAREST);
+        CHECK_INT(result, VMAFGPU_ERROR_FLOAT);
+        CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);
+    }
     vmafgpu_close(context);
 }
 
@@ -457,6 +513,8 @@ int main(void) {
     test_names();
     test_builtin();
     test_log();
+    test_failed_open();
+    test_unused_overlay();
     test_rounding();
     test_locale();
     return test_end();

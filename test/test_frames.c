@@ -282,6 +282,44 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
     }
 }
 
+/* Hooks that do not keep the agreement: a part left out, a part run twice. */
+static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = 0; i + 1 < count; i++) {
+        task(arg, i);
+    }
+}
+
+static void one_twice(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    backwards(user, count, task, arg);
+    task(arg, 0);
+}
+
+static void test_bad_hooks(void) {
+    static vmafgpu_parallel_for *const hooks[] = {leave_one_out, one_twice};
+    film f = film_make("texture+mix", 64, 48, 8, 2, 6);
+    vmafgpu_config config = film_config(&f);
+    pool_log log = {0, 0};
+    vmafgpu *context;
+    config.parallel_for_user = &log;
+    for (int i = 0; i < 2; i++) {
+        snprintf(test_where, sizeof test_where, "bad hook %d", i);
+        config.parallel_for = hooks[i];
+        config.threads = 3;
+        context = open_checked(&config);
+        CHECK_INT(film_push(&f, context, 0), VMAFGPU_ERROR_SYSTEM);
+        CHECK(strstr(vmafgpu_last_error(context), "parallel_for") != NULL);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_count(context), 0);
+        vmafgpu_close(context);
+        config.threads = 1; /* one part needs no hook */
+        context = open_checked(&config);
+        CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
 static void test_threads(void) {
     static const int sizes[][3] = {{16, 16, 8}, {17, 33, 10}, {64, 48, 8}, {333, 217, 8}, {35, 300, 16}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -321,6 +359,7 @@ int main(void) {
     test_layouts();
     test_bad_samples();
     test_bad_frames();
+    test_bad_hooks();
     test_threads();
     return test_end();
 }

@@ -215,9 +215,9 @@ static void test_delivery(void) {
             context = open_checked(&config);
             for (int i = 0; i < 12; i++) {
                 vmafgpu_result result = film_push(&f, context, i);
-                if (result == VMAFGPU_FULL) {
+                if (result == VMAFGPU_ERROR_FULL) {
                     CHECK(discard);
-                    CHECK_INT(film_push(&f, context, i), VMAFGPU_FULL);
+                    CHECK_INT(film_push(&f, context, i), VMAFGPU_ERROR_FULL);
                     while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
                         collect(&c, &score);
                     }
@@ -227,7 +227,7 @@ static void test_delivery(void) {
             }
             {
                 vmafgpu_result result = vmafgpu_flush(context);
-                if (result == VMAFGPU_FULL) {
+                if (result == VMAFGPU_ERROR_FULL) {
                     CHECK(discard);
                     while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
                         collect(&c, &score);
@@ -266,8 +266,9 @@ static void test_full(void) {
     while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK) {
         pushed++;
     }
-    CHECK_INT(result, VMAFGPU_FULL);
-    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_FULL);
+    CHECK_INT(result, VMAFGPU_ERROR_FULL);
+    CHECK(strstr(vmafgpu_last_error(context), "vmafgpu_next") != NULL);
+    CHECK_INT(film_push(&f, context, pushed % 8), VMAFGPU_ERROR_FULL);
     for (int i = 0; i < pushed - 1; i++) {
         if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
             CHECK_INT(score.index, i);

@@ -514,6 +514,7 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
  */
 #ifndef VMAFGPU__FN
 #  define VMAFGPU__FN static inline VMAFGPU__UNUSED
+#  define VMAFGPU__TABLE static const
 #endif
 
 enum {
@@ -564,7 +565,7 @@ VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
 #define VMAFGPU__VIF_EPSILON (65536 * 1.0e-10)
 #define VMAFGPU__VIF_LOG_NOISE 34816         /* 2048 * log2(131072) */
 
-static const uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
+VMAFGPU__TABLE uint16_t vmafgpu__vif_taps[VMAFGPU__SCALES][17] = {
     { 489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
     { 1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0, 0, 0, 0, 0 },
     { 3571, 16004, 26386, 16004, 3571, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
@@ -586,7 +587,7 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
 
 /* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
  * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
- * integers for any libm. */
+ * integers for any libm. Made on the host; other devices get a copy. */
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -609,6 +610,11 @@ VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
 
+/* A variance or covariance from the two weighted sums of squares or products and those of the means. May be negative. */
+VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
+    return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
+}
+
 /* The gain g of the distortion channel and what it leaves unexplained, v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0, s2 > 0. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
@@ -626,17 +632,35 @@ VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, do
 
 /* ---- Motion: the difference of two frames is blurred, then summed by absolute value ---- */
 
-static const int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
+VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* (sum of taps * y + 32768) >> 16 for |y| <= 65535, from the tap sums of y >> 8 and y & 255: each fits 32 bits. */
-VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low) {
-    return (high + ((low + 32768) >> 8)) >> 8;
+/* A tap sum of values y, |y| <= 65535, rounded and shifted right, given the tap sums of y >> 8 and of y & 255: each fits 32
+ * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
+VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
+    return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 /* ---- ADM: four levels of a db2 wavelet, decoupling, contrast masking ---- */
 
-static const int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
-static const int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
+VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
+VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
+
+/* Four samples through one filter. 32 bits do for the luma and, down the columns, for the low-pass band of scale 0. */
+VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
+    return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
+}
+
+VMAFGPU__FN int32_t vmafgpu__dwt64(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
+    const int64_t sum = (int64_t)taps[0] * a + (int64_t)taps[1] * b + (int64_t)taps[2] * c + (int64_t)taps[3] * d;
+    return (int32_t)((sum + vmafgpu__half(shift)) >> shift);
+}
+
+VMAFGPU__FN int vmafgpu__dwt_vertical_shift(int scale, int bit_depth) {
+    return scale == 0 ? bit_depth : scale == 1 ? 0 : 16;
+}
+VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
+    return scale & 1 ? 15 : 16;
+}
 
 enum { VMAFGPU__BANDS = 3 };   /* h, v, d */
 
@@ -727,24 +751,33 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* Mask contributions of one coefficient: as one of eight neighbours, and as the centre. */
-typedef struct vmafgpu__adm_mask { int32_t side, centre; } vmafgpu__adm_mask;
+/* One coefficient weighted by the contrast sensitivity: its magnitude, and what it adds to the masking threshold as one of
+ * eight neighbours and, beyond that, as the centre; the latter two are summed modulo 2^32. */
+typedef struct vmafgpu__adm_weighted {
+    int32_t  signal;
+    uint32_t side, centre;
+} vmafgpu__adm_weighted;
 
-VMAFGPU__FN vmafgpu__adm_mask vmafgpu__adm_mask_scale0(int32_t product, int band) {
-    const int32_t c = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
-    const int32_t magnitude = vmafgpu__magnitude(c);
-    vmafgpu__adm_mask m;
-    m.side = (int16_t)((4369 * magnitude + 2048) >> 12);
-    m.centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
-    return m;
-}
-
-/* At scales 1..3 the reference's rounding constant overflowed to -2^31; it is part of the definition now. */
-VMAFGPU__FN vmafgpu__adm_mask vmafgpu__adm_mask_scale123(int32_t magnitude) {
-    vmafgpu__adm_mask m;
-    m.side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
-    m.centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
-    return m;
+VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32_t factor, int32_t value) {
+    vmafgpu__adm_weighted out;
+    int32_t side, centre;
+    if (scale == 0) {
+        const int32_t product = (int32_t)factor * value;
+        const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
+        const int32_t magnitude = vmafgpu__magnitude(weighted);
+        side = (int16_t)((4369 * magnitude + 2048) >> 12);
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12);   /* wraps from 15360 on, as the reference does */
+        out.signal = vmafgpu__magnitude(product);
+    } else {
+        /* The reference's rounding constant overflowed to -2^31; it is part of the definition now. */
+        const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
+        side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
+        centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
+        out.signal = magnitude;
+    }
+    out.side = (uint32_t)side;
+    out.centre = (uint32_t)centre - (uint32_t)side;
+    return out;
 }
 
 /* Cube of the masked signal, scaled down. `signal` is |product| at scale 0 and the weighted magnitude at scales 1..3. Strong
@@ -3133,8 +3166,7 @@ static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *name
 /* SAD of the blurred difference of two frames, rows first..end-1. `line` is scratch with margins. */
 static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vmafgpu__plane now, int first, int end,
                                     int32_t *line) {
-    const int w = v->config.width, h = v->config.height, shift = v->config.bit_depth;
-    const int32_t half = (int32_t)1 << (shift - 1);
+    const int w = v->config.width, h = v->config.height, bit_depth = v->config.bit_depth;
     const int32_t *t = vmafgpu__motion_taps;
     int64_t sum = 0;
     for (int y = first; y < end; y++) {
@@ -3144,7 +3176,6 @@ static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vma
             a[k] = before.data + row * before.stride;
             b[k] = now.data + row * now.stride;
         }
-        /* Tap sums of the high and low bytes of the differences; for 16 bits the whole would not fit. */
         for (int x = 0; x < w; x++) {
             int32_t high = 0, low = 0;
             for (int k = 0; k < 5; k++) {
@@ -3152,7 +3183,7 @@ static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vma
                 high += t[k] * (d >> 8);
                 low += t[k] * (d & 255);
             }
-            line[x] = (high + ((low + half) >> 8)) >> (shift - 8);
+            line[x] = vmafgpu__motion_round(high, low, bit_depth);
         }
         for (int k = 1; k <= 2; k++) {
             line[-k] = line[k];
@@ -3166,7 +3197,7 @@ static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vma
                 high += t[k] * (d >> 8);
                 low += t[k] * (d & 255);
             }
-            const int32_t z = vmafgpu__motion_round(high, low);
+            const int32_t z = vmafgpu__motion_round(high, low, 16);
             row_sum += z < 0 ? -z : z;
         }
         sum += row_sum;
@@ -3245,12 +3276,10 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_lines *lines, const uint1
     }
     for (int i = 0; i < VMAFGPU__CHUNK; i++) {
         const uint32_t a = mean[0][i], b = mean[1][i];
-        const uint32_t s1 = (uint32_t)((square[0][i] + 32768) >> 16) - vmafgpu__vif_mean_product(a, a);
-        const uint32_t s2 = (uint32_t)((square[1][i] + 32768) >> 16) - vmafgpu__vif_mean_product(b, b);
-        const uint32_t s12 = (uint32_t)((square[2][i] + 32768) >> 16) - vmafgpu__vif_mean_product(a, b);
-        lines->variance[0][x + i] = (int32_t)s1;
-        lines->variance[1][x + i] = (int32_t)s2 > 0 ? (int32_t)s2 : 0;
-        lines->variance[2][x + i] = (int32_t)s12;
+        const int32_t s2 = vmafgpu__vif_variance(square[1][i], b, b);
+        lines->variance[0][x + i] = vmafgpu__vif_variance(square[0][i], a, a);
+        lines->variance[1][x + i] = s2 > 0 ? s2 : 0;
+        lines->variance[2][x + i] = vmafgpu__vif_variance(square[2][i], a, b);
     }
 }
 
@@ -3366,37 +3395,35 @@ static void vmafgpu__vif_band(const vmafgpu *v, vmafgpu__band *band, int index, 
 static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y, int w, int h, int32_t *low, int32_t *high) {
     const vmafgpu__cpu *cpu = v->cpu;
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
+    const int shift = vmafgpu__dwt_vertical_shift(scale, v->config.bit_depth);
     ptrdiff_t rows[4];
     for (int k = 0; k < 4; k++)
         rows[k] = vmafgpu__reflect_repeat(2 * y - 1 + k, h);
     if (scale == 0) {
         const uint16_t *in[4];
-        const int shift = v->config.bit_depth;
-        const int32_t half = (int32_t)1 << (shift - 1);   /* also the sample value that counts as zero */
+        const int32_t zero = (int32_t)1 << (v->config.bit_depth - 1);   /* mid grey */
         for (int k = 0; k < 4; k++)
             in[k] = cpu->pair[frame].data + rows[k] * cpu->pair[frame].stride;
         for (int x = 0; x < w; x++) {
-            const int32_t a = in[0][x] - half, b = in[1][x] - half, c = in[2][x] - half, d = in[3][x] - half;
-            low[x] = (lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d + half) >> shift;
-            high[x] = (hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d + half) >> shift;
+            const int32_t a = in[0][x] - zero, b = in[1][x] - zero, c = in[2][x] - zero, d = in[3][x] - zero;
+            low[x] = vmafgpu__dwt32(lo, a, b, c, d, shift);
+            high[x] = vmafgpu__dwt32(hi, a, b, c, d, shift);
         }
     } else if (scale == 1) {
         const int16_t *in[4];
         for (int k = 0; k < 4; k++)
             in[k] = (const int16_t *)cpu->adm[0][frame] + rows[k] * cpu->adm_stride[0];
         for (int x = 0; x < w; x++) {
-            const int32_t a = in[0][x], b = in[1][x], c = in[2][x], d = in[3][x];
-            low[x] = lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d;
-            high[x] = hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d;
+            low[x] = vmafgpu__dwt32(lo, in[0][x], in[1][x], in[2][x], in[3][x], 0);
+            high[x] = vmafgpu__dwt32(hi, in[0][x], in[1][x], in[2][x], in[3][x], 0);
         }
     } else {
         const int32_t *in[4];
         for (int k = 0; k < 4; k++)
             in[k] = (const int32_t *)cpu->adm[scale - 1][frame] + rows[k] * cpu->adm_stride[scale - 1];
         for (int x = 0; x < w; x++) {
-            const int64_t a = in[0][x], b = in[1][x], c = in[2][x], d = in[3][x];
-            low[x] = (int32_t)((lo[0] * a + lo[1] * b + lo[2] * c + lo[3] * d + 32768) >> 16);
-            high[x] = (int32_t)((hi[0] * a + hi[1] * b + hi[2] * c + hi[3] * d + 32768) >> 16);
+            low[x] = vmafgpu__dwt64(lo, in[0][x], in[1][x], in[2][x], in[3][x], shift);
+            high[x] = vmafgpu__dwt64(hi, in[0][x], in[1][x], in[2][x], in[3][x], shift);
         }
     }
     low[-1] = low[1];
@@ -3409,21 +3436,15 @@ static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y,
 
 /* Horizontal pass at output columns first..end-1. */
 static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end, int32_t *out) {
-    const int shift = scale & 1 ? 15 : 16;
-    const int64_t half = (int64_t)1 << (shift - 1);
+    const int shift = vmafgpu__dwt_horizontal_shift(scale);
+    const int32_t *in = line - 1;
     if (scale == 0) {
-        for (int x = first; x < end; x++) {
-            const int32_t *in = line + 2 * x - 1;
-            out[x] = (taps[0] * in[0] + taps[1] * in[1] + taps[2] * in[2] + taps[3] * in[3] + 32768) >> 16;
-        }
+        for (int x = first; x < end; x++)
+            out[x] = vmafgpu__dwt32(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
         return;
     }
-    for (int x = first; x < end; x++) {
-        const int32_t *in = line + 2 * x - 1;
-        const int64_t sum = (int64_t)taps[0] * in[0] + (int64_t)taps[1] * in[1] + (int64_t)taps[2] * in[2] +
-                            (int64_t)taps[3] * in[3];
-        out[x] = (int32_t)((sum + half) >> shift);
-    }
+    for (int x = first; x < end; x++)
+        out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
 /* Parts the distorted bands of one row into what is restored of the reference and whether the gain applies. */
@@ -3450,7 +3471,7 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band], *restored = lines->restored[band];
-        const int64_t factor = variant->factor[scale][band == 2];
+        const uint32_t factor = variant->factor[scale][band == 2];
         for (int x = first; x < end; x++) {
             int32_t value[2];
             value[0] = restored[x];
@@ -3458,20 +3479,10 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
                 value[0] = vmafgpu__adm_enhance(value[0], o[x], t[x], variant->gain_limit);
             value[1] = t[x] - value[0];
             for (int i = 0; i < 2; i++) {
-                vmafgpu__adm_mask mask;
-                int32_t magnitude;
-                if (scale == 0) {
-                    const int32_t product = (int32_t)factor * value[i];
-                    magnitude = vmafgpu__magnitude(product);
-                    mask = vmafgpu__adm_mask_scale0(product, band);
-                } else {
-                    const int32_t weighted = (int32_t)((factor * value[i] + 134217728) >> 28);
-                    magnitude = vmafgpu__magnitude(weighted);
-                    mask = vmafgpu__adm_mask_scale123(magnitude);
-                }
-                out->signal[i][band][x] = magnitude;
-                out->side[!i][x] += (uint32_t)mask.side;
-                out->centre[!i][x] += (uint32_t)mask.centre - (uint32_t)mask.side;
+                const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(scale, band, factor, value[i]);
+                out->signal[i][band][x] = weighted.signal;
+                out->side[!i][x] += weighted.side;
+                out->centre[!i][x] += weighted.centre;
             }
         }
     }

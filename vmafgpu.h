@@ -1023,9 +1023,9 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t 
  */
 #define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
 
-static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) VMAFGPU__FORMAT(3, 4);
-
-static VMAFGPU__UNUSED void vmafgpu__sentence(char *out, size_t size, const char *format, ...) {
+/* snprintf that may be given no room at all. */
+VMAFGPU__FORMAT(3, 4)
+static void vmafgpu__sentence(char *out, size_t size, const char *format, ...) {
     va_list list;
 
     if (out == NULL || size == 0)
@@ -1070,7 +1070,7 @@ static void vmafgpu__sort(double *numbers, size_t count) {
     }
 }
 
-static VMAFGPU__UNUSED int vmafgpu__text_equal(const char *begin, const char *end, const char *word) {
+static int vmafgpu__text_equal(const char *begin, const char *end, const char *word) {
     size_t size = strlen(word);
 
     return (size_t)(end - begin) == size && memcmp(begin, word, size) == 0;
@@ -1167,17 +1167,17 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
 
 /* The first character behind the decimal number at `begin`; NULL when there is none, or it is longer than 127
  * characters or too large for a double. */
-static VMAFGPU__UNUSED const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
+static const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 0, value);
 }
 
 /* The same, rounded once to a float, as libvmaf reads the numbers of feature options. */
-static VMAFGPU__UNUSED const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
+static const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 1, value);
 }
 
 /* "%g" with a point. */
-static VMAFGPU__UNUSED void vmafgpu__print_number(char out[40], double value) {
+static void vmafgpu__print_number(char out[40], double value) {
     static const char plain[] = "0123456789+-einfa";
     char text[40];
     const char *at = text;
@@ -2412,7 +2412,7 @@ static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     return NULL;
 }
 
-static VMAFGPU__UNUSED int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size) {
+static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size) {
     int i;
 
     if (m == NULL || m->name == NULL || m->svms == NULL) {
@@ -2441,7 +2441,7 @@ static int vmafgpu__model_outputs(const vmafgpu_model *m) {
     return m->svm_count == 1 ? 1 : m->svm_count + VMAFGPU__COLLECTION_OUTPUTS;
 }
 
-static VMAFGPU__UNUSED void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const char *name, char *out,
+static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const char *name, char *out,
                                                        size_t size) {
     static const char *const suffixes[VMAFGPU__COLLECTION_OUTPUTS] = {"_bagging", "_stddev", "_ci_p95_lo",
                                                                       "_ci_p95_hi"};
@@ -2458,7 +2458,7 @@ static VMAFGPU__UNUSED void vmafgpu__model_output_name(const vmafgpu_model *m, i
 }
 
 /* Doubles that vmafgpu__model_predict() needs: a feature vector and the raw scores of a collection. */
-static VMAFGPU__UNUSED size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
+static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
     for (i = 0; i < m->svm_count; i++)
@@ -2610,7 +2610,7 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int ena
 
 /* Predicts one frame. columns: for each SVM in order, where in `row` its features are. scratch: room for
  * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
-static VMAFGPU__UNUSED void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int enable_transform,
+static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int enable_transform,
                                                    const double *row, const int *columns, double *scratch,
                                                    double *out) {
     double *x = scratch + (m->svm_count - 1);

@@ -2767,8 +2767,9 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
         if (vmafgpu__text_equal(value, end, "true"))
             number = 1;
         else if (!vmafgpu__text_equal(value, end, "false"))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be true or false, not '%.*s'",
-                                 option->name, feature->name, shown, value);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "option '%s' of feature '%s' must be true or false, not '%.*s'", option->name,
+                                 feature->name, shown, value);
     } else {
         if (!vmafgpu__parse_option(value, end, &number))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be a number, not '%.*s'",
@@ -2776,8 +2777,9 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
         if (option->type == VMAFGPU__INTEGER && number > -1e9 && number < 1e9)
             number = (double)(int)number;
         if (!(number >= option->min && number <= option->max))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be from %.6g to %.6g, not '%.*s'",
-                                 option->name, feature->name, option->min, option->max, shown, value);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "option '%s' of feature '%s' must be from %.6g to %.6g, not '%.*s'", option->name,
+                                 feature->name, option->min, option->max, shown, value);
     }
     e->option[i] = number;
     return VMAFGPU_OK;
@@ -2835,8 +2837,10 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
         for (int kind = 0; kind < VMAFGPU__KINDS; kind++)
             known |= *dot == '.' && vmafgpu__text_equal(text, dot, vmafgpu__features[kind].name);
         if (!known)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "model option '%.*s' must look like feature.option=value, "
-                                 "the feature being adm, vif or motion", (int)(end - text < 80 ? end - text : 80), text);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "model option '%.*s' must look like feature.option=value, "
+                                 "the feature being adm, vif or motion",
+                                 (int)(end - text < 80 ? end - text : 80), text);
         text = *end ? end + 1 : end;
     }
     return VMAFGPU_OK;
@@ -2993,7 +2997,8 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__hook_task, &run);
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.parallel_for called part %d of %d %d times, not once", i, count,
+                return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
+                                     "config.parallel_for called part %d of %d %d times, not once", i, count,
                                      run.times[i]);
         return VMAFGPU_OK;
     }
@@ -3221,7 +3226,8 @@ static void vmafgpu__motion_task(void *arg, int index) {
 
 /* The inner loops: a chunk of weighted samples, products or squares is added to sums. One simple statement each, which
  * compilers turn into vector code. */
-static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a, uint16_t tap) {
+static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
+                                        uint16_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++)
         sum[i] += (uint32_t)tap * a[i];
 }
@@ -3232,8 +3238,9 @@ static inline void vmafgpu__add_products(uint64_t *VMAFGPU__RESTRICT sum, const 
         sum[i] += (uint64_t)tap * ((uint32_t)a[i] * b[i]);
 }
 
-static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGPU__CHUNK], const uint32_t *VMAFGPU__RESTRICT a,
-                                        const uint32_t *VMAFGPU__RESTRICT b, const uint32_t *VMAFGPU__RESTRICT c, uint64_t tap) {
+static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGPU__CHUNK],
+                                        const uint32_t *VMAFGPU__RESTRICT a, const uint32_t *VMAFGPU__RESTRICT b,
+                                        const uint32_t *VMAFGPU__RESTRICT c, uint64_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++) {
         sum[0][i] += tap * a[i];
         sum[1][i] += tap * b[i];
@@ -3392,7 +3399,8 @@ static void vmafgpu__vif_band(const vmafgpu *v, vmafgpu__band *band, int index, 
 
 /* Vertical pass of the wavelet over one row of `w` columns. The input of scale 0 is luma, that of scale 1 the 16-bit
  * low-pass band of scale 0, then 32 bits. */
-static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y, int w, int h, int32_t *low, int32_t *high) {
+static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y, int w, int h, int32_t *low,
+                                  int32_t *high) {
     const vmafgpu__cpu *cpu = v->cpu;
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
     const int shift = vmafgpu__dwt_vertical_shift(scale, v->config.bit_depth);
@@ -3435,7 +3443,8 @@ static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y,
 }
 
 /* Horizontal pass at output columns first..end-1. */
-static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end, int32_t *out) {
+static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, int scale, int first, int end,
+                                    int32_t *out) {
     const int shift = vmafgpu__dwt_horizontal_shift(scale);
     const int32_t *in = line - 1;
     if (scale == 0) {
@@ -3505,7 +3514,8 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     for (int x = first; x < end; x++) {
         const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
         for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sum[band] += vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold, g->mask_shift[band]);
+            sum[band] +=
+                vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold, g->mask_shift[band]);
     }
     /* The reference rounds each row's sum, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
@@ -3633,7 +3643,8 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         if (result == VMAFGPU_OK)
             result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
     } else {
-        result = vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
+        result =
+            vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
         if (result == VMAFGPU_OK && !job->detached) {
             const vmafgpu__plane one = cpu->reference[(cpu->current + cpu->ring - 1) % cpu->ring];
             const vmafgpu__plane two = cpu->reference[(cpu->current + cpu->ring * 2 - 2) % cpu->ring];
@@ -3827,9 +3838,11 @@ static int vmafgpu__float_is_exact(void) {
 static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
     if (vmafgpu__float_is_exact())
         return VMAFGPU_OK;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT, "this build fuses or reorders floating-point operations, or this thread does not "
-                         "round to nearest: compile vmafgpu.h without -funsafe-math-optimizations and -ffp-contract=fast, and "
-                         "call fesetround(FE_TONEAREST)");
+    return vmafgpu__fail(
+        v, VMAFGPU_ERROR_FLOAT,
+        "this build fuses or reorders floating-point operations, or this thread does not "
+        "round to nearest: compile vmafgpu.h without -funsafe-math-optimizations and -ffp-contract=fast, and "
+        "call fesetround(FE_TONEAREST)");
 }
 
 /* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
@@ -3852,7 +3865,7 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
     static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
         { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
     };
-    static const float alpha[4] = { 0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f };
+    static const float alpha[4] = {0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f};
     static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -3866,7 +3879,8 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
     const float neural = (float)((double)p[3] / pow((double)(a * b), 0.5));
     for (int i = 0; i < 4; i++)
         mtf = (float)((double)mtf + (double)alpha[i] * exp((double)(-beta[i] * frequency)));
-    const float rod_cone = (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
+    const float rod_cone =
+        (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
     return (float)((double)(neural * mtf * rod_cone) * weight);
 }
 
@@ -3895,18 +3909,22 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
 /* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
 static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
     const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
-    const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT], mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
+    const int display_height = (int)e->option[VMAFGPU__ADM_DISPLAY_HEIGHT],
+              mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
     const vmafgpu__csf_row *row = NULL;
     if (view_dist * display_height < 3240)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
                              view_dist * display_height);
     for (size_t i = 0; i < sizeof vmafgpu__csf_rows / sizeof *vmafgpu__csf_rows; i++)
         if (vmafgpu__csf_rows[i].display_height == display_height && vmafgpu__csf_rows[i].view_dist == view_dist)
             row = &vmafgpu__csf_rows[i];
     if (mode >= 2 && !row)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
-                             "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
-                             mode, view_dist, display_height);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
+            "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
+            mode, view_dist, display_height);
     const int standard_view = mode == 0 && fabs(view_dist * display_height - 3240) < 1e-8;
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int d = 0; d < 2; d++) {
@@ -3918,8 +3936,10 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             const double limit = s ? 4294967295.0 : 65535.0;
             e->csf[s][d] = f;
             if (!(fixed <= limit))
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "the contrast sensitivity %.6g of adm_csf_mode %d at scale %d is beyond "
-                                     "the fixed-point range; lower adm_csf_scale and adm_csf_diag_scale", (double)f, mode, s);
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                     "the contrast sensitivity %.6g of adm_csf_mode %d at scale %d is beyond "
+                                     "the fixed-point range; lower adm_csf_scale and adm_csf_diag_scale",
+                                     (double)f, mode, s);
             variant->factor[s][d] = (uint32_t)fixed;
         }
     if (standard_view) {
@@ -3936,7 +3956,8 @@ static float vmafgpu__root3(float x) {
 }
 
 /* Numerator or impairment of one scale from the masked cubes. */
-static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums, double noise_weight) {
+static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
+                                      double noise_weight) {
     static const int exponent[VMAFGPU__SCALES] = { 0, 45, 39, 36 };
     const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
     const float noise = vmafgpu__root3((float)(area * noise_weight));
@@ -4044,7 +4065,8 @@ static double vmafgpu__min(double a, double b) {
     return a < b ? a : b;
 }
 
-static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position) {
+static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  int64_t position) {
     const int window = vmafgpu__motion_window(e);
     if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
         return 0;
@@ -4141,7 +4163,8 @@ static void vmafgpu__predict(const vmafgpu *v, double *row) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
         double *out = v->model_scratch;
-        vmafgpu__model_predict(use->model, use->disable_clip, use->enable_transform, row, use->inputs, out + outputs, out);
+        vmafgpu__model_predict(use->model, use->disable_clip, use->enable_transform, row, use->inputs, out + outputs,
+                               out);
         row[use->column] = out[0];
         for (int k = 1; k < outputs; k++)
             row[use->more_columns + k - 1] = out[k];
@@ -4240,36 +4263,42 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         c->subsample = 1;
     if (!c->threads)
         c->threads = 1;
-    const struct { const char *field; int value, min, max; } checks[] = {
-        { "width", c->width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE },
-        { "height", c->height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE },
-        { "bit_depth", c->bit_depth, 8, 16 },
-        { "bytes_per_sample", c->bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2 },
-        { "chroma", (int)c->chroma, VMAFGPU_420, VMAFGPU_444 },
-        { "layout", (int)c->layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH },
-        { "model_count", c->model_count, 0, VMAFGPU__MAX_MODELS },
-        { "no_model", c->no_model, 0, 1 },
-        { "feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS },
-        { "subsample", c->subsample, 1, INT_MAX },
-        { "discard_scores", c->discard_scores, 0, 1 },
-        { "backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP },
-        { "threads", c->threads, 1, VMAFGPU__MAX_THREADS }
-    };
+    const struct { const char *field; int value, min, max;
+    } checks[] = {
+        {"width", c->width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
+        {"height", c->height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
+        {"bit_depth", c->bit_depth, 8, 16},
+        {"bytes_per_sample", c->bytes_per_sample, c->bit_depth > 8 || c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 2 : 1, 2},
+        {"chroma", (int)c->chroma, VMAFGPU_420, VMAFGPU_444},
+        {"layout", (int)c->layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH},
+        {"model_count", c->model_count, 0, VMAFGPU__MAX_MODELS},
+        {"no_model", c->no_model, 0, 1},
+        {"feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS},
+        {"subsample", c->subsample, 1, INT_MAX},
+        {"discard_scores", c->discard_scores, 0, 1},
+        {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
+        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        const vmafgpu_result result = vmafgpu__in_range(v, checks[i].field, checks[i].value, checks[i].min, checks[i].max);
+        const vmafgpu_result result =
+            vmafgpu__in_range(v, checks[i].field, checks[i].value, checks[i].min, checks[i].max);
         if (result != VMAFGPU_OK)
             return result;
     }
     if (c->model_count && !models)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d", c->model_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d",
+                             c->model_count);
     if (c->model_count && c->no_model)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set but config.model_count is %d", c->model_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set but config.model_count is %d",
+                             c->model_count);
     if (c->feature_count && !features)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d", c->feature_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d",
+                             c->feature_count);
     if (c->no_model && !c->feature_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.no_model is set and config.features is empty: there is nothing to compute");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.no_model is set and config.features is empty: there is nothing to compute");
     if (c->backend > VMAFGPU_BACKEND_CPU)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: this version has no %s backend yet; use auto or cpu",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND,
+                             "config.backend: this version has no %s backend yet; use auto or cpu",
                              c->backend == VMAFGPU_BACKEND_CUDA ? "CUDA" : "HIP");
 #ifdef VMAFGPU_NO_THREADS
     if (c->threads > 1 && !c->parallel_for)
@@ -4293,13 +4322,14 @@ static int vmafgpu__find_feature(const char *name, int *kind, int *column) {
 /* One input of a model: adds its extractor; *input names it until columns are laid out. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
-static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name, const char *options,
-                                         const char *overlay, int *input) {
+static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
+                                         const char *options, const char *overlay, int *input) {
     vmafgpu__extractor e;
     vmafgpu_result result;
     int kind, column, index = 0;
     if (!vmafgpu__find_feature(name, &kind, &column))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs the feature '%.80s', which this version does not have",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
+                             "model '%.80s' needs the feature '%.80s', which this version does not have",
                              use->model->name ? use->model->name : "", name);
     vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
     result = vmafgpu__set_options(v, &e, options, 0);
@@ -4322,19 +4352,23 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     if (result != VMAFGPU_OK)
         return result;
     if (config->model && config->version)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both a model and a version; give one", index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both a model and a version; give one",
+                             index);
     use->model = config->model ? config->model : vmafgpu_builtin_model(version);
     if (!use->model)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: there is no built-in model '%.80s'", index, version);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: there is no built-in model '%.80s'", index,
+                             version);
     if (!vmafgpu__model_check(use->model, reason, sizeof reason))
         return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: %s", index, reason);
     if (!*name || strlen(name) > VMAFGPU__NAME_SIZE - 32)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name must have from 1 to %d characters", index,
-                             VMAFGPU__NAME_SIZE - 32);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name must have from 1 to %d characters",
+                             index, VMAFGPU__NAME_SIZE - 32);
     for (int i = 0; i < index; i++)
         if (!strcmp(v->models[i].name, name))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name '%.80s' is taken by models[%d]: give each "
-                                 "model a name of its own", index, name, i);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                 "config.models[%d].name '%.80s' is taken by models[%d]: give each "
+                                 "model a name of its own",
+                                 index, name, i);
     memcpy(use->name, name, strlen(name) + 1);
     use->disable_clip = config->disable_clip != 0;
     use->enable_transform = config->enable_transform != 0;
@@ -4348,8 +4382,9 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     for (int k = 0; k < use->model->svm_count; k++) {
         const vmafgpu_svm *svm = &use->model->svms[k];
         for (int i = 0; i < svm->feature_count; i++) {
-            result = vmafgpu__add_input(v, use, svm->feature_names[i], svm->feature_options ? svm->feature_options[i] : NULL,
-                                        config->options, input++);
+            result =
+                vmafgpu__add_input(v, use, svm->feature_names[i], svm->feature_options ? svm->feature_options[i] : NULL,
+                                   config->options, input++);
             if (result != VMAFGPU_OK)
                 return result;
         }
@@ -4363,8 +4398,9 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
     while (kind < VMAFGPU__KINDS && !(config->name && !strcmp(config->name, vmafgpu__features[kind].name)))
         kind++;
     if (kind == VMAFGPU__KINDS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: there is no feature '%.80s'; there are adm, vif and motion",
-                             index, config->name ? config->name : "");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "config.features[%d]: there is no feature '%.80s'; there are adm, vif and motion", index,
+                             config->name ? config->name : "");
     vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
     const vmafgpu_result result = vmafgpu__set_options(v, &e, config->options, 0);
     if (result != VMAFGPU_OK)
@@ -4392,7 +4428,8 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
             while (k < p->vif_variants && p->vif_gain_limit[k] != limit)
                 k++;
             if (k == VMAFGPU__MAX_VARIANTS)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different vif_enhn_gain_limit in one context",
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                     "more than %d different vif_enhn_gain_limit in one context",
                                      (int)VMAFGPU__MAX_VARIANTS);
             p->vif_gain_limit[k] = limit;
             p->vif_variants = k == p->vif_variants ? k + 1 : p->vif_variants;
@@ -4406,8 +4443,10 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
             while (k < p->adm_variants && memcmp(&p->adm[k], &variant, sizeof variant))
                 k++;
             if (k == VMAFGPU__MAX_VARIANTS)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different gain limits or contrast sensitivities of adm "
-                                     "in one context", (int)VMAFGPU__MAX_VARIANTS);
+                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                     "more than %d different gain limits or contrast sensitivities of adm "
+                                     "in one context",
+                                     (int)VMAFGPU__MAX_VARIANTS);
             p->adm[k] = variant;
             p->adm_variants = k == p->adm_variants ? k + 1 : p->adm_variants;
         }
@@ -4477,7 +4516,8 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     const size_t count = (size_t)v->column_count;
     size_t scratch = 1;
     for (int i = 0; i < v->model_count; i++) {
-        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        const size_t needed =
+            (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
         scratch = needed > scratch ? needed : scratch;
     }
     v->names = (char (*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
@@ -4491,11 +4531,13 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     for (int i = 0; i < v->column_count; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp(v->names[i], v->names[k]))
-                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "two columns would be named '%.200s': rename a model", v->names[i]);
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "two columns would be named '%.200s': rename a model",
+                                     v->names[i]);
     return vmafgpu__reserve_row(v, 0);
 }
 
-static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features) {
+static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models,
+                                    const vmafgpu_feature_config *features) {
     static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, NULL };
     const vmafgpu_config *c = &v->config;
     vmafgpu_result result = vmafgpu__check_float(v);
@@ -4516,7 +4558,8 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     result = v->backend->open(v);
     v->is_open = result == VMAFGPU_OK;
     if (v->is_open && (c->width <= 32 || c->height <= 32))
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING, "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING,
+                     "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
     return result;
 }
 
@@ -4581,15 +4624,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 }
 
 /* Checks the pointers and pitch of one frame. */
-static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
+                                           const vmafgpu_frame *frame) {
     const ptrdiff_t least = (ptrdiff_t)v->config.width * v->config.bytes_per_sample;
     if (!frame)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
     if (!frame->data[0])
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
     if (frame->pitch[0] && frame->pitch[0] > -least && frame->pitch[0] < least)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[0] is %lld bytes, but a row takes %lld", function, which,
-                             (long long)frame->pitch[0], (long long)least);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[0] is %lld bytes, but a row takes %lld", function,
+                             which, (long long)frame->pitch[0], (long long)least);
     return VMAFGPU_OK;
 }
 
@@ -4622,9 +4666,11 @@ typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILI
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
     if (v->flushed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the clip was flushed; call vmafgpu_reset() to start another", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the clip was flushed; call vmafgpu_reset() to start another",
+                             function);
     if (phase < VMAFGPU__TAILING && v->tailed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the frame after the clip was given with vmafgpu_tail(); call vmafgpu_flush()",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: the frame after the clip was given with vmafgpu_tail(); call vmafgpu_flush()",
                              function);
     if (phase == VMAFGPU__SEEDING && v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames before the clip come before the first pair", function);
@@ -4633,7 +4679,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
+VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                        const vmafgpu_frame *distorted) {
     vmafgpu *v = context;
     vmafgpu__sums sums;
     vmafgpu_result result = vmafgpu__check_open(v);
@@ -4648,8 +4695,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FULL, "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
-                             "fetch them, or set config.on_score", (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
+                             "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
+                             "fetch them, or set config.on_score",
+                             (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
     if (result == VMAFGPU_OK)
@@ -4719,8 +4768,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     return VMAFGPU_OK;
 }
 
-VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
-                                              const vmafgpu_frame *distorted, vmafgpu_score *score) {
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score) {
     vmafgpu *v = context;
     vmafgpu__sums sums;
     vmafgpu__job job;
@@ -4778,7 +4828,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vma
     if (v->config.discard_scores)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_score_at: config.discard_scores is set");
     if (index < 0 || index >= vmafgpu__ready(v) || index % v->config.subsample)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "vmafgpu_score_at: there is no score for frame %lld", (long long)index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "vmafgpu_score_at: there is no score for frame %lld",
+                             (long long)index);
     vmafgpu__fill_score(v, index, vmafgpu__row(v, index / v->config.subsample), score);
     return VMAFGPU_OK;
 }
@@ -4788,14 +4839,16 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
 }
 
 /* What pooling functions check; *count is the number of rows. */
-static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value, int64_t *count) {
+static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
+                                          int64_t *count) {
     const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
     if (!value)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: value is NULL", function);
     if (column < 0 || column >= v->column_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column, v->column_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
+                             v->column_count);
     *count = vmafgpu__rows_of(v, vmafgpu__ready(v));
     return *count ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: no score is ready", function);
 }
@@ -4856,7 +4909,8 @@ VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
 }
 
 VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
-    return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column : -1;
+    return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column
+                                                                                     : -1;
 }
 
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {

@@ -84,6 +84,12 @@ static inline void test_skip(const char *why) {
     printf("skipped: %s\n", why);
 }
 
+/* Switches to a locale with a decimal comma; 0, and a word about it, if none is installed. Needs <locale.h>. */
+#define TEST_COMMA_LOCALE()                                                                                            \
+    (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "de_DE.utf8") || setlocale(LC_ALL, "fr_FR.UTF-8") ||         \
+     setlocale(LC_ALL, "fr_FR.utf8") || setlocale(LC_ALL, "de_DE") ||                                                   \
+     (test_skip("no locale with a decimal comma is installed"), 0))
+
 /* A failure to get on, not a failed check: out of memory in the test itself, a file that must be there. */
 static inline void test_need(int ok, const char *what) {
     if (!ok) {

@@ -487,13 +487,7 @@ static void test_rounding(void) {
 
 /* Options are read the same wherever the decimal point is a comma. */
 static void test_locale(void) {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE"};
-    const char *set = NULL;
-    for (size_t i = 0; !set && i < sizeof locales / sizeof locales[0]; i++) {
-        set = setlocale(LC_ALL, locales[i]);
-    }
-    if (!set) {
-        test_skip("no locale with a decimal comma is installed");
+    if (!TEST_COMMA_LOCALE()) {
         return;
     }
     names_at(__LINE__, "adm", "adm_enhn_gain_limit=1.25",

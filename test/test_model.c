@@ -444,13 +444,7 @@ static void test_files(void) {
 }
 
 static void test_locale(void) {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE"};
-    const char *set = NULL;
-    for (size_t i = 0; !set && i < sizeof locales / sizeof locales[0]; i++) {
-        set = setlocale(LC_ALL, locales[i]);
-    }
-    if (!set) {
-        test_skip("no locale with a decimal comma is installed");
+    if (!TEST_COMMA_LOCALE()) {
         return;
     }
     test_fields();

@@ -2750,18 +2750,48 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
     return vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
-/* Sets one option from the text value..end. Context for the sentence: which feature, and where it was asked for. */
-static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const char *name, const char *name_end,
-                                          const char *value, const char *end) {
+/* One option as it is written, "name=value" or "feature.name=value". */
+typedef struct vmafgpu__setting {
+    const char *feature, *feature_end;    /* empty without a feature */
+    const char *name, *name_end, *value, *end;
+} vmafgpu__setting;
+
+/* How much of begin..end a sentence shows. */
+static int vmafgpu__shown(const char *begin, const char *end) {
+    return (int)(end - begin < 80 ? end - begin : 80);
+}
+
+/* Takes the next of the settings that colons part off *text. */
+static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
+    const char *begin = *text;
+    out->end = begin + strcspn(begin, ":");
+    out->name = out->feature = out->feature_end = out->name_end = begin;
+    while (out->name_end < out->end && *out->name_end != '=')
+        out->name_end++;
+    if (out->name_end == out->end)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%.*s' must look like name=value",
+                             vmafgpu__shown(begin, out->end), begin);
+    out->value = out->name_end + 1;
+    if (with_feature) {
+        while (out->feature_end < out->name_end && *out->feature_end != '.')
+            out->feature_end++;
+        out->name = out->feature_end < out->name_end ? out->feature_end + 1 : out->feature_end;
+    }
+    *text = *out->end ? out->end + 1 : out->end;
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting) {
     const vmafgpu__feature *feature = &vmafgpu__features[e->kind];
+    const char *value = setting->value, *end = setting->end;
+    const int shown = vmafgpu__shown(value, end);
     int i = 0;
-    while (feature->options[i].name && !vmafgpu__text_equal(name, name_end, feature->options[i].name))
+    while (feature->options[i].name && !vmafgpu__text_equal(setting->name, setting->name_end, feature->options[i].name))
         i++;
     const vmafgpu__option *option = &feature->options[i];
     if (!option->name)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature '%s' has no option '%.*s'", feature->name,
-                             (int)(name_end - name < 80 ? name_end - name : 80), name);
-    const int shown = (int)(end - value < 80 ? end - value : 80);
+                             vmafgpu__shown(setting->name, setting->name_end), setting->name);
     double number = 0;
     if (option->type == VMAFGPU__FLAG) {
         if (vmafgpu__text_equal(value, end, "true"))
@@ -2785,30 +2815,16 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     return VMAFGPU_OK;
 }
 
-/* Applies "name=value:name=value". With a prefix, only the parts "prefix.name=value"; others are left to other features. */
-static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int prefixed) {
+/* Applies "name=value:...", or of "feature.name=value:..." what is meant for the extractor's feature. */
+static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
     while (text && *text) {
-        const char *end = text + strcspn(text, ":");
-        const char *name = text, *equals = text;
-        int ours = 1;
-        while (equals < end && *equals != '=')
-            equals++;
-        if (equals == end)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%.*s' must look like name=value",
-                                 (int)(end - text < 80 ? end - text : 80), text);
-        if (prefixed) {
-            const char *dot = text;
-            while (dot < equals && *dot != '.')
-                dot++;
-            ours = vmafgpu__text_equal(text, dot, vmafgpu__features[e->kind].name);
-            name = dot < equals ? dot + 1 : dot;
-        }
-        if (ours) {
-            const vmafgpu_result result = vmafgpu__set_option(v, e, name, equals, equals + 1, end);
-            if (result != VMAFGPU_OK)
-                return result;
-        }
-        text = *end ? end + 1 : end;
+        vmafgpu__setting setting;
+        vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
+        if (result == VMAFGPU_OK && (!with_feature || vmafgpu__text_equal(setting.feature, setting.feature_end,
+                                                                          vmafgpu__features[e->kind].name)))
+            result = vmafgpu__set_option(v, e, &setting);
+        if (result != VMAFGPU_OK)
+            return result;
     }
     return VMAFGPU_OK;
 }
@@ -2822,26 +2838,26 @@ static void vmafgpu__extractor_init(vmafgpu__extractor *e, vmafgpu__kind kind) {
 
 /* Overlay options must each name a feature and option that exist, even if the model does not use that feature. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
-    for (int kind = 0; kind < VMAFGPU__KINDS; kind++) {
+    while (text && *text) {
+        const char *begin = text;
+        vmafgpu__setting setting;
         vmafgpu__extractor e;
-        vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
-        const vmafgpu_result result = vmafgpu__set_options(v, &e, text, 1);
+        int kind = 0;
+        vmafgpu_result result = vmafgpu__next_setting(v, &text, 1, &setting);
         if (result != VMAFGPU_OK)
             return result;
-    }
-    while (text && *text) {
-        const char *end = text + strcspn(text, ":"), *dot = text;
-        int known = 0;
-        while (dot < end && *dot != '.' && *dot != '=')
-            dot++;
-        for (int kind = 0; kind < VMAFGPU__KINDS; kind++)
-            known |= *dot == '.' && vmafgpu__text_equal(text, dot, vmafgpu__features[kind].name);
-        if (!known)
+        while (kind < VMAFGPU__KINDS &&
+               !vmafgpu__text_equal(setting.feature, setting.feature_end, vmafgpu__features[kind].name))
+            kind++;
+        if (kind == VMAFGPU__KINDS || setting.feature_end == setting.name_end)
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "model option '%.*s' must look like feature.option=value, "
                                  "the feature being adm, vif or motion",
-                                 (int)(end - text < 80 ? end - text : 80), text);
-        text = *end ? end + 1 : end;
+                                 vmafgpu__shown(begin, setting.end), begin);
+        vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
+        result = vmafgpu__set_option(v, &e, &setting);
+        if (result != VMAFGPU_OK)
+            return result;
     }
     return VMAFGPU_OK;
 }
@@ -2943,18 +2959,14 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
-    if (pthread_mutex_init(&t->lock, NULL)) {
-        vmafgpu__give(v, t);
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
-    }
-    if (pthread_cond_init(&t->wake, NULL)) {
-        pthread_mutex_destroy(&t->lock);
-        vmafgpu__give(v, t);
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
-    }
-    if (pthread_cond_init(&t->idle, NULL)) {
-        pthread_cond_destroy(&t->wake);
-        pthread_mutex_destroy(&t->lock);
+    int made = pthread_mutex_init(&t->lock, NULL) == 0;
+    made += made == 1 && pthread_cond_init(&t->wake, NULL) == 0;
+    made += made == 2 && pthread_cond_init(&t->idle, NULL) == 0;
+    if (made < 3) {
+        if (made > 1)
+            pthread_cond_destroy(&t->wake);
+        if (made > 0)
+            pthread_mutex_destroy(&t->lock);
         vmafgpu__give(v, t);
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
     }
@@ -3865,7 +3877,9 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
     static const float parameters[2][4] = {   /* measured at 20 and at 150 cd/m2 */
         { 0.334278f, 3.79542f, 1.07327f, 6.4635f }, { 0.394533f, 2.7755f, 1.16577f, 7.45665f }
     };
-    static const float alpha[4] = {0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f};
+    static const float alpha[4] = {
+        0.424838596301290f, 0.572435103936480f, 0.000167576239164937f, 0.00255872352306433f
+    };
     static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -4263,7 +4277,9 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         c->subsample = 1;
     if (!c->threads)
         c->threads = 1;
-    const struct { const char *field; int value, min, max;
+    const struct {
+        const char *field;
+        int value, min, max;
     } checks[] = {
         {"width", c->width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
         {"height", c->height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE},
@@ -4277,7 +4293,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"subsample", c->subsample, 1, INT_MAX},
         {"discard_scores", c->discard_scores, 0, 1},
         {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
-        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}};
+        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}
+    };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         const vmafgpu_result result =
             vmafgpu__in_range(v, checks[i].field, checks[i].value, checks[i].min, checks[i].max);

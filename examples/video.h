@@ -417,6 +417,18 @@ static inline video_result video_read(video *v) {
     return VIDEO_OK;
 }
 
+/* A config for frames of this format, with defaults in every other field. */
+static inline vmafgpu_config video_config(const video *v) {
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    config.width = v->width;
+    config.height = v->height;
+    config.bit_depth = v->bit_depth;
+    config.chroma = v->sampling.chroma;
+    config.layout = v->layout;
+    return config;
+}
+
 /* The planes of the frame that was read last. */
 static inline vmafgpu_frame video_frame(const video *v) {
     vmafgpu_frame frame = {{v->buffer, NULL, NULL}, {0, 0, 0}};

@@ -763,14 +763,8 @@ static int load_models(options *o) {
 }
 
 static vmafgpu *open_context(const options *o, const video *v) {
-    vmafgpu_config config;
+    vmafgpu_config config = video_config(v);
     vmafgpu *context = NULL;
-    memset(&config, 0, sizeof config);
-    config.width = v->width;
-    config.height = v->height;
-    config.bit_depth = v->bit_depth;
-    config.chroma = v->sampling.chroma;
-    config.layout = v->layout;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
     /* Models with --no_prediction say which features to compute; their scores are left out of the report. */

@@ -66,15 +66,11 @@ static vmafgpu *score_clip(const struct golden_clip *clip, const char *model) {
     vmafgpu_model_config model_config;
     vmafgpu *context = NULL;
     int ok = 1;
-    memset(&config, 0, sizeof config);
     memset(&model_config, 0, sizeof model_config);
     ok &= CHECK(open_side(&sides[0], clip, clip->reference));
     ok &= CHECK(open_side(&sides[1], clip, clip->distorted));
     model_config.version = model;
-    config.width = sides[0].width;
-    config.height = sides[0].height;
-    config.bit_depth = sides[0].bit_depth;
-    config.chroma = sides[0].sampling.chroma;
+    config = video_config(&sides[0]);
     config.models = &model_config;
     config.model_count = 1;
     ok = ok && CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);

@@ -22,15 +22,9 @@ static ptrdiff_t read_bytes(void *user, void *buffer, size_t size) {
 }
 
 static void score(const video *v) {
-    vmafgpu_config config;
+    vmafgpu_config config = video_config(v);
     vmafgpu *context = NULL;
     vmafgpu_frame frame = video_frame(v);
-    memset(&config, 0, sizeof config);
-    config.width = v->width;
-    config.height = v->height;
-    config.bit_depth = v->bit_depth;
-    config.chroma = v->sampling.chroma;
-    config.layout = v->layout;
     if (vmafgpu_open(&context, &config) != VMAFGPU_OK || vmafgpu_push(context, &frame, &frame) != VMAFGPU_OK) {
         if (vmafgpu_last_error(context)[0] == 0) {
             abort();

@@ -1,4 +1,4 @@
-/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, bit for bit libvmaf 3.2.0's scores
+/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and NVIDIA GPUs, bit for bit libvmaf 3.2.0's scores
  *
  * Do this in ONE file of your program, C99 or C++11 and later:
  *
@@ -6,7 +6,8 @@
  *     #include "vmafgpu.h"
  *
  * and include it without the define wherever else you need it. Keep models/model_embed.h beside it (the built-in models).
- * Link the C library's maths and threads: `cc program.c -lm -lpthread`. There is nothing else to build.
+ * Link the C library's maths and threads: `cc program.c -lm -lpthread` (-ldl with glibc before 2.34). Nothing else has to be
+ * built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
  *
  * THE SHORTEST PROGRAM
  *
@@ -15,7 +16,7 @@
  *     vmafgpu *v;
  *     if (vmafgpu_open(&v, &cfg) < 0) puts(vmafgpu_last_error(v));
  *     while (read_pair(ref_yuv, dist_yuv)) {         // yours
- *         vmafgpu_frame ref = {{ref_yuv}, {0}}, dist = {{dist_yuv}, {0}};
+ *         vmafgpu_frame ref = {{ref_yuv}}, dist = {{dist_yuv}};
  *         if (vmafgpu_push(v, &ref, &dist) < 0) puts(vmafgpu_last_error(v));
  *     }
  *     vmafgpu_flush(v);
@@ -24,16 +25,17 @@
  *     vmafgpu_close(v);
  *
  * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), stream.c (scores as they come),
- * embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
+ * device_frames.c (frames in GPU memory), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3, and any other model file
  *     of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
  *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
- *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame.
+ *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
+ *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - no GPU in this version: config.backend CUDA and HIP are refused with a sentence; the field is there for later;
+ *   - no AMD GPU in this version: config.backend HIP is refused with a sentence; the field is there for later;
  *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
@@ -52,11 +54,33 @@
  *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *
+ * GPU. The default backend, AUTO, uses a GPU where one can be used and is silent where not; CUDA insists, and vmafgpu_open()
+ * then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what computes, and why it is not
+ * the GPU.
+ *   - It takes an NVIDIA driver of 525 (2022) or later and the kernels; no CUDA toolkit. The first of these counts: gpu.kernels
+ *     (in memory), gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER), vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx in the
+ *     folder of the running program. The driver compiles them at the first open, for a second or so, and keeps the result on disk.
+ *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
+ *     CUdeviceptr as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples lie in the
+ *     low bits; else the GPU makes a copy that is so. Pinned and device frames stay borrowed until vmafgpu_reusable() counts
+ *     their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream() has a stream wait. gpu.stream says which of
+ *     your streams fills device frames; else they are ready when they are pushed. Give gpu.frames what all frames are, and no
+ *     memory is taken for other kinds.
+ *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue is full.
+ *     Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full. gpu.batch = 1 has the
+ *     lowest latency; small pictures are many times faster with the default. vmafgpu_score_pair() does not wait for others.
+ *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close); any thread may call,
+ *     whatever context is current there, and finds its own current again. Several contexts share a GPU, or have one each.
+ *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why; pairs in
+ *     device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable.
+ *
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         in one file
  *   VMAFGPU_STATIC                 with it: every function is private to that file
  *   VMAFGPU_API                    what stands before every public function, default extern (for DLL exports and the like)
  *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
+ *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
+ *   VMAFGPU_PTX_HEADER "file.h"    the kernels compiled in: vmafgpu_ptx.h of `make blobs`; in the file with VMAFGPU_IMPLEMENTATION
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -64,17 +88,20 @@
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
  * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
- * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp.
+ * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
+ * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
  *
- * MEMORY. All memory is taken at open, from config.allocator if set; only the score list grows, by doubling, in vmafgpu_push()
- * (switch it off with config.discard_scores). vmafgpu_percentile() borrows a copy of one column while it sorts.
- * vmafgpu_memory() tells the sum. Frames are borrowed for the call that takes them.
+ * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from the driver,
+ * one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does not fit says how much
+ * it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with config.discard_scores), and the CPU's
+ * planes are taken when a GPU fails. vmafgpu_percentile() borrows a copy of one column while it sorts. Frames in host memory
+ * are borrowed for the call that takes them, others until vmafgpu_reusable() says so.
  *
  * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END), below 0 a failure, for which
  * vmafgpu_last_error() has a sentence that names the field, frame or option at fault. A failed call changed nothing.
  *
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
- *   - Features are integer sums per frame, the same on every machine, compiler, thread count and hook, in every version of
+ *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every version of
  *     this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C library.
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
@@ -87,12 +114,12 @@
  *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
  *     32-bit x86 needs -msse2 -mfpmath=sse.
  *
- * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>context >>memory >>text >>json >>model reader
- * >>models >>features >>threads >>cpu >>finish >>scores >>open >>public
+ * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>launch >>context >>memory >>text >>json
+ * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>finish >>scores >>open >>public
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
  */
-#ifndef VMAFGPU_H
+#if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
 
 #include <stddef.h>
@@ -142,7 +169,8 @@ extern "C" {
     X(VMAFGPU_ERROR_BACKEND,     -8, "the backend asked for cannot run here") \
     X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system refused a thread or a lock") \
     X(VMAFGPU_ERROR_FLOAT,      -10, "this build or the caller's floating-point mode does not follow IEEE 754: scores would be wrong") \
-    X(VMAFGPU_ERROR_FULL,       -11, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first")
+    X(VMAFGPU_ERROR_FULL,       -11, "the pair was not taken: fetch the waiting scores with vmafgpu_next() first") \
+    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed while it held the pair, and the frames are in its memory")
 
 typedef enum vmafgpu_result {
 #define VMAFGPU_RESULT_ENUM_(name, number, sentence) name = number,
@@ -172,7 +200,15 @@ typedef enum vmafgpu_layout {
                                 P016, P210, P410); the low bits must be zero                            */
 } vmafgpu_layout;
 
-/* One picture in the caller's memory, borrowed for the duration of the call that takes it and not written.
+/* The memory a frame is in. */
+typedef enum vmafgpu_memory_kind {
+    VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns                         */
+    VMAFGPU_MEMORY_PINNED,   /* page-locked with the GPU's API and read by the GPU itself. Reuse: vmafgpu_reusable()     */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr); nothing is copied. Reuse: vmafgpu_reusable()       */
+} vmafgpu_memory_kind;
+
+/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that takes it, else
+ * until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only by
  * features that look at chroma, none in this version, and may be NULL otherwise.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed; it may be negative
@@ -180,6 +216,7 @@ typedef enum vmafgpu_layout {
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
+    vmafgpu_memory_kind memory;    /* default: host */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
@@ -243,15 +280,37 @@ typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg,
 typedef enum vmafgpu_log_level {
     VMAFGPU_LOG_ERROR = 0, /* the sentence of a failure, as vmafgpu_last_error() has it    */
     VMAFGPU_LOG_WARNING,   /* what was asked for is done, but may not be what was meant */
-    VMAFGPU_LOG_INFO       /* none in this version */
+    VMAFGPU_LOG_INFO       /* what may be good to know: why no GPU is used */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* the best there is */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, else the CPU; never fails for want of a GPU
+                                   unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* not in this version: vmafgpu_open() returns VMAFGPU_ERROR_BACKEND */
-    VMAFGPU_BACKEND_HIP         /* likewise */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
+    VMAFGPU_BACKEND_HIP         /* AMD: not in this version, VMAFGPU_ERROR_BACKEND */
 } vmafgpu_backend;
+
+/* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
+typedef struct vmafgpu_gpu_config {
+    int         device;         /* ordinal, default 0                                                                   */
+    void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
+                                   context, retained from open to close. `device` is then not looked at                 */
+    void       *stream;         /* the caller's CUstream: frames in device memory are ready when what was put on it
+                                   before the push is done. NULL: they are ready when they are pushed                   */
+    vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host: any
+                                   kind is taken; pinned: pinned or device; device: device only                         */
+    int         batch;          /* pairs per launch, 1..32; default by size: 1 at 4K, 4 at 1080p, 32 at 576x324. A pair waits until
+                                   its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency          */
+    int         queue;          /* batches in flight, 1..8; default 2..4, as many as stay below 192 MB of device memory  */
+    const void *kernels;        /* instead of looking for them: an image in memory (PTX; cubin and fatbin are taken, unchecked) */
+    size_t      kernels_size;
+    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER), else vmafgpu_kernels.sm80.ptx and
+                                   vmafgpu_kernels.ptx in the folder of the running program                             */
+    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll                                                 */
+    int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the same. Default by the
+                                   device's speed in either                                                             */
+} vmafgpu_gpu_config;
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
 typedef struct vmafgpu_model_config {
@@ -293,6 +352,7 @@ typedef struct vmafgpu_config {
                                              vmafgpu_score_at() do not                                       */
 
     vmafgpu_backend backend;              /* default auto                                                    */
+    vmafgpu_gpu_config gpu;
     int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
                                              default 1: no thread is started                                 */
     vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
@@ -304,8 +364,8 @@ typedef struct vmafgpu_config {
     void          (*log)(void *user, vmafgpu_log_level level, const char *message);
     void           *log_user;
 
-    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail() and
-     * _flush(). Of the same context it may only ask what takes it as const (columns, names, config). */
+    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail(), _next(),
+     * _wait() and _flush(). Of the same context it may only ask what takes it as const (columns, names, config). */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 } vmafgpu_config;
@@ -322,6 +382,7 @@ typedef struct vmafgpu_score {
     const double *values;    /* one per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
                                 or vmafgpu_close(); with discard_scores, and from vmafgpu_score_pair(),
                                 until the next call on the context                                           */
+    vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then           */
 } vmafgpu_score;
 
 typedef enum vmafgpu_pooling {
@@ -352,7 +413,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair
  * can be corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64
- * scores wait for vmafgpu_next(). */
+ * scores wait for vmafgpu_next() or are on their way.
+ * A GPU takes the pair and returns; push waits only when its queue is full. If the GPU fails later, pairs whose frames were in host
+ * or pinned memory are scored by the CPU with the same bits (vmafgpu_backend_note() says why), and pairs in device memory
+ * fail one by one: vmafgpu_next() returns the failure in place of their score. Samples of frames in device memory, and of those in
+ * pinned memory that the GPU copies as they are, that do not fit the bit depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
+ * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
 /* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
@@ -370,11 +436,22 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
  * motion depends on the following frame, so a score comes one push late (two in the first frames of the
- * five-frame window). Scores that went to config.on_score are not delivered again. */
+ * five-frame window), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn too: the
+ * result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not delivered again. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
 
-/* Ends the clip: the last frame's score becomes ready. Then only reading, vmafgpu_reset() and _close(). */
+/* Ends the clip: waits for the GPU, and the last frame's score becomes ready. Then only reading, vmafgpu_reset() and _close(). The
+ * result is that of the first frame that has no score, if there is one; the clip is ended all the same. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
+
+/* Frames in pinned or device memory are borrowed beyond the call that takes them. Those of the first vmafgpu_reusable() pairs
+ * since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a full batch and returns when at least
+ * `pairs` pairs are done with (default for a negative number: all pushed so far), their scores being ready but for motion.
+ * vmafgpu_wait_on_stream() makes the caller's CUstream wait for the same instead of the calling thread, for frames in device memory.
+ * Seeds and tails in pinned or device memory: vmafgpu_wait(v, -1) covers them as well. */
+VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
+VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
+VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair by itself, without touching the clip in progress and without allocating: the loop of an
  * encoder that tries candidates. `previous` is the reference frame before this one and gives motion as the
@@ -390,7 +467,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vma
 /* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
-/* One value for all frames that are ready. column: 0..vmafgpu_column_count()-1, see vmafgpu_column_index().
+/* One value for all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see vmafgpu_column_index().
  * The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is ready. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
 
@@ -409,11 +486,19 @@ VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
  * borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* "cpu". */
+/* What computes: "cpu" or "cuda". "cpu" also after a GPU failed. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* Bytes that the context holds now. Fixed from open on, but for the score list. */
+/* "NVIDIA H200"; "" without a GPU. */
+VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
+
+/* Why no GPU is used where one was allowed, or no longer; else "". */
+VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
+
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on, but for the
+ * score list, and for the CPU's planes after a GPU failed. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
+VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* The sentence for the last failure on this context, naming what was wrong; "" when there was none since it was opened or
  * reset. Overwritten by the next failure; after a failed open it stays the open's. With NULL: the sentence of VMAFGPU_ERROR_MEMORY. */
@@ -448,8 +533,17 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 /* ================================================================================================
  * >>settings                                     what the implementation needs, and how it is compiled
  * ================================================================================================ */
-#if defined(VMAFGPU_IMPLEMENTATION) && !defined(VMAFGPU_IMPLEMENTED_)
+#if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
+
+#ifdef VMAFGPU_KERNELS
+
+/* The kernels' own sources take >>arithmetic, >>sums and >>launch from here and nothing else; they say before the include what a
+ * function and a table are on their device. */
+#include <stdint.h>
+#define VMAFGPU__UNUSED
+
+#else
 
 /* Reassociation, reciprocal division or flushed denormals change scores, and no pragma takes all of them back. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
@@ -464,6 +558,9 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #include <stdlib.h>
 #include <string.h>
 
+#if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
+#  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
+#endif
 #if defined(_WIN32) && !defined(VMAFGPU_NO_THREADS)
 #  define VMAFGPU_NO_THREADS   /* config.parallel_for works everywhere */
 #endif
@@ -507,6 +604,8 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #  define VMAFGPU__RESTRICT
 #endif
 
+#endif /* VMAFGPU_KERNELS */
+
 /* ================================================================================================
  * >>arithmetic                                   what every backend computes per sample, written once
  * ================================================================================================
@@ -525,7 +624,9 @@ enum {
 
 /* Number of bits of v: 0 for 0. */
 VMAFGPU__FN int vmafgpu__bit_length(uint32_t v) {
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(VMAFGPU__BIT_LENGTH)
+    return VMAFGPU__BIT_LENGTH(v);
+#elif defined(__GNUC__) || defined(__clang__)
     return v ? 32 - __builtin_clz(v) : 0;
 #else
     int n = 0;
@@ -588,6 +689,7 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
 /* table[m - 32768] = 2048 * log2(m) for m in 32768..65535, rounded as the reference rounds: log2 to float first. That is
  * floor(2048 * log2(m) + 1/2 + 2^-10); the table is built from the places where it steps, which lie far enough from
  * integers for any libm. Made on the host; other devices get a copy. */
+#ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -598,6 +700,7 @@ static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
         }
     }
 }
+#endif
 
 /* 2048 * log2(v) by table, for v >= 2^15; the bits below the leading sixteen are dropped. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
@@ -837,9 +940,203 @@ typedef struct vmafgpu__adm_variant {
 typedef struct vmafgpu__plan {
     int motion[2];                              /* which sums of motion are needed */
     int vif_variants, adm_variants;
+    int vif_skips_scale_0;                      /* nobody wants its sums */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__plan;
+
+/* ================================================================================================
+ * >>launch                                       what the host tells a GPU kernel
+ * ================================================================================================
+ * Each kernel takes one of these structs by value. Pointers are device addresses; pitches are in bytes, counted from the top row,
+ * and may be negative. A launch covers the pairs of a batch, which share everything but their frames and sums.
+ */
+enum { VMAFGPU__MAX_BATCH = 32 };
+
+/* Luma of one pair. Planes start at multiples of 16 bytes, pitches are multiples of 16, rows are whole 4-byte words, samples lie in the low bits
+ * and fit the bit depth: one byte each at 8 bits, two beyond. What is not so is imported into planes that are. */
+typedef struct vmafgpu__gpu_pair {
+    const void *reference, *distorted;      /* distorted NULL: only motion is wanted */
+    const void *before[2];                  /* reference frames one and two before; NULL: there is none, or it is not wanted */
+    int32_t     reference_pitch, distorted_pitch;
+    int32_t     before_pitch[2];
+} vmafgpu__gpu_pair;
+
+typedef struct vmafgpu__batch {
+    vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
+    int32_t           pairs;
+    int32_t           width, height;        /* luma */
+    int32_t           bit_depth;
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
+} vmafgpu__batch;
+
+/* Grid, threads of a block and bytes of shared memory of a launch. */
+typedef struct vmafgpu__shape { uint32_t grid[3], threads, shared; } vmafgpu__shape;
+
+/* Planes to be read before the batch: to be written canonical, to be checked, or both. One block covers 8 rows. */
+enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 2, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
+
+typedef struct vmafgpu__import_item {
+    const void *source;
+    void       *target;                     /* NULL: only check */
+    int64_t     source_pitch;
+    int32_t     source_bytes;               /* per sample */
+    int32_t     shift;                      /* of samples that lie in the high bits */
+    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0: no check */
+    int32_t     pair;
+} vmafgpu__import_item;
+
+typedef struct vmafgpu__import_launch {
+    uint32_t *illegal;                      /* [pairs] */
+    int32_t   width, height, bit_depth;
+    int32_t   target_pitch, target_bytes;
+    int32_t   count;
+    vmafgpu__import_item items[VMAFGPU__MAX_IMPORTS];
+} vmafgpu__import_launch;
+
+/* ---- motion ---- */
+
+enum {
+    VMAFGPU__MOTION_THREADS = 256,       /* plain form */
+    VMAFGPU__MOTION_TILE_WIDTH = 128, VMAFGPU__MOTION_TILE_HEIGHT = 32,
+    VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
+    VMAFGPU__MOTION_MATRIX_WARPS_8 = 8, VMAFGPU__MOTION_MATRIX_WARPS_12 = 4,   /* each has 8 rows */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 are read */
+    VMAFGPU__MOTION_MATRIX_MARGIN = 8    /* bytes that part the rows in shared memory */
+};
+
+typedef struct vmafgpu__motion_launch {
+    vmafgpu__batch batch;
+    const void    *fragments;            /* matrix form: tap matrices */
+    int32_t        both, only;           /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
+} vmafgpu__motion_launch;
+
+/* ---- VIF ---- */
+
+enum {
+    VMAFGPU__VIF_PLAIN_THREADS = 256,
+    VMAFGPU__VIF_TILE_WIDTH = 64, VMAFGPU__VIF_TILE_HEIGHT = 32,
+    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number, for 17 taps wide enough */
+    VMAFGPU__VIF_LOG_TABLE = 32768,      /* bytes */
+    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is short. */
+    VMAFGPU__VIF_WARPS_0_8 = 12, VMAFGPU__VIF_WARPS_0_16 = 8, VMAFGPU__VIF_WARPS = 11,
+    VMAFGPU__VIF_VARIANCES = 3 * 1024, VMAFGPU__VIF_DIGITS = 36 * 256,   /* matrix form: bytes of shared memory of a warp */
+    VMAFGPU__VIF_INPUT_ROWS = 2 * 32, VMAFGPU__VIF_INPUT_MARGIN = 8,
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128,   /* words of a scale's tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128
+};
+
+/* A gain limit as the statistics without doubles compare and apply it. */
+typedef struct vmafgpu__vif_gain {
+    double   limit;
+    uint64_t square;                     /* limit^2 in units of 2^-50, rounded down */
+    uint32_t fixed;                      /* limit in units of 2^-24, rounded down */
+    float    low;                        /* surely below the limit */
+} vmafgpu__vif_gain;
+
+/* One scale of one variant. */
+typedef struct vmafgpu__vif_launch {
+    vmafgpu__batch    batch;
+    unsigned char    *scratch;           /* of the first pair; those of the others follow */
+    uint64_t          scratch_size;      /* per pair */
+    uint64_t          input[2];          /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
+    uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
+    int32_t           input_pitch, output_pitch;
+    int32_t           width, height;     /* of this scale's images */
+    const void       *log_table;
+    const void       *fragments;         /* matrix form: tap matrices of this scale */
+    uint32_t         *illegal;           /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t          illegal_bits;      /* what must not be set in a word of two samples */
+    vmafgpu__vif_gain gain;
+    int32_t           mean_shift, square_shift;   /* of the vertical pass */
+    int32_t           mean_half, square_half;     /* half of what they drop */
+    int32_t           square_factor;              /* 2^(16 - square_shift) */
+    int32_t           scale;
+    int32_t           variant, first;    /* the first variant also makes what variants share, and the next scale's images */
+    int32_t           images_only;       /* no sums */
+    int32_t           strip_steps;       /* matrix form: 16 columns each; length of a warp's strip */
+    int32_t           strips;            /* matrix form: side by side in an image */
+} vmafgpu__vif_launch;
+
+/* ---- ADM ---- */
+
+/* Band columns of a tile: what a warp walks along. A tile has as many band rows as the warp has lanes, two of them
+ * only for their neighbours. Wider tiles repeat less work at their sides, narrower ones are more in number and need
+ * less shared memory; with 64 lanes a column of the tile takes twice the memory. Multiples of four; above 12 columns
+ * the kernels carry more sums. */
+enum {
+    VMAFGPU__ADM_THREADS = 128,          /* of a block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256,      /* of a block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,           /* of a row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_WIDTH_0_8 = 28, VMAFGPU__ADM_WIDTH_0_16 = 12, VMAFGPU__ADM_WIDTH_1 = 12, VMAFGPU__ADM_WIDTH_2 = 4,
+    VMAFGPU__ADM_WIDTH_3 = 4,
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12   /* instead of 28 with 64 lanes */
+};
+
+/* The tiles of a scale. Those with pixels inside the border come first: they take four times as long as the others,
+ * which only pass the low-pass band on. */
+typedef struct vmafgpu__adm_tiles {
+    int32_t x, y;                        /* band position of the first tile; may be negative */
+    int32_t columns, rows;
+    int32_t inner_x, inner_y;            /* in tiles: the rectangle that comes first */
+    int32_t inner_columns, inner_rows;
+    int32_t count;                       /* of tiles to do: all, or those inside only */
+} vmafgpu__adm_tiles;
+
+/* What 64-bit multiplications start from. As literals they would cost an addition of their zero half at each use. */
+typedef struct vmafgpu__adm_addends {
+    int64_t  vertical, horizontal;       /* half units of the wavelet's shifts at scales 2 and 3, and 1 to 3 */
+    uint64_t square[2],
+        den_square; /* of the masked square (at scale 0 one for h and v, one for d), and the denominator's */
+    uint64_t weight, side;               /* scales 1 to 3: of the weighted value, and its shares of the threshold */
+} vmafgpu__adm_addends;
+
+/* Constants of the fast form; both forms use the addends of the wavelet. The pairs are for the bands h and v, and
+ * for d. */
+typedef struct vmafgpu__adm_fast {
+    float    gain;                       /* the gain limit, an integer */
+    uint32_t whole_gain;
+    uint32_t gain_reach;                 /* the largest number that times the gain limit fits 32 bits */
+    float    factor[2];                  /* scale 0: contrast sensitivity in units of the weighted value */
+    uint32_t factor_bias[2];             /* scale 0: minus factor times the bits of 2^23 as a float */
+    float    plain_limit;                /* scale 0: squared length of the coefficients up to which floats are exact */
+    float    upper;                      /* scale 0: 2^23 + 2^15 */
+    uint32_t mask[2];                    /* the bits that the shift per sample drops, in both halves of the word */
+    uint32_t half[2];                    /* half the unit of that shift */
+    uint32_t den_mask, den_half;
+    vmafgpu__adm_addends addends;
+} vmafgpu__adm_fast;
+
+/* One scale of one variant. */
+typedef struct vmafgpu__adm_launch {
+    vmafgpu__batch        batch;
+    unsigned char        *scratch;       /* of the first pair; those of the others follow */
+    uint64_t              scratch_size;  /* per pair */
+    uint64_t input[2]; /* in the scratch: low-pass band of the scale before, reference and distorted */
+    uint64_t              output[2];     /* in the scratch: low-pass band of this scale */
+    uint64_t              row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    double                gain_limit;
+    int32_t               first;         /* the first variant also makes denominators and low-pass bands */
+    int32_t               input_pitch, output_pitch;
+    int32_t               input_width, input_height;
+    uint32_t              factor[2];
+    vmafgpu__adm_geometry geometry;
+    vmafgpu__adm_tiles    tiles;
+    vmafgpu__adm_fast     fast;
+} vmafgpu__adm_launch;
+
+/* The row sums of all scales of one variant. */
+typedef struct vmafgpu__adm_rows_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;
+    uint64_t       scratch_size;
+    uint64_t       row_sums[VMAFGPU__SCALES];
+    int32_t        rows[VMAFGPU__SCALES];
+    int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
+    int32_t        variant, first;
+} vmafgpu__adm_rows_launch;
+
+#ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
  * >>context                                      the types of the engine
@@ -901,18 +1198,28 @@ typedef struct vmafgpu__job {
     const vmafgpu_frame *previous;     /* instead of the history, which then stays as it is */
     int detached;                      /* the history stays as it is, and there is none without `previous` */
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
+    int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else words with
+                                          samples in the low bits */
 } vmafgpu__job;
 
-/* What every backend implements. submit() takes a pair, collect() gives the sums of the oldest pair submitted. */
+/* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
+typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
+
+/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing; collect() gives the sums
+ * of the oldest pair submitted and not collected, or its failure; unless it waits it may say VMAFGPU_AGAIN. single() does
+ * one detached job at once, whatever is on its way. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
-    vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__sums *sums);
+    vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
+    vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
+    void           (*reset)(vmafgpu *v);
     void           (*close)(vmafgpu *v);
 } vmafgpu__backend_table;
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
+typedef struct vmafgpu__gpu vmafgpu__gpu;
 typedef struct vmafgpu__threads vmafgpu__threads;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
@@ -922,7 +1229,8 @@ struct vmafgpu {
     int                is_open;
     size_t             memory;
     char               error[VMAFGPU__ERROR_SIZE];
-    char               subject[48];                 /* what is being computed, for sentences: "frame 7" */
+    char               subject[48];                 /* what is being taken, for sentences: "frame 7" */
+    char               note[VMAFGPU__ERROR_SIZE];   /* why there is no GPU */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int                extractor_count;
@@ -936,17 +1244,24 @@ struct vmafgpu {
     vmafgpu__plan      plan;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu      *cpu;
+    vmafgpu__gpu      *gpu;
     vmafgpu__threads  *threads;
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
     int64_t            tailed;                      /* frames given after the last pair */
     int                flushed;
+    int64_t            collected;                   /* of all these, those whose sums the backend has given */
+    int64_t            failed_position;             /* the last of them that failed instead */
+    vmafgpu_result     failed_result;
+    int64_t            first_failed_frame;          /* index, or -1 */
+    char               failure[VMAFGPU__ERROR_SIZE];/* the sentence of the last failure */
     int64_t            emitted;                     /* seeds and pairs whose every column is known */
     int64_t            delivered;                   /* rows given by next() */
     double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, used as a ring */
     double            *pair_row;                    /* of vmafgpu_score_pair() */
     vmafgpu__totals   *totals;                      /* per column */
+    int64_t            pooled;                      /* rows in the totals */
 };
 
 /* ================================================================================================
@@ -966,19 +1281,19 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
 }
 
 /* Every allocation is aligned to a cache line and remembers what to free and how much it counts. */
-typedef struct vmafgpu__block { void *start; size_t size; } vmafgpu__block;
+typedef struct vmafgpu__allocation { void *start; size_t size; } vmafgpu__allocation;
 
 enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
-    const size_t extra = sizeof(vmafgpu__block) + VMAFGPU__ALIGNMENT;
+    const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
     if (!start)
         return NULL;
-    const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__block);
+    const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
     const uintptr_t pad = (VMAFGPU__ALIGNMENT - end % VMAFGPU__ALIGNMENT) % VMAFGPU__ALIGNMENT;
-    unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__block) + pad;
-    vmafgpu__block block;
+    unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__allocation) + pad;
+    vmafgpu__allocation block;
     block.start = start;
     block.size = size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
@@ -988,7 +1303,7 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
 }
 
 static void vmafgpu__give(vmafgpu *v, void *pointer) {
-    vmafgpu__block block;
+    vmafgpu__allocation block;
     if (!pointer)
         return;
     memcpy(&block, (unsigned char *)pointer - sizeof block, sizeof block);
@@ -3092,6 +3407,7 @@ struct vmafgpu__cpu {
     vmafgpu__band  *bands;
 
     /* The present job. */
+    const int           *canonical;
     const vmafgpu_frame *import_frame[2];
     vmafgpu__plane       import_plane[2];
     vmafgpu__plane       pair[2];
@@ -3102,15 +3418,15 @@ struct vmafgpu__cpu {
 /* ---- import: the caller's luma to 16-bit samples in the low bits, checked ---- */
 
 /* Reads one row; returns the OR of what must not be there. */
-static uint32_t vmafgpu__import_row(const vmafgpu_config *c, const uint8_t *source, uint16_t *row) {
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, uint16_t *row) {
     const int w = c->width;
     uint32_t seen = 0, low = 0;
-    if (c->bytes_per_sample == 1) {
+    if (canonical ? c->bit_depth == 8 : c->bytes_per_sample == 1) {
         for (int x = 0; x < w; x++)
             row[x] = source[x];
         return 0;
     }
-    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH) {
+    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH && !canonical) {
         const int shift = 16 - c->bit_depth;
         for (int x = 0; x < w; x++) {
             const uint32_t word = (uint32_t)source[2 * x] | (uint32_t)source[2 * x + 1] << 8;
@@ -3146,34 +3462,37 @@ static void vmafgpu__import_task(void *arg, int index) {
         for (int y = first; y < end; y++) {
             const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
             uint16_t *row = cpu->import_plane[i].data + y * cpu->import_plane[i].stride;
-            if (vmafgpu__import_row(&v->config, source, row) && band->bad_row[i] < 0)
+            if (vmafgpu__import_row(&v->config, cpu->canonical[i], source, row) && band->bad_row[i] < 0)
                 band->bad_row[i] = y;
         }
     }
 }
 
-/* The sentence for the first illegal sample of the frames just imported. */
-static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *names) {
+/* The sentence for the first illegal sample of row y. */
+static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int y) {
     const vmafgpu_config *c = &v->config;
+    const uint8_t *row = (const uint8_t *)frame->data[0] + y * vmafgpu__luma_pitch(c, frame);
+    const int high = c->layout == VMAFGPU_SEMIPLANAR_HIGH;
+    const uint32_t illegal = high ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth;
+    int x = 0;
+    uint32_t word = 0;
+    for (; x < c->width; x++) {
+        word = (uint32_t)row[2 * x] | (uint32_t)row[2 * x + 1] << 8;
+        if (word & illegal)
+            break;
+    }
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits", v->subject,
+                         name, (unsigned)word, x, y, high ? "has low bits set that are no part of" : "does not fit",
+                         c->bit_depth);
+}
+
+/* Names the first illegal sample of the frames just imported. */
+static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *names) {
     for (int i = 0; i < 2; i++)
-        for (int index = 0; index < c->threads; index++) {
+        for (int index = 0; index < v->config.threads; index++) {
             const int y = v->cpu->bands[index].bad_row[i];
-            if (y < 0)
-                continue;
-            const vmafgpu_frame *frame = v->cpu->import_frame[i];
-            const uint8_t *row = (const uint8_t *)frame->data[0] + y * vmafgpu__luma_pitch(c, frame);
-            const int high = c->layout == VMAFGPU_SEMIPLANAR_HIGH;
-            const uint32_t illegal = high ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth;
-            int x = 0;
-            uint32_t word = 0;
-            for (; x < c->width; x++) {
-                word = (uint32_t)row[2 * x] | (uint32_t)row[2 * x + 1] << 8;
-                if (word & illegal)
-                    break;
-            }
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits",
-                                 v->subject, names[i], (unsigned)word, x, y,
-                                 high ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+            if (y >= 0)
+                return vmafgpu__illegal_sample(v, names[i], v->cpu->import_frame[i], y);
         }
     return VMAFGPU_OK;
 }
@@ -3516,7 +3835,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     const int first = g->left, end = g->w - g->left;
     const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which], *c = row->centre[which];
     const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
-    int64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };   /* strong adm_csf_scale may wrap it */
     for (int x = from; x < to; x++)
         column_sum[x] = a[x] + m[x] + b[x];
     if (first == 0) {
@@ -3526,12 +3845,12 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     for (int x = first; x < end; x++) {
         const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
         for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sum[band] +=
-                vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold, g->mask_shift[band]);
+            sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
+                                                            g->mask_shift[band]);
     }
     /* The reference rounds each row's sum, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sums[band] += (sum[band] + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+        sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
 
 static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_lines *lines,
@@ -3643,6 +3962,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     const vmafgpu__plane none = { NULL, 0 }, reference = cpu->reference[cpu->current];
     vmafgpu_result result;
+    cpu->canonical = job->canonical;
     for (int i = 0; i < v->config.threads; i++)
         memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
 
@@ -3677,7 +3997,8 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 }
 
 /* Adds up the bands. */
-static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__sums *sums) {
+static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    (void)patience;
     memset(sums, 0, sizeof *sums);
     for (int index = 0; index < v->config.threads; index++) {
         const vmafgpu__sums *part = &v->cpu->bands[index].sums;
@@ -3699,6 +4020,16 @@ static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__sums *sums) {
         }
     }
     return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
+    const vmafgpu_result result = vmafgpu__cpu_submit(v, job);
+    return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;
+}
+
+/* The history is counted by the engine. */
+static void vmafgpu__cpu_reset(vmafgpu *v) {
+    (void)v;
 }
 
 /* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
@@ -3826,8 +4157,1899 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
+    vmafgpu__cpu_close
 };
+
+#ifndef VMAFGPU_NO_GPU
+
+/* ================================================================================================
+ * >>kernels                                      what the launches of each kernel family look like
+ * ================================================================================================ */
+/* ---- motion and VIF on a GPU: motion is one launch, VIF one launch per variant and scale, in order ----
+ *
+ * The matrix form is in images for compute capability 8.0 and up; above 12 bits motion takes the plain form there too. The plain form is
+ * everywhere. VIF's statistics are made with doubles (f64), the better way where these are at least half as fast as floats
+ * (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
+typedef enum vmafgpu__vif_form { VMAFGPU__VIF_PLAIN = 0, VMAFGPU__VIF_MATRIX, VMAFGPU__VIF_FORMS } vmafgpu__vif_form;
+typedef enum vmafgpu__vif_statistic { VMAFGPU__VIF_F64 = 0, VMAFGPU__VIF_INT, VMAFGPU__VIF_STATISTICS } vmafgpu__vif_statistic;
+
+/* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
+enum { VMAFGPU__VIF_INPUTS = 6 };
+static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
+    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_1_f64",
+        "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
+      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_1_int",
+        "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
+    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64", "vmafgpu_vif_matrix_1_f64",
+        "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
+      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int", "vmafgpu_vif_matrix_1_int",
+        "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } }
+};
+
+static int vmafgpu__vif_input(int scale, int bit_depth) {
+    return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
+}
+
+static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
+    static const char *const names[VMAFGPU__VIF_FORMS][3] = {
+        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
+        { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" }
+    };
+    return names[form][vmafgpu__vif_input(0, bit_depth)];
+}
+
+/* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
+typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
+
+/* `limit`: the most that the driver gives a block on this device. */
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, uint32_t limit) {
+    const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
+    const uint32_t row = (is_8 ? 16 : 32) + VMAFGPU__VIF_INPUT_MARGIN;
+    const uint32_t common = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4;
+    const uint32_t of_warp = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * row;
+    uint32_t warps = is_8 ? VMAFGPU__VIF_WARPS_0_8 : input == 2 ? VMAFGPU__VIF_WARPS_0_16 : VMAFGPU__VIF_WARPS;
+    vmafgpu__block block;
+    while (warps > 1 && common + warps * of_warp > limit)
+        warps--;
+    block.threads = form == VMAFGPU__VIF_MATRIX ? warps * 32 : (uint32_t)VMAFGPU__VIF_PLAIN_THREADS;
+    block.shared = form == VMAFGPU__VIF_MATRIX
+                       ? common + warps * of_warp
+                       : (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4;
+    return block;
+}
+
+/* Device memory of one pair: the images of scales 1 to 3. */
+typedef struct vmafgpu__vif_scratch {
+    uint64_t size;
+    uint64_t image[VMAFGPU__SCALES][2];
+    int32_t  pitch[VMAFGPU__SCALES];
+} vmafgpu__vif_scratch;
+
+static vmafgpu__vif_scratch vmafgpu__vif_scratch_of(int width, int height) {
+    const uint64_t alignment = 256;
+    vmafgpu__vif_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        const uint64_t pitch = ((uint64_t)(width >> s) * 2 + alignment - 1) / alignment * alignment;
+        out.pitch[s] = (int32_t)pitch;
+        for (int f = 0; f < 2; f++) {
+            out.image[s][f] = out.size;
+            out.size += pitch * (uint64_t)(height >> s);
+        }
+    }
+    return out;
+}
+
+/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
+ *
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+typedef int (*vmafgpu__matrix)(int scale, int row, int k);
+
+static int vmafgpu__vif_tap_or_0(int scale, int i) {
+    return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
+}
+
+/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second. Low digits of
+ * the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
+static int vmafgpu__vif_low(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
+}
+static int vmafgpu__vif_high(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) >> 8;
+}
+static int vmafgpu__vif_next(int scale, int row, int k) {
+    const int next = scale + 1;
+    const int tap = next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
+    return row < 8 ? tap >> 8 : tap & 255;
+}
+
+/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16) less those of the
+ * present one, in signed digits. */
+static int vmafgpu__motion_low(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 6) & 255;
+}
+static int vmafgpu__motion_high(int scale, int row, int k) {
+    return vmafgpu__vif_tap_or_0(scale, k - row - 6) >> 8;
+}
+static int vmafgpu__motion_difference(int scale, int row, int k) {
+    const int tap = vmafgpu__vif_tap_or_0(scale, (k & 15) - (row & 7)), high = (tap + 128) >> 8;
+    const int digit = row < 8 ? high : tap - 256 * high;
+    return k < 16 ? digit : -digit;
+}
+
+/* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
+typedef enum vmafgpu__halves { VMAFGPU__HALVES_KEPT = 0, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER, VMAFGPU__HALVES_ALL } vmafgpu__halves;
+
+static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int g = lane / 4, t = lane % 4;
+            const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
+            const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
+            uint32_t word = 0;
+            for (int byte = 0; byte < 4; byte++)
+                word |= ((uint32_t)matrix(scale, row, k + byte) & 255) << 8 * byte;
+            *out++ = word;
+        }
+    return out;
+}
+
+/* Of each scale: for the vertical pass, for odd and for even steps of the horizontal one. */
+static void vmafgpu__vif_matrices(uint32_t *out) {
+    static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
+        for (int pass = 0; pass < 3; pass++) {
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_low, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_high, scale, halves[pass]);
+            out = vmafgpu__put_matrix(out, vmafgpu__vif_next, scale, halves[pass]);
+        }
+}
+
+/* Horizontal for odd and for even steps, then vertical. */
+static void vmafgpu__motion_matrices(uint32_t *out) {
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_KEPT);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_ALL);
+    out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_ALL);
+    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference, 2, VMAFGPU__HALVES_KEPT);
+}
+
+/* Tables that all launches share, made once: device memory of this size, alignment 256. */
+enum {
+    VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE,
+    VMAFGPU__MOTION_FRAGMENTS_AT = VMAFGPU__VIF_FRAGMENTS_AT + VMAFGPU__SCALES * VMAFGPU__VIF_FRAGMENTS * 4,
+    VMAFGPU__VIF_TABLES_SIZE = 65536
+};
+
+/* The logarithms less what the kernels compute: a byte each. */
+static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
+    uint16_t *table = (uint16_t *)(void *)bytes;   /* in place: what is written lies before what is still to be read */
+    vmafgpu__log_table(table);
+    for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
+        bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
+}
+
+/* Fills a buffer of VMAFGPU__VIF_TABLES_SIZE bytes, aligned to 4. */
+static void vmafgpu__vif_tables(unsigned char *buffer) {
+    vmafgpu__vif_log_bytes(buffer);
+    memset(buffer + VMAFGPU__VIF_LOG_TABLE, 0, VMAFGPU__VIF_TABLES_SIZE - VMAFGPU__VIF_LOG_TABLE);
+    vmafgpu__vif_matrices((uint32_t *)(void *)(buffer + VMAFGPU__VIF_FRAGMENTS_AT));
+    vmafgpu__motion_matrices((uint32_t *)(void *)(buffer + VMAFGPU__MOTION_FRAGMENTS_AT));
+}
+
+static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
+    vmafgpu__vif_gain gain;
+    gain.limit = limit;
+    gain.square = (uint64_t)(limit * limit * 1125899906842624.0);   /* 2^50; the square is at most 10^4 */
+    gain.fixed = (uint32_t)(limit * 16777216.0);
+    gain.low = (float)(limit * 0.999);
+    return gain;
+}
+
+/* Strips for a device that runs `warps` at once: the shortest with which all get one, but not longer than 24 steps. */
+static void vmafgpu__vif_strips(vmafgpu__vif_launch *out, int warps) {
+    enum { LONGEST = 24 };
+    const int columns = (out->width + 15) / 16, rows = (out->height + 15) / 16;
+    int steps = 1;
+    while (steps < LONGEST && (int64_t)((columns + steps - 1) / steps) * rows * out->batch.pairs > warps)
+        steps++;
+    out->strip_steps = steps;
+    out->strips = (columns + steps - 1) / steps;
+}
+
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device memory of the first pair;
+ * `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once (multiprocessors times occupancy);
+ * `tables`: those of vmafgpu__vif_tables; `illegal`: as in the launch; `images_only`: no sums are wanted, only the next scale. */
+static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index, int scale,
+                              vmafgpu__vif_form form, vmafgpu__block block, int resident, const vmafgpu__vif_scratch *layout,
+                              unsigned char *scratch, const unsigned char *tables, uint32_t *illegal, int images_only) {
+    const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    for (int f = 0; f < 2; f++) {
+        out->input[f] = layout->image[scale][f];
+        out->output[f] = layout->image[next][f];
+    }
+    out->input_pitch = layout->pitch[scale];
+    out->output_pitch = layout->pitch[next];
+    out->width = out->batch.width >> scale;
+    out->height = out->batch.height >> scale;
+    out->log_table = tables;
+    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT + scale * VMAFGPU__VIF_FRAGMENTS * 4;
+    out->illegal = illegal;
+    out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
+    out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
+    out->mean_shift = vmafgpu__vif_mean_shift(scale, out->batch.bit_depth);
+    out->square_shift = vmafgpu__vif_square_shift(scale, out->batch.bit_depth);
+    out->mean_half = (int32_t)vmafgpu__half(out->mean_shift);
+    out->square_half = (int32_t)vmafgpu__half(out->square_shift);
+    out->square_factor = 65536 >> out->square_shift;
+    out->scale = scale;
+    out->variant = index;
+    out->first = index == 0;
+    out->images_only = images_only;
+    out->strip_steps = out->strips = 0;
+    shape->threads = block.threads;
+    shape->shared = block.shared;
+    shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
+    shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    if (form == VMAFGPU__VIF_MATRIX) {
+        vmafgpu__vif_strips(out, resident * (int)(block.threads / 32));
+        const int64_t strips = (int64_t)out->strips * ((out->height + 15) / 16) * out->batch.pairs;
+        shape->grid[0] = (uint32_t)(strips < resident ? strips : resident);
+        shape->grid[1] = shape->grid[2] = 1;
+    }
+}
+
+/* Fills the launch of motion, the batch apart, and its shape. */
+static void vmafgpu__motion_fill(vmafgpu__motion_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan,
+                                 vmafgpu__vif_form form, const unsigned char *tables) {
+    const int is_8 = out->batch.bit_depth == 8, is_matrix = form == VMAFGPU__VIF_MATRIX && out->batch.bit_depth <= 12;
+    int width = VMAFGPU__MOTION_TILE_WIDTH, height = VMAFGPU__MOTION_TILE_HEIGHT;
+    out->fragments = tables + VMAFGPU__MOTION_FRAGMENTS_AT;
+    out->both = plan->motion[0] && plan->motion[1];
+    out->only = !plan->motion[0];
+    shape->threads = VMAFGPU__MOTION_THREADS;
+    shape->shared = VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE * 4 + VMAFGPU__MOTION_THREADS / 32 * 4;
+    if (is_matrix) {
+        const int warps = is_8 ? VMAFGPU__MOTION_MATRIX_WARPS_8 : VMAFGPU__MOTION_MATRIX_WARPS_12;
+        width = VMAFGPU__MOTION_MATRIX_WIDTH;
+        height = 8 * warps;
+        shape->threads = (uint32_t)warps * 32;
+        shape->shared = (uint32_t)(2 * (8 * warps + 8) * ((VMAFGPU__MOTION_MATRIX_WIDTH + 16) * (is_8 ? 1 : 2) +
+                                                          VMAFGPU__MOTION_MATRIX_MARGIN) + 4 * warps);
+    }
+    shape->grid[0] = (uint32_t)((out->batch.width + width - 1) / width);
+    shape->grid[1] = (uint32_t)((out->batch.height + height - 1) / height);
+    shape->grid[2] = (uint32_t)(out->batch.pairs * (out->both ? 2 : 1));
+}
+
+/* ---- ADM on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
+
+typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
+
+/* The kernel of a form and an input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+enum { VMAFGPU__ADM_INPUTS = 5 };
+static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
+    {"vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2", "vmafgpu_adm_fast_3"},
+    {"vmafgpu_adm_general_0_8", "vmafgpu_adm_general_0_16", "vmafgpu_adm_general_1", "vmafgpu_adm_general_2",
+     "vmafgpu_adm_general_3"}};
+static const char *const vmafgpu__adm_rows_kernel = "vmafgpu_adm_rows";
+
+static int vmafgpu__adm_input(int scale, int bit_depth) {
+    return scale ? scale + 1 : bit_depth > 8;
+}
+
+/* The largest |factor| weighted values of a scale: bounds of its bands h, v and d, from the absolute sums of the
+ * filters. */
+static const double vmafgpu__adm_band_bound[VMAFGPU__SCALES] = { 22931, 1449e6, 752e6, 743e6 };
+
+/* Whether the fast form's integers hold what these factors make of the largest bands. */
+static int vmafgpu__adm_factors_fit(const uint32_t *factor, int scale) {
+    const double bound = vmafgpu__adm_band_bound[scale], f = (double)factor[0], d = (double)factor[1];
+    if (scale) {
+        /* A weighted value stays below 2^30, and so does a threshold, which is at most the mean of weighted values:
+         * nothing wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
+        const double limit = 288230376151711744.0;   /* 2^58: the product before its shift by 28 */
+        return f * bound < limit && d * bound < limit;
+    }
+    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
+    if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
+        return 0;
+    /* The threshold, shifted left by 12 for d, must not wrap: it has to stay below 2^19. A side is 16/15 of a
+     * weighted value, and nine of them are summed per band; the centre adds at most 16384 in each band. |h| + |v| +
+     * |d| * share is at most 41764 for a share of 0, 44562 for one half, and convex in between. */
+    const double share = d / (4 * f);
+    const double weighted = f / 32768 * (41768 + 5596 * share);
+    return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
+}
+
+/* The fast form needs a gain limit that is an integer, and factors of ordinary size: those of adm_csf_mode 0, 2 and
+ * 3 are. Anything else takes the general form. Both give the same sums where both apply. */
+static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *variant, int scale) {
+    const int whole = variant->gain_limit == (double)(int)variant->gain_limit;
+    return whole && vmafgpu__adm_factors_fit(variant->factor[scale], scale) ? VMAFGPU__ADM_FAST : VMAFGPU__ADM_GENERAL;
+}
+
+/* Device memory of one pair. The row sums lie at its start. They have to be zero before the first launch of all; the
+ * row kernel leaves them zero. */
+typedef struct vmafgpu__adm_scratch {
+    uint64_t size, row_sums_size;
+    uint64_t row_sums[VMAFGPU__SCALES];
+    uint64_t low[VMAFGPU__SCALES][2];                /* low-pass bands; none of scale 3 */
+    int32_t  low_pitch[VMAFGPU__SCALES];
+} vmafgpu__adm_scratch;
+
+static vmafgpu__adm_scratch vmafgpu__adm_scratch_of(int width, int height) {
+    const uint64_t alignment = 256;
+    vmafgpu__adm_scratch out;
+    uint64_t at = 0;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const uint64_t rows = (uint64_t)vmafgpu__adm_size(height, s);
+        out.row_sums[s] = at;
+        at += rows * VMAFGPU__ADM_ROW_SUMS * sizeof(int64_t);
+    }
+    at = out.row_sums_size = (at + alignment - 1) / alignment * alignment;
+    for (int s = 0; s + 1 < VMAFGPU__SCALES; s++) {
+        const uint64_t columns = (uint64_t)vmafgpu__adm_size(width, s), rows = (uint64_t)vmafgpu__adm_size(height, s);
+        const uint64_t pitch = (columns * (s ? sizeof(int32_t) : sizeof(int16_t)) + 127) / 128 * 128;
+        out.low_pitch[s] = (int32_t)pitch;
+        for (int f = 0; f < 2; f++) {
+            out.low[s][f] = at;
+            at = (at + pitch * rows + alignment - 1) / alignment * alignment;
+        }
+    }
+    out.size = at;
+    return out;
+}
+
+static int vmafgpu__adm_tile_width(int input, int lanes) {
+    static const int width[VMAFGPU__ADM_INPUTS] = {VMAFGPU__ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_16,
+                                                   VMAFGPU__ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_3};
+    return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
+}
+
+static int vmafgpu__divide_up(int a, int b) {
+    return (a + b - 1) / b;
+}
+
+/* Tiles start where the region of the sums does (at an even column, for the loader), so that as few as possible are
+ * mixed. */
+static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
+                                                int tile_height) {
+    vmafgpu__adm_tiles t;
+    const int left = g->left & ~1, before_x = vmafgpu__divide_up(left, tile_width),
+              before_y = vmafgpu__divide_up(g->top, tile_height);
+    t.inner_columns = vmafgpu__divide_up(g->w - g->left - left, tile_width);
+    t.inner_rows = vmafgpu__divide_up(g->h - 2 * g->top, tile_height);
+    t.inner_x = before_x;
+    t.inner_y = before_y;
+    t.x = left - before_x * tile_width;
+    t.y = g->top - before_y * tile_height;
+    t.columns = vmafgpu__divide_up(g->w - t.x, tile_width);
+    t.rows = vmafgpu__divide_up(g->h - t.y, tile_height);
+    t.count = t.inner_columns * t.inner_rows;
+    if (first && scale + 1 < VMAFGPU__SCALES)
+        t.count = t.columns * t.rows;
+    return t;
+}
+
+static uint32_t vmafgpu__low_bits(int count) {
+    return ((uint32_t)1 << count) - 1;
+}
+
+static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *variant, const vmafgpu__adm_geometry *g,
+                                              int scale) {
+    vmafgpu__adm_fast f;
+    memset(&f, 0, sizeof f);
+    f.whole_gain = (uint32_t)variant->gain_limit;
+    f.gain = (float)f.whole_gain;
+    f.upper = 8388608.0f + 32768.0f;
+    f.gain_reach = 0xffffffffu / f.whole_gain;
+    f.den_mask = vmafgpu__low_bits(g->den_shift);
+    f.den_half = (uint32_t)vmafgpu__half(g->den_shift);
+    f.addends.vertical = vmafgpu__half(16);
+    f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
+    f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
+    f.addends.square[1] = (uint64_t)vmafgpu__half(30);
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31);   /* a whole unit */
+    f.addends.weight = (uint64_t)vmafgpu__half(28);
+    f.addends.side = (uint64_t)vmafgpu__half(32);
+    double limit = 16383;   /* up to here a restored coefficient is the smaller of the two magnitudes */
+    for (int d = 0; d < 2; d++) {
+        const uint32_t factor = variant->factor[scale][d];
+        const double unit = d ? 131072 : 32768;
+        f.mask[d] = vmafgpu__low_bits(g->mask_shift[d ? 2 : 0]) * 0x10001u;
+        f.half[d] = (uint32_t)vmafgpu__half(g->mask_shift[d ? 2 : 0]);
+        if (scale)
+            continue;
+        f.factor[d] = (float)((double)factor / unit);
+        f.factor_bias[d] = 0u - factor * 0x4b000000u;
+        /* A weighted value of 15360 wraps at the centre. One that lies half way between integers is rounded up by
+         * the definition, to even by floats; the smallest coefficient with such a product is half the unit over the
+         * factor's power of two. */
+        const double wraps = 15359 * unit / (double)factor, ties = unit / 2 / (double)(factor & (0u - factor)) - 1;
+        limit = limit < wraps ? limit : wraps;
+        limit = limit < ties ? limit : ties;
+    }
+    f.plain_limit = (float)(limit * limit * 0.99);   /* a sum of squares in float is right within far less than that */
+    return f;
+}
+
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch` is the
+ * device memory of the first pair, `lanes` the device's. Variants after the first use the low-pass bands that the
+ * first has left. */
+static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
+                              int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
+    const vmafgpu__adm_variant *variant = &plan->adm[index];
+    const int width = out->batch.width, height = out->batch.height,
+              input = vmafgpu__adm_input(scale, out->batch.bit_depth);
+    const int tile_width = vmafgpu__adm_tile_width(input, lanes), warps = VMAFGPU__ADM_THREADS / lanes;
+    const int word_columns = scale >= 2 ? 1 : input == 0 ? 4 : 2;
+    const int words = ((2 * tile_width + 8) / word_columns) | 1;
+    out->geometry = vmafgpu__adm_geometry_of(width, height, scale);
+    out->tiles = vmafgpu__adm_tiles_of(&out->geometry, scale, index == 0, tile_width, lanes - 2);
+    out->fast = vmafgpu__adm_fast_of(variant, &out->geometry, scale);
+    out->gain_limit = variant->gain_limit;
+    out->first = index == 0;
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    out->row_sums = layout->row_sums[scale];
+    out->input_width = scale ? vmafgpu__adm_size(width, scale - 1) : width;
+    out->input_height = scale ? vmafgpu__adm_size(height, scale - 1) : height;
+    out->input_pitch = scale ? layout->low_pitch[scale - 1] : 0;
+    out->output_pitch = layout->low_pitch[scale];
+    for (int k = 0; k < 2; k++) {
+        out->factor[k] = variant->factor[scale][k];
+        out->input[k] = scale ? layout->low[scale - 1][k] : 0;
+        out->output[k] = layout->low[scale][k];
+    }
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(out->tiles.count, warps);
+    shape->grid[1] = 1;
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    shape->threads = VMAFGPU__ADM_THREADS;
+    shape->shared = (uint32_t)(warps * 2 * (2 * lanes + 2) * words * 4);
+}
+
+/* The same for the row sums of all scales: the last launch of a variant. */
+static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape *shape, int index,
+                                   const vmafgpu__adm_scratch *layout, unsigned char *scratch) {
+    out->scratch = scratch;
+    out->scratch_size = layout->size;
+    out->variant = index;
+    out->first = index == 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(out->batch.width, out->batch.height, s);
+        out->row_sums[s] = layout->row_sums[s];
+        out->rows[s] = g.h;
+        out->row_shift[s] = g.mask_row_shift;
+        out->den_row_shift[s] = g.den_row_shift;
+    }
+    shape->grid[0] = VMAFGPU__ADM_ROW_SUMS;
+    shape->grid[1] = VMAFGPU__SCALES;
+    shape->grid[2] = (uint32_t)out->batch.pairs;
+    shape->threads = VMAFGPU__ADM_ROW_THREADS;
+    shape->shared = 0;
+}
+
+#endif /* !VMAFGPU_NO_GPU */
+
+#ifndef VMAFGPU_NO_GPU
+
+/* ================================================================================================
+ * >>driver                                       a GPU vendor's API, found at run time
+ * ================================================================================================
+ * One table of functions; a vendor fills it from its library by name. No other line of the engine knows the vendor.
+ */
+#ifdef _WIN32
+/* As windows.h declares them, which may have been included or not. */
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+struct HINSTANCE__;
+__declspec(dllimport) struct HINSTANCE__ *__stdcall LoadLibraryA(const char *);
+__declspec(dllimport) int __stdcall FreeLibrary(struct HINSTANCE__ *);
+__declspec(dllimport) intptr_t (__stdcall *__stdcall GetProcAddress(struct HINSTANCE__ *, const char *))(void);
+__declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANCE__ *, char *, unsigned long);
+#  ifdef __cplusplus
+}
+#  endif
+#else
+#  include <dlfcn.h>
+#endif
+
+static void *vmafgpu__library_open(const char *path) {
+#ifdef _WIN32
+    return LoadLibraryA(path);
+#else
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#endif
+}
+
+static void *vmafgpu__library_symbol(void *library, const char *name) {
+#ifdef _WIN32
+    intptr_t (__stdcall *symbol)(void) = GetProcAddress((struct HINSTANCE__ *)library, name);
+    void *pointer;
+    memcpy(&pointer, &symbol, sizeof pointer);
+    return pointer;
+#else
+    return dlsym(library, name);
+#endif
+}
+
+static void vmafgpu__library_close(void *library) {
+#ifdef _WIN32
+    FreeLibrary((struct HINSTANCE__ *)library);
+#else
+    dlclose(library);
+#endif
+}
+
+/* What is copied by rows, in the layout of CUDA_MEMCPY2D. */
+typedef struct vmafgpu__copy_rows {
+    size_t source_x, source_y;
+    int source_kind;
+    const void *source_host;
+    uint64_t source_device;
+    void *source_array;
+    size_t source_pitch;
+    size_t target_x, target_y;
+    int target_kind;
+    void *target_host;
+    uint64_t target_device;
+    void *target_array;
+    size_t target_pitch;
+    size_t width, height;
+} vmafgpu__copy_rows;
+
+/* name in the table, arguments. All return 0 for success. Handles are opaque pointers, devices ints, device addresses 64 bits. */
+#define VMAFGPU__DRIVER_FUNCTIONS(X) \
+    X(init,              (unsigned flags)) \
+    X(device_count,      (int *count)) \
+    X(device_get,        (int *device, int ordinal)) \
+    X(device_name,       (char *name, int size, int device)) \
+    X(device_attribute,  (int *value, int attribute, int device)) \
+    X(context_retain,    (void **context, int device)) \
+    X(context_release,   (int device)) \
+    X(context_push,      (void *context)) \
+    X(context_pop,       (void **context)) \
+    X(context_device,    (int *device)) \
+    X(module_load,       (void **module, const void *image, unsigned count, int *options, void **values)) \
+    X(module_unload,     (void *module)) \
+    X(module_function,   (void **function, void *module, const char *name)) \
+    X(function_set,      (void *function, int attribute, int value)) \
+    X(occupancy,         (int *blocks, void *function, int threads, size_t shared)) \
+    X(memory_info,       (size_t *available, size_t *total)) \
+    X(memory_take,       (uint64_t *address, size_t size)) \
+    X(memory_give,       (uint64_t address)) \
+    X(pinned_take,       (void **pointer, size_t size, unsigned flags)) \
+    X(pinned_give,       (void *pointer)) \
+    X(copy_in,           (uint64_t to, const void *from, size_t size, void *stream)) \
+    X(copy_rows,         (const vmafgpu__copy_rows *what, void *stream)) \
+    X(copy_out,          (void *to, uint64_t from, size_t size, void *stream)) \
+    X(fill,              (uint64_t to, unsigned char value, size_t size, void *stream)) \
+    X(stream_create,     (void **stream, unsigned flags)) \
+    X(stream_destroy,    (void *stream)) \
+    X(stream_wait,       (void *stream)) \
+    X(stream_wait_event, (void *stream, void *event, unsigned flags)) \
+    X(event_create,      (void **event, unsigned flags)) \
+    X(event_destroy,     (void *event)) \
+    X(event_record,      (void *event, void *stream)) \
+    X(event_query,       (void *event)) \
+    X(event_wait,        (void *event)) \
+    X(launch,            (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y, \
+                          unsigned z, unsigned shared, void *stream, void **arguments, void **extra)) \
+    X(error_name,        (int error, const char **name))
+
+typedef struct vmafgpu__driver {
+#define VMAFGPU__DRIVER_FIELD(name, arguments) int (*name) arguments;
+    VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_FIELD)
+#undef VMAFGPU__DRIVER_FIELD
+} vmafgpu__driver;
+
+enum {
+#define VMAFGPU__DRIVER_INDEX(name, arguments) VMAFGPU__DRIVER_##name,
+    VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_INDEX)
+#undef VMAFGPU__DRIVER_INDEX
+    VMAFGPU__DRIVER_COUNT
+};
+
+typedef struct vmafgpu__vendor {
+    const char *name;
+    const char *libraries[4];
+    const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
+    int not_ready;                                /* the error that an event answers with while work is under way */
+    int host_memory, device_memory;               /* kinds, for copies by rows */
+    /* attributes of a device */
+    int lanes, multiprocessors, major, minor, double_ratio, shared_limit;
+    int largest_shared;                           /* attribute of a function */
+} vmafgpu__vendor;
+
+static const vmafgpu__vendor vmafgpu__cuda = {
+    "cuda",
+#ifdef _WIN32
+    { "nvcuda.dll", NULL, NULL, NULL },
+#else
+    { "libcuda.so.1", "libcuda.so", NULL, NULL },
+#endif
+    { "cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+      "cuDevicePrimaryCtxRelease_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuCtxGetDevice", "cuModuleLoadDataEx",
+      "cuModuleUnload", "cuModuleGetFunction", "cuFuncSetAttribute", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+      "cuMemGetInfo_v2", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemcpyHtoDAsync_v2",
+      "cuMemcpy2DAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuStreamCreate", "cuStreamDestroy_v2",
+      "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery",
+      "cuEventSynchronize", "cuLaunchKernel", "cuGetErrorName" },
+    600,
+    1, 2,
+    10, 16, 75, 76, 87, 97,
+    8
+};
+
+/* Loads the library and its functions; a reason on failure. */
+static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver, char *reason,
+                                  size_t size) {
+    void *library = path ? vmafgpu__library_open(path) : NULL;
+    for (int i = 0; !path && !library && i < 4 && vendor->libraries[i]; i++)
+        library = vmafgpu__library_open(vendor->libraries[i]);
+    if (!library) {
+        vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded", path ? path : vendor->libraries[0]);
+        return NULL;
+    }
+    void *found[VMAFGPU__DRIVER_COUNT];
+    for (int i = 0; i < VMAFGPU__DRIVER_COUNT; i++) {
+        found[i] = vmafgpu__library_symbol(library, vendor->symbols[i]);
+        if (!found[i]) {
+            vmafgpu__sentence(reason, size, "the driver library has no %s: it is too old", vendor->symbols[i]);
+            vmafgpu__library_close(library);
+            return NULL;
+        }
+    }
+#define VMAFGPU__DRIVER_FILL(name, arguments) \
+    memcpy(&driver->name, &found[VMAFGPU__DRIVER_##name], sizeof driver->name);
+    VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_FILL)
+#undef VMAFGPU__DRIVER_FILL
+    return library;
+}
+
+/* The folder of the running program, with its separator; "" when the system does not say. */
+static void vmafgpu__program_folder(char *out, size_t size) {
+    size_t used = 0;
+#ifdef _WIN32
+    used = (size_t)GetModuleFileNameA(NULL, out, (unsigned long)size);
+#elif defined(__linux__)
+    /* readlink() is no part of C99: strict modes hide its declaration. */
+    long (*read_link)(const char *, char *, size_t) = NULL;
+    void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "readlink") : NULL;
+    if (symbol) {
+        memcpy(&read_link, &symbol, sizeof read_link);
+        const long length = read_link("/proc/self/exe", out, size);
+        used = length > 0 ? (size_t)length : 0;
+    }
+    if (self)
+        dlclose(self);
+#endif
+    used = used < size ? used : 0;
+    while (used && out[used - 1] != '/' && out[used - 1] != '\\')
+        used--;
+    out[used] = '\0';
+}
+
+/* ================================================================================================
+ * >>gpu                                          the backend on a GPU
+ * ================================================================================================
+ * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has two streams, one for
+ * VIF and motion and one for ADM, device memory for intermediates, and events. Slots are used in turn; only when the oldest one is
+ * needed again the host waits for it. What was submitted is known by its position (seeds, pairs, tails).
+ *
+ * Positions:  collected <= retired <= launched <= submitted. Those below `retired` have their sums on the host.
+ *
+ * Rings of planes, by position: `history + in flight` references, so that a frame's motion finds the frames before it, and `in
+ * flight` distorted frames; on the device, and pinned on the host for frames from pageable memory. No plane is written
+ * before all that reads it is retired. The pinned planes stay until their pair is collected and serve the CPU if the GPU fails.
+ */
+enum {
+    VMAFGPU__MAX_QUEUE = 8,
+    VMAFGPU__LARGEST_IMAGE = 64 << 20      /* bytes of a file with kernels */
+};
+
+/* The functions of the image, and what they need in device memory. */
+typedef struct vmafgpu__kernels {
+    void *handshake, *import;
+    void *motion, *vif[VMAFGPU__SCALES];
+    vmafgpu__vif_form vif_form;
+    vmafgpu__block vif_block[VMAFGPU__SCALES];
+    int   vif_resident[VMAFGPU__SCALES];   /* blocks that the device runs at once */
+    void *adm[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS], *adm_rows;
+    uint64_t tables;
+    size_t   tables_size;
+    size_t   scratch_size;                 /* of a slot: that of VIF for each pair, then that of ADM */
+    size_t   adm_offset;
+    vmafgpu__vif_scratch vif_layout;
+    vmafgpu__adm_scratch adm_layout;
+} vmafgpu__kernels;
+
+/* A frame or pair on its way. */
+typedef struct vmafgpu__item {
+    vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says whether it can */
+    int has_distorted;
+    int canonical[2];                      /* whether they are planes of ours */
+    int history;
+} vmafgpu__item;
+
+/* What the GPU says of a pair. */
+typedef struct vmafgpu__outcome {
+    vmafgpu__sums sums;
+    uint32_t      illegal;                 /* bit 0: a sample of the reference does not fit the bit depth; bit 1: of the distorted */
+} vmafgpu__outcome;
+
+typedef struct vmafgpu__slot {
+    void    *streams[2];
+    void    *arrived, *branch, *done;      /* events: frames are on the device; ADM is done; all is done */
+    uint64_t scratch;                      /* the slot's part of the device memory */
+    uint64_t device_results;
+    unsigned char *results;                /* pinned; sums of each pair, then their `illegal` */
+    vmafgpu__batch batch;
+    vmafgpu__import_launch imports;
+    int64_t  first;
+    int      is_running;
+} vmafgpu__slot;
+
+struct vmafgpu__gpu {
+    const vmafgpu__vendor *vendor;
+    vmafgpu__driver driver;
+    void   *library, *context, *module;
+    int     device, owns_context, is_inside;
+    char    name[128];
+    int     lanes, multiprocessors, shared_limit;
+    int     uses_integers;                 /* for the statistics of VIF */
+    int     is_dead;                       /* a call failed; the note says which */
+
+    int     batch, queue;
+    int     history;                       /* frames before a pair that its motion looks at, 0..2 */
+    int     ring, flight;                  /* planes of references and of distorted frames */
+    int     sample_bytes;                  /* of canonical planes */
+    int     is_canonical;                  /* whether the caller's planes may be read as they are */
+    int     is_checked;                    /* whether samples can be illegal */
+    size_t  plane_pitch, plane_size, results_size;
+
+    uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
+    size_t   memory_size;
+    unsigned char *pinned;                 /* all pinned memory, one allocation; vmafgpu__gpu_close() frees it */
+    size_t   pinned_size;
+    uint64_t device_references, device_distorted, device_single;    /* the latter: three planes for a detached pair */
+    unsigned char *staged_references, *staged_distorted, *staged_single;
+    unsigned char *kept;                   /* pageable: the latest references that were in pinned memory, once that is given back */
+
+    vmafgpu__item    *items;               /* [ring] */
+    vmafgpu__outcome *outcomes;            /* [ring] */
+    int64_t submitted, launched, retired, collected;
+    int64_t fed;                           /* after a failure: how far the CPU has come */
+    vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
+    int     next_slot;                     /* being filled */
+    void   *caller_event;
+    vmafgpu__kernels kernels;
+};
+
+/* ---- failure ---- */
+
+/* The GPU is not used any more, and the note says why. */
+static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
+    vmafgpu__gpu *g = v->gpu;
+    const char *name = NULL;
+    if (g->is_dead)
+        return;
+    g->is_dead = 1;
+    if (g->driver.error_name(error, &name) != 0 || !name)
+        name = "unknown error";
+    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error, name);
+    vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+}
+
+static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
+    if (error != 0)
+        vmafgpu__gpu_die(v, v->gpu->vendor->symbols[function], error);
+    return error == 0;
+}
+
+/* Calls the driver, unless something failed before; 1 on success. */
+#define VMAFGPU__GPU_CALL(v, function, arguments) \
+    (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
+
+/* Every way in makes the device's context current, and the way out gives the caller's back. */
+static void vmafgpu__gpu_enter(vmafgpu *v) {
+    v->gpu->is_inside = VMAFGPU__GPU_CALL(v, context_push, (v->gpu->context));
+}
+
+static void vmafgpu__gpu_leave(vmafgpu *v) {
+    void *ours = NULL;
+    if (v->gpu->is_inside)
+        (void)v->gpu->driver.context_pop(&ours);
+    v->gpu->is_inside = 0;
+}
+
+/* ---- planes ---- */
+
+static uint32_t *vmafgpu__device_illegal(const vmafgpu__gpu *g, const vmafgpu__slot *slot) {
+    return (uint32_t *)(uintptr_t)(slot->device_results + sizeof(vmafgpu__sums) * (size_t)g->batch);
+}
+
+static uint64_t vmafgpu__device_plane(const vmafgpu__gpu *g, uint64_t first, int64_t index) {
+    return first + (uint64_t)index * g->plane_size;
+}
+
+static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *first, int64_t index) {
+    return first ? first + (size_t)index * g->plane_size : NULL;
+}
+
+/* A canonical plane in host memory as a frame. */
+static vmafgpu_frame vmafgpu__plane_frame(const vmafgpu__gpu *g, const unsigned char *plane) {
+    vmafgpu_frame frame;
+    memset(&frame, 0, sizeof frame);
+    frame.data[0] = plane;
+    frame.pitch[0] = (ptrdiff_t)g->plane_pitch;
+    return frame;
+}
+
+/* Whether the kernels can read a frame in device memory as it is. */
+static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    return v->gpu->is_canonical && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
+           pitch >= -(ptrdiff_t)INT32_MAX;
+}
+
+/* Whether the CPU writes a frame to a plane of ours first: pageable memory, and pinned memory that no copy can convert. */
+static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame) {
+    return frame->memory == VMAFGPU_MEMORY_HOST ||
+           (frame->memory == VMAFGPU_MEMORY_PINNED &&
+            (!v->gpu->is_canonical || vmafgpu__luma_pitch(&v->config, frame) < 0));
+}
+
+/* Checks the luma of a frame in host memory and writes it as a canonical plane. */
+static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu_frame *frame, unsigned char *plane) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__gpu *g = v->gpu;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
+    const int low = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 1;   /* which byte of an 8-bit sample's word is none of it */
+    for (int y = 0; y < c->height; y++) {
+        const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
+        unsigned char *row = plane + (size_t)y * g->plane_pitch;
+        uint32_t illegal = 0;
+        if (c->bytes_per_sample == 1) {
+            memcpy(row, source, (size_t)c->width);
+        } else if (g->sample_bytes == 2) {
+            illegal = vmafgpu__import_row(c, 0, source, (uint16_t *)(void *)row);
+        } else {
+            for (int x = 0; x < c->width; x++) {
+                illegal |= source[2 * x + low];
+                row[x] = source[2 * x + 1 - low];
+            }
+        }
+        if (illegal)
+            return vmafgpu__illegal_sample(v, name, frame, y);
+    }
+    return VMAFGPU_OK;
+}
+
+/* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to` is 0, and to
+ * set bits of the pair's `illegal`. */
+static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int canonical,
+                                uint64_t to, uint32_t illegal) {
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__import_item *item = &slot->imports.items[slot->imports.count++];
+    item->source = from;
+    item->source_pitch = pitch;
+    item->target = (void *)(uintptr_t)to;
+    item->source_bytes = canonical ? v->gpu->sample_bytes : c->bytes_per_sample;
+    item->shift = !canonical && c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    item->illegal = illegal;
+    item->pair = slot->batch.pairs;
+}
+
+/* Where the kernels find a plane. */
+typedef struct vmafgpu__target { const void *data; int32_t pitch; } vmafgpu__target;
+
+/* Starts the transfer of a frame to the plane `to` of the device: from `staged`, if that is a plane, or from the caller's memory, or
+ * finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
+static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame,
+                                         const unsigned char *staged, uint64_t to, int is_seen, uint32_t illegal) {
+    vmafgpu__gpu *g = v->gpu;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    vmafgpu__target target;
+    target.data = (const void *)(uintptr_t)to;
+    target.pitch = (int32_t)g->plane_pitch;
+    if (staged) {
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (to, staged, g->plane_size, slot->streams[0]));
+        return target;
+    }
+    if (frame->memory == VMAFGPU_MEMORY_PINNED) {
+        vmafgpu__copy_rows rows;
+        memset(&rows, 0, sizeof rows);
+        rows.source_kind = g->vendor->host_memory;
+        rows.source_host = frame->data[0];
+        rows.source_pitch = (size_t)pitch;
+        rows.target_kind = g->vendor->device_memory;
+        rows.target_device = to;
+        rows.target_pitch = g->plane_pitch;
+        rows.width = (size_t)v->config.width * (size_t)g->sample_bytes;
+        rows.height = (size_t)v->config.height;
+        if (rows.source_pitch == rows.target_pitch)
+            (void)VMAFGPU__GPU_CALL(v, copy_in, (to, frame->data[0], g->plane_pitch * (rows.height - 1) + rows.width,
+                                                 slot->streams[0]));
+        else
+            (void)VMAFGPU__GPU_CALL(v, copy_rows, (&rows, slot->streams[0]));
+    } else if (vmafgpu__is_direct(v, frame)) {
+        target.data = frame->data[0];
+        target.pitch = (int32_t)pitch;
+    } else {
+        vmafgpu__add_import(v, slot, frame->data[0], pitch, 0, to, g->is_checked ? illegal : 0);
+        return target;
+    }
+    if (g->is_checked && !is_seen)
+        vmafgpu__add_import(v, slot, target.data, target.pitch, 1, 0, illegal);
+    return target;
+}
+
+/* ---- the kernels of a batch ---- */
+
+static void vmafgpu__launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *launch) {
+    void *arguments[1];
+    arguments[0] = launch;
+    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
+                                        shape->shared, stream, arguments, NULL));
+}
+
+static void vmafgpu__launch_adm(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__kernels *k = &g->kernels;
+    unsigned char *scratch = (unsigned char *)(uintptr_t)(slot->scratch + k->adm_offset);
+    vmafgpu__shape shape;
+    for (int i = 0; i < v->plan.adm_variants; i++) {
+        vmafgpu__adm_rows_launch rows;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__adm_launch launch;
+            launch.batch = slot->batch;
+            vmafgpu__adm_fill(&launch, &shape, &v->plan, i, s, &k->adm_layout, scratch, g->lanes);
+            vmafgpu__launch(v, k->adm[vmafgpu__adm_form_of(&v->plan.adm[i], s)][vmafgpu__adm_input(s, v->config.bit_depth)],
+                            &shape, slot->streams[1], &launch);
+        }
+        rows.batch = slot->batch;
+        vmafgpu__adm_rows_fill(&rows, &shape, i, &k->adm_layout, scratch);
+        vmafgpu__launch(v, k->adm_rows, &shape, slot->streams[1], &rows);
+    }
+}
+
+static void vmafgpu__launch_motion_and_vif(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__kernels *k = &g->kernels;
+    const unsigned char *tables = (const unsigned char *)(uintptr_t)k->tables;
+    vmafgpu__shape shape;
+    if (v->plan.motion[0] || v->plan.motion[1]) {
+        vmafgpu__motion_launch launch;
+        launch.batch = slot->batch;
+        vmafgpu__motion_fill(&launch, &shape, &v->plan, k->vif_form, tables);
+        vmafgpu__launch(v, k->motion, &shape, slot->streams[0], &launch);
+    }
+    for (int i = 0; i < v->plan.vif_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__vif_launch launch;
+            launch.batch = slot->batch;
+            vmafgpu__vif_fill(&launch, &shape, &v->plan, i, s, k->vif_form, k->vif_block[s], k->vif_resident[s], &k->vif_layout,
+                              (unsigned char *)(uintptr_t)slot->scratch, tables,
+                              g->is_checked ? vmafgpu__device_illegal(g, slot) : NULL, s == 0 && v->plan.vif_skips_scale_0);
+            vmafgpu__launch(v, k->vif[s], &shape, slot->streams[0], &launch);
+        }
+}
+
+/* ADM on the one stream, motion and VIF on the other, which goes on when both are done. */
+static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
+    if (v->plan.adm_variants) {
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[1], slot->arrived, 0));
+        vmafgpu__launch_adm(v, slot);
+        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch, slot->streams[1]));
+    }
+    vmafgpu__launch_motion_and_vif(v, slot);
+    if (v->plan.adm_variants)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], slot->branch, 0));
+}
+
+/* ---- kernels by name ---- */
+
+/* A kernel that this context uses: its name, and where its handle goes. */
+typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
+
+enum { VMAFGPU__MAX_WANTED = 4 + VMAFGPU__SCALES + VMAFGPU__ADM_FORMS * VMAFGPU__ADM_INPUTS };
+
+static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
+    for (int i = 0; i < *count; i++)
+        if (list[i].function == function)
+            return;
+    list[*count].name = name;
+    list[(*count)++].function = function;
+}
+
+/* All of them, for an image in which VIF has that form; their number. */
+static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
+    const int depth = v->config.bit_depth;
+    vmafgpu__kernels *k = &v->gpu->kernels;
+    int count = 0;
+    k->vif_form = form;
+    vmafgpu__want(list, &count, "vmafgpu_interface_1", &k->handshake);
+    vmafgpu__want(list, &count, "vmafgpu_import", &k->import);
+    if (v->plan.motion[0] || v->plan.motion[1])
+        vmafgpu__want(list, &count, vmafgpu__motion_kernel(form, depth), &k->motion);
+    for (int s = 0; v->plan.vif_variants && s < VMAFGPU__SCALES; s++)
+        vmafgpu__want(list, &count, vmafgpu__vif_kernels[form][v->gpu->uses_integers][vmafgpu__vif_input(s, depth)], &k->vif[s]);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int adm_form = (int)vmafgpu__adm_form_of(&v->plan.adm[i], s), input = vmafgpu__adm_input(s, depth);
+            vmafgpu__want(list, &count, vmafgpu__adm_kernels[adm_form][input], &k->adm[adm_form][input]);
+        }
+    if (v->plan.adm_variants)
+        vmafgpu__want(list, &count, vmafgpu__adm_rows_kernel, &k->adm_rows);
+    return count;
+}
+
+/* Looks up what this context needs in the module; the name of what is missing, or NULL. */
+static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__vif_form form) {
+    vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
+    const int count = vmafgpu__list_kernels(v, form, list);
+    for (int i = 0; i < count; i++)
+        if (v->gpu->driver.module_function(list[i].function, v->gpu->module, list[i].name) != 0)
+            return list[i].name;
+    return NULL;
+}
+
+/* How much device memory the kernels want. */
+static void vmafgpu__plan_kernels(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__kernels *k = &g->kernels;
+    k->tables_size = VMAFGPU__VIF_TABLES_SIZE;
+    k->vif_layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
+    k->adm_offset = v->plan.vif_variants ? ((size_t)k->vif_layout.size * (size_t)g->batch + 255) / 256 * 256 : 0;
+    k->adm_layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    k->scratch_size = k->adm_offset + (v->plan.adm_variants ? (size_t)k->adm_layout.size * (size_t)g->batch : 0);
+}
+
+/* Once, when the memory is there: the tables, and what has to be zero before the first launch. */
+static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__kernels *k = &g->kernels;
+    void *stream = g->slots[0].streams[0];
+    for (int i = 0; v->plan.adm_variants && i < g->queue; i++)
+        (void)VMAFGPU__GPU_CALL(v, fill, (g->slots[i].scratch + k->adm_offset, 0, k->scratch_size - k->adm_offset, stream));
+    for (int s = 0; v->plan.vif_variants && s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__block block = vmafgpu__vif_block(k->vif_form, s, v->config.bit_depth, (uint32_t)g->shared_limit);
+        int blocks = 1;
+        k->vif_block[s] = block;
+        (void)VMAFGPU__GPU_CALL(v, function_set, (k->vif[s], g->vendor->largest_shared, (int)block.shared));
+        (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, k->vif[s], (int)block.threads, block.shared));
+        k->vif_resident[s] = (blocks > 0 ? blocks : 1) * g->multiprocessors;
+    }
+    unsigned char *tables = (unsigned char *)vmafgpu__take(v, k->tables_size);
+    if (!tables) {
+        vmafgpu__sentence(reason, size, "no host memory for the tables");
+        return 0;
+    }
+    vmafgpu__vif_tables(tables);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (k->tables, tables, k->tables_size, stream));
+    const int is_ready = VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__give(v, tables);
+    return is_ready;
+}
+
+/* ---- a batch ---- */
+
+/* Adds a pair, whose planes are on their way, to the slot's batch. */
+static void vmafgpu__add_pair(vmafgpu__slot *slot, vmafgpu__target reference, vmafgpu__target distorted,
+                              const vmafgpu__target *before) {
+    vmafgpu__gpu_pair *pair = &slot->batch.pair[slot->batch.pairs++];
+    pair->reference = reference.data;
+    pair->reference_pitch = reference.pitch;
+    pair->distorted = distorted.data;
+    pair->distorted_pitch = distorted.pitch;
+    for (int i = 0; i < 2; i++) {
+        pair->before[i] = before[i].data;
+        pair->before_pitch[i] = before[i].pitch;
+    }
+}
+
+/* Makes the slot wait for the caller's stream: what a pair's import or kernels read is ready then. */
+static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    if (!v->config.gpu.stream)
+        return;
+    (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, v->config.gpu.stream));
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
+}
+
+/* Puts the work of the slot's batch on its streams. `earlier`: what has
+ * arrived with earlier batches is needed; the event of the latest. */
+static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__await_caller(v, slot);
+    (void)VMAFGPU__GPU_CALL(v, fill, (slot->device_results, 0, g->results_size, slot->streams[0]));
+    if (slot->imports.count) {
+        void *arguments[1];
+        arguments[0] = &slot->imports;
+        slot->imports.illegal = vmafgpu__device_illegal(g, slot);
+        slot->imports.target_pitch = (int32_t)g->plane_pitch;
+        slot->imports.target_bytes = g->sample_bytes;
+        slot->imports.width = v->config.width;
+        slot->imports.height = v->config.height;
+        slot->imports.bit_depth = v->config.bit_depth;
+        (void)VMAFGPU__GPU_CALL(v, launch, (g->kernels.import, ((unsigned)v->config.height + 7) / 8, 1,
+                                            (unsigned)slot->imports.count, VMAFGPU__IMPORT_THREADS, 1, 1, 0,
+                                            slot->streams[0], arguments, NULL));
+    }
+    /* What has arrived here has arrived in all batches before, too. */
+    if (earlier)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
+    (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
+    vmafgpu__launch_kernels(v, slot);
+    (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
+    (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
+    slot->is_running = 1;
+}
+
+/* Launches the batch that is being filled, full or not. */
+static void vmafgpu__launch_filling(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__slot *slot = &g->slots[g->next_slot];
+    if (g->launched == g->submitted)
+        return;
+    /* References that the next batch looks at stay on the device although the caller takes the frames back. */
+    for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
+        const int64_t i = position - slot->first;
+        const uint64_t plane = vmafgpu__device_plane(g, g->device_references, (position + g->ring) % g->ring);
+        if (i < 0 || (uintptr_t)slot->batch.pair[i].reference == (uintptr_t)plane)
+            continue;
+        vmafgpu__add_import(v, slot, slot->batch.pair[i].reference, slot->batch.pair[i].reference_pitch, 1, plane, 0);
+    }
+    vmafgpu__launch_batch(v, slot, g->history && slot->first ? g->slots[(g->next_slot + g->queue - 1) % g->queue].arrived
+                                                             : NULL);
+    g->launched = g->submitted;
+    g->next_slot = (g->next_slot + 1) % g->queue;
+}
+
+/* Reads what the GPU says of pair i of a slot that is done. */
+static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome) {
+    const unsigned char *illegal = slot->results + sizeof(vmafgpu__sums) * (size_t)g->batch;
+    memcpy(&outcome->sums, slot->results + sizeof(vmafgpu__sums) * (size_t)i, sizeof outcome->sums);
+    memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
+}
+
+/* Takes the results of the oldest batch that runs, if it is done or shall be waited for. */
+static void vmafgpu__retire(vmafgpu *v, int wait) {
+    vmafgpu__gpu *g = v->gpu;
+    int oldest = g->next_slot;
+    if (g->is_dead || g->retired == g->launched)
+        return;
+    while (!g->slots[oldest].is_running)
+        oldest = (oldest + 1) % g->queue;
+    vmafgpu__slot *slot = &g->slots[oldest];
+    if (wait) {
+        if (!VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
+            return;
+    } else {
+        const int error = g->driver.event_query(slot->done);
+        if (error == g->vendor->not_ready || !vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_event_query, error))
+            return;
+    }
+    for (int i = 0; i < slot->batch.pairs; i++)
+        vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring]);
+    slot->is_running = 0;
+    g->retired = slot->first + slot->batch.pairs;
+}
+
+/* The slot to be filled, empty of earlier work. */
+static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__slot *slot = &g->slots[g->next_slot];
+    if (slot->is_running)
+        vmafgpu__retire(v, 1);
+    if (g->launched == g->submitted) {
+        slot->first = g->submitted;
+        slot->batch.pairs = 0;
+        slot->imports.count = 0;
+    }
+    return slot;
+}
+
+/* ---- when the GPU fails ---- */
+
+/* The sums of the oldest pair from the CPU; a failure if its frames, or those that its motion needs, were in device memory. */
+static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
+    vmafgpu__gpu *g = v->gpu;
+    const int64_t position = g->collected++;
+    const vmafgpu__item *item = &g->items[position % g->ring];
+    const int history = item->history < g->history ? item->history : g->history;
+    int is_readable = item->distorted.memory != VMAFGPU_MEMORY_DEVICE;
+    for (int k = 0; k <= history; k++)
+        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory != VMAFGPU_MEMORY_DEVICE;
+    if (!is_readable)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
+    vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    /* Two canonical frames, or two of the caller's, can be imported together; one of either kind cannot. */
+    for (int k = g->fed == position ? 0 : history; result == VMAFGPU_OK && k >= 0; k--) {
+        const vmafgpu__item *at = &g->items[(position - k) % g->ring];
+        vmafgpu__job job;
+        memset(&job, 0, sizeof job);
+        job.reference = &at->reference;
+        job.distorted = k == 0 && at->has_distorted ? &at->distorted : NULL;
+        job.canonical[0] = at->canonical[0];
+        job.canonical[1] = at->canonical[1];
+        job.history = g->fed == position ? history : history - k;
+        result = vmafgpu__cpu_submit(v, &job);
+    }
+    g->fed = position + 1;
+    return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;
+}
+
+/* ---- the backend ---- */
+
+static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device" };
+
+/* Whether the frame is in memory that config.gpu.frames allows. */
+static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const vmafgpu_frame *frame) {
+    const vmafgpu_memory_kind promised = v->config.gpu.frames;
+    if (!frame)
+        return VMAFGPU_OK;
+    if (frame->memory < promised)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the frame is in %s memory, but config.gpu.frames is %s",
+                             v->subject, name, vmafgpu__memory_names[frame->memory], vmafgpu__memory_names[promised]);
+    if (vmafgpu__is_staged(v, frame) && !v->gpu->staged_single)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s, %s: a negative pitch in pinned memory needs config.gpu.frames to be host", v->subject, name);
+    return VMAFGPU_OK;
+}
+
+/* Stages a frame if it must be; *use is the frame that the CPU would read later. */
+static vmafgpu_result vmafgpu__stage_if_needed(vmafgpu *v, const char *name, const vmafgpu_frame *frame,
+                                               unsigned char *plane, vmafgpu_frame *use, int *is_staged) {
+    *is_staged = vmafgpu__is_staged(v, frame);
+    *use = *is_staged ? vmafgpu__plane_frame(v->gpu, plane) : *frame;
+    return *is_staged ? vmafgpu__stage(v, name, frame, plane) : VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__gpu *g = v->gpu;
+    const int64_t position = g->submitted;
+    const int64_t r = position % g->ring, d = position % g->flight;
+    vmafgpu__item *item = &g->items[r], staged;
+    memset(&staged, 0, sizeof staged);
+    staged.history = job->history;
+    staged.has_distorted = job->distorted != NULL;
+    vmafgpu_result result = vmafgpu__check_memory(v, "reference", job->reference);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_memory(v, "distorted", job->distorted);
+    if (result != VMAFGPU_OK)
+        return result;
+
+    /* First what may fail; then the pair is taken. */
+    vmafgpu__gpu_enter(v);
+    vmafgpu__slot *slot = vmafgpu__open_slot(v);
+    unsigned char *planes[2];
+    planes[0] = vmafgpu__host_plane(g, g->staged_references, r);
+    planes[1] = vmafgpu__host_plane(g, g->staged_distorted, d);
+    result = vmafgpu__stage_if_needed(v, "reference", job->reference, planes[0], &staged.reference, &staged.canonical[0]);
+    if (result == VMAFGPU_OK && job->distorted)
+        result = vmafgpu__stage_if_needed(v, "distorted", job->distorted, planes[1], &staged.distorted,
+                                          &staged.canonical[1]);
+    if (result != VMAFGPU_OK) {
+        vmafgpu__gpu_leave(v);
+        return result;
+    }
+    *item = staged;
+    g->submitted++;
+    if (!g->is_dead) {
+        const int is_seen = v->plan.vif_variants && job->distorted;
+        vmafgpu__target before[2], none = { NULL, 0 }, distorted = none;
+        const vmafgpu__target reference =
+            vmafgpu__transfer(v, slot, job->reference, staged.canonical[0] ? planes[0] : NULL,
+                              vmafgpu__device_plane(g, g->device_references, r), is_seen, 1);
+        if (job->distorted)
+            distorted = vmafgpu__transfer(v, slot, job->distorted, staged.canonical[1] ? planes[1] : NULL,
+                                          vmafgpu__device_plane(g, g->device_distorted, d), is_seen, 2);
+        for (int k = 0; k < 2; k++) {
+            const int64_t earlier = position - 1 - k, i = earlier - slot->first;
+            before[k] = none;
+            if (job->history <= k || !v->plan.motion[k])
+                continue;
+            before[k].data = i >= 0 ? slot->batch.pair[i].reference
+                                    : (const void *)(uintptr_t)vmafgpu__device_plane(g, g->device_references,
+                                                                                     earlier % g->ring);
+            before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane_pitch;
+        }
+        vmafgpu__add_pair(slot, reference, distorted, before);
+        if (slot->batch.pairs == g->batch)
+            vmafgpu__launch_filling(v);
+    }
+    vmafgpu__gpu_leave(v);
+    return VMAFGPU_OK;
+}
+
+/* What an outcome's flags mean. */
+static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome) {
+    if (!outcome->illegal)
+        return VMAFGPU_OK;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "a luma sample of the %s does not fit %d bits",
+                         outcome->illegal & 1 ? "reference" : "distorted frame", v->config.bit_depth);
+}
+
+static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    vmafgpu__gpu *g = v->gpu;
+    if (!g->is_dead && g->collected == g->retired &&
+        (patience != VMAFGPU__GLANCE || (g->launched == g->submitted && g->launched > g->retired))) {
+        vmafgpu__gpu_enter(v);
+        if (patience == VMAFGPU__WAIT && g->retired == g->launched)
+            vmafgpu__launch_filling(v);
+        vmafgpu__retire(v, patience == VMAFGPU__WAIT);
+        vmafgpu__gpu_leave(v);
+    }
+    if (g->collected < g->retired) {
+        const vmafgpu__outcome *outcome = &g->outcomes[g->collected++ % g->ring];
+        *sums = outcome->sums;
+        return vmafgpu__check_outcome(v, outcome);
+    }
+    return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
+}
+
+/* A detached pair has the next slot for itself; what was gathering there goes on its way first. */
+static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
+    static const char *const names[] = { "previous reference", "reference", "distorted" };
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu_frame *frames[3];
+    vmafgpu__outcome outcome;
+    vmafgpu__target targets[3], before[2];
+    vmafgpu_result result = VMAFGPU_OK;
+    int is_readable = 1;
+    frames[0] = job->previous;
+    frames[1] = job->reference;
+    frames[2] = job->distorted;
+    memset(targets, 0, sizeof targets);
+    for (int i = 0; i < 3 && result == VMAFGPU_OK; i++) {
+        result = vmafgpu__check_memory(v, names[i], frames[i]);
+        is_readable = is_readable && !(frames[i] && frames[i]->memory == VMAFGPU_MEMORY_DEVICE);
+    }
+    if (result != VMAFGPU_OK)
+        return result;
+
+    vmafgpu__gpu_enter(v);
+    vmafgpu__launch_filling(v);
+    vmafgpu__slot *slot = vmafgpu__open_slot(v);
+    for (int i = 0; i < 3 && !g->is_dead; i++) {
+        unsigned char *plane = vmafgpu__host_plane(g, g->staged_single, i);
+        const uint64_t to = vmafgpu__device_plane(g, g->device_single, i);
+        vmafgpu_frame ignored;
+        int is_staged;
+        if (!frames[i])
+            continue;
+        result = vmafgpu__stage_if_needed(v, names[i], frames[i], plane, &ignored, &is_staged);
+        if (result != VMAFGPU_OK)
+            break;
+        targets[i] = vmafgpu__transfer(v, slot, frames[i], is_staged ? plane : NULL, to, i > 0 && v->plan.vif_variants, i < 2 ? 1 : 2);
+    }
+    if (result == VMAFGPU_OK && !g->is_dead) {
+        memset(before, 0, sizeof before);
+        if (v->plan.motion[0])
+            before[0] = targets[0];
+        vmafgpu__add_pair(slot, targets[1], targets[2], before);
+        vmafgpu__launch_batch(v, slot, NULL);
+        slot->is_running = 0;
+        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
+            vmafgpu__read_outcome(g, slot, 0, &outcome);
+            *sums = outcome.sums;
+            result = vmafgpu__check_outcome(v, &outcome);
+        }
+    } else if (!g->is_dead) {
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (slot->streams[0]));   /* transfers that began use planes that are used again */
+    }
+    vmafgpu__gpu_leave(v);
+    if (!g->is_dead)
+        return result;
+    if (!is_readable)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
+    result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
+}
+
+static void vmafgpu__gpu_reset(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    while (!g->is_dead && g->retired < g->launched)
+        vmafgpu__retire(v, 1);
+    if (g->launched < g->submitted)   /* transfers of a batch that is given up */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
+    vmafgpu__gpu_leave(v);
+    g->submitted = g->launched = g->retired = g->collected = 0;
+    g->fed = -1;
+}
+
+/* How many positions are done with. The reference of a pair in pinned memory is needed for as long as the next pair's motion might have
+ * to be computed on the CPU. */
+static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
+    const int64_t done = g->is_dead ? g->collected : g->retired;
+    for (int k = g->history; k > 0; k--)
+        if (done >= k && g->items[(done - k) % g->ring].reference.memory == VMAFGPU_MEMORY_PINNED)
+            return done - k;
+    return done;
+}
+
+/* Copies such references, so that all that is done with can be given back. */
+static void vmafgpu__gpu_keep(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    const int64_t done = g->is_dead ? g->collected : g->retired;
+    for (int64_t position = done > g->history ? done - g->history : 0; position < done; position++) {
+        vmafgpu__item *item = &g->items[position % g->ring];
+        if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
+            continue;
+        unsigned char *plane = vmafgpu__host_plane(g, g->kept, position % g->history);
+        const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, &item->reference);
+        for (int y = 0; y < v->config.height; y++)
+            memcpy(plane + (size_t)y * g->plane_pitch, (const unsigned char *)item->reference.data[0] + y * pitch,
+                   (size_t)v->config.width * (size_t)g->sample_bytes);
+        item->reference = vmafgpu__plane_frame(g, plane);
+        item->canonical[0] = 1;
+    }
+}
+
+/* Makes the caller's stream wait for all before `position`. */
+static void vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    if (position > g->launched)
+        vmafgpu__launch_filling(v);
+    for (int i = 0; i < g->queue; i++)
+        if (g->slots[i].is_running && g->slots[i].first < position)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->slots[i].done, 0));
+    vmafgpu__gpu_leave(v);
+}
+
+/* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
+
+#ifdef VMAFGPU_PTX_HEADER
+#  include VMAFGPU_PTX_HEADER
+#endif
+
+static const char vmafgpu__image_end[] = "// end of vmafgpu kernels";
+
+typedef struct vmafgpu__image {
+    char  *data;                           /* ends with NUL, as the driver wants it; taken from the allocator */
+    size_t size;
+    char   name[256];                      /* for sentences */
+} vmafgpu__image;
+
+/* An ELF file or a fat binary; anything else is text. */
+static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
+    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
+    return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
+}
+
+/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it. Machine code is
+ * left to the driver. */
+static int vmafgpu__check_image(const vmafgpu__image *image, char *reason, size_t size) {
+    const size_t mark = sizeof vmafgpu__image_end - 1;
+    size_t end = image->size;
+    if (vmafgpu__is_machine_code(image))
+        return 1;
+    while (end && (image->data[end - 1] == '\n' || image->data[end - 1] == '\r' || image->data[end - 1] == '\0'))
+        end--;
+    if (end >= mark && !memcmp(image->data + end - mark, vmafgpu__image_end, mark))
+        return 1;
+    vmafgpu__sentence(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
+    return 0;
+}
+
+static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *image, const void *data, size_t size,
+                                                 const char *name) {
+    image->data = (char *)vmafgpu__take(v, size + 1);
+    if (!image->data)
+        return vmafgpu__fail_memory(v, "the GPU's kernels", size);
+    memcpy(image->data, data, size);
+    image->size = size;
+    vmafgpu__sentence(image->name, sizeof image->name, "%s", name);
+    return VMAFGPU_OK;
+}
+
+/* VMAFGPU_ERROR_NOT_FOUND without a sentence when there is no such file. */
+static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image, const char *path) {
+    vmafgpu_result result = VMAFGPU_ERROR_NOT_FOUND;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return result;
+    vmafgpu__sentence(image->name, sizeof image->name, "%.250s", path);
+    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    if (size >= 0 && size <= VMAFGPU__LARGEST_IMAGE && fseek(file, 0, SEEK_SET) == 0) {
+        image->data = (char *)vmafgpu__take(v, (size_t)size + 1);
+        if (!image->data) {
+            result = vmafgpu__fail_memory(v, "the GPU's kernels", (size_t)size);
+        } else {
+            image->size = fread(image->data, 1, (size_t)size, file);
+            result = VMAFGPU_OK;
+        }
+    }
+    fclose(file);
+    return result;
+}
+
+/* The i-th image to try; VMAFGPU_END behind the last. Images that use what compute capability 8.0 has come first where it is. */
+static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vmafgpu__image *image) {
+    static const char *const files[] = { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx" };
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const int first = capability >= 80 ? 0 : 1;
+    char path[1024], folder[960];
+    if (c->kernels)
+        return i ? VMAFGPU_END : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
+    if (c->kernels_path)
+        return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
+#ifdef VMAFGPU_PTX_INCLUDED
+    if (i == 0)
+        return first ? vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, "the built-in image")
+                     : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, "the built-in image");
+    i--;
+#endif
+    if (first + i >= 2)
+        return VMAFGPU_END;
+    vmafgpu__program_folder(folder, sizeof folder);
+    vmafgpu__sentence(path, sizeof path, "%s%s", folder, files[first + i]);
+    return folder[0] ? vmafgpu__image_from_file(v, image, path) : VMAFGPU_ERROR_NOT_FOUND;
+}
+
+/* Whether a kernel's name begins at `at`, in PTX behind its ".entry ". */
+static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
+    const size_t size = strcspn(at, "( \t\r\n");
+    for (int i = 0; i < count; i++)
+        if (vmafgpu__text_equal(at, at + size, list[i].name))
+            return 1;
+    return 0;
+}
+
+/* The form of VIF in PTX: the image for compute capability 8.0 has the matrix form. */
+static vmafgpu__vif_form vmafgpu__text_form(const vmafgpu__image *image) {
+    static const char target[] = ".target sm_";
+    const char *at = strstr(image->data, target);
+    return at && strtol(at + sizeof target - 1, NULL, 10) >= 80 ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
+}
+
+/* The same for machine code, which is loaded already. */
+static vmafgpu__vif_form vmafgpu__module_form(vmafgpu *v) {
+    void *ignored = NULL;
+    const char *name = vmafgpu__vif_kernels[VMAFGPU__VIF_MATRIX][0][VMAFGPU__VIF_INPUTS - 1];
+    return v->gpu->driver.module_function(&ignored, v->gpu->module, name) == 0 ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
+}
+
+/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for seconds. */
+static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__vif_form form) {
+    static const char start[] = ".visible .entry ";
+    vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
+    const int count = vmafgpu__list_kernels(v, form, list);
+    const char *from = image->data, *found;
+    char *to = image->data;
+    while ((found = strstr(from, start)) != NULL) {
+        const char *end = found;
+        for (int depth = 0; *end && !(*end == '}' && depth == 1); end++)
+            depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
+        end += *end != '\0';
+        const char *kept = vmafgpu__is_wanted(list, count, found + sizeof start - 1) ? end : found;
+        memmove(to, from, (size_t)(kept - from));
+        to += kept - from;
+        from = end;
+    }
+    memmove(to, from, strlen(from) + 1);
+}
+
+/* Loads one image and looks its kernels up. */
+static int vmafgpu__load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
+    enum { LOG_BUFFER = 5, LOG_SIZE = 6 };   /* the compiler's errors, as the driver numbers its options */
+    vmafgpu__gpu *g = v->gpu;
+    char log[256] = "";
+    int options[2] = { LOG_BUFFER, LOG_SIZE };
+    void *values[2];
+    values[0] = log;
+    values[1] = (void *)(uintptr_t)(sizeof log - 1);
+    if (!vmafgpu__check_image(image, reason, size))
+        return 0;
+    const int is_text = !vmafgpu__is_machine_code(image);
+    const vmafgpu__vif_form text_form = vmafgpu__text_form(image);
+    if (is_text)
+        vmafgpu__trim_image(v, image, text_form);
+    const int error = g->driver.module_load(&g->module, image->data, 2, options, values);
+    if (error != 0) {
+        const char *name = NULL;
+        (void)g->driver.error_name(error, &name);
+        g->module = NULL;
+        log[strcspn(log, "\r\n")] = '\0';
+        vmafgpu__sentence(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
+                          name ? name : "", log);
+        return 0;
+    }
+    const char *missing = vmafgpu__find_kernels(v, is_text ? text_form : vmafgpu__module_form(v));
+    if (!missing)
+        return 1;
+    vmafgpu__sentence(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
+                      missing);
+    (void)g->driver.module_unload(g->module);
+    g->module = NULL;
+    return 0;
+}
+
+static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_t size) {
+    vmafgpu__sentence(reason, size, v->config.gpu.kernels_path ? "%.400s cannot be read"
+                      : "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it beside the program%.0s",
+                      v->config.gpu.kernels_path ? v->config.gpu.kernels_path : "");
+    for (int i = 0;; i++) {
+        vmafgpu__image image;
+        memset(&image, 0, sizeof image);
+        const vmafgpu_result result = vmafgpu__find_image(v, i, capability, &image);
+        const int is_loaded = result == VMAFGPU_OK && vmafgpu__load_image(v, &image, reason, size);
+        vmafgpu__give(v, image.data);
+        if (is_loaded || result == VMAFGPU_END)
+            return is_loaded;
+        if (result == VMAFGPU_ERROR_MEMORY) {
+            vmafgpu__sentence(reason, size, "%.400s", v->error);
+            return 0;
+        }
+    }
+}
+
+/* ---- open and close ---- */
+
+/* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are set. */
+static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
+    vmafgpu__gpu *g = v->gpu;
+    const size_t unit = 256;
+    const int stages = v->config.gpu.frames == VMAFGPU_MEMORY_HOST ||
+                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && !g->is_canonical);
+    uint64_t device = g->memory;
+    unsigned char *pinned = g->pinned;
+    size_t device_used = 0, pinned_used = 0;
+    g->queue = queue;
+    g->flight = queue * g->batch;
+    g->ring = g->flight + (g->history ? g->history : 1);
+    g->results_size = ((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch + unit - 1) / unit * unit;
+
+    const size_t planes[3] = { g->plane_size * (size_t)g->ring, g->plane_size * (size_t)g->flight, g->plane_size * 3 };
+    uint64_t *device_planes[3];
+    unsigned char **pinned_planes[3];
+    device_planes[0] = &g->device_references;
+    device_planes[1] = &g->device_distorted;
+    device_planes[2] = &g->device_single;
+    pinned_planes[0] = &g->staged_references;
+    pinned_planes[1] = &g->staged_distorted;
+    pinned_planes[2] = &g->staged_single;
+    for (int i = 0; i < 3; i++) {
+        *device_planes[i] = device + device_used;
+        device_used += planes[i];
+        *pinned_planes[i] = stages && pinned ? pinned + pinned_used : NULL;
+        pinned_used += stages ? planes[i] : 0;
+    }
+    g->kernels.tables = device + device_used;
+    device_used += (g->kernels.tables_size + unit - 1) / unit * unit;
+    for (int i = 0; i < queue; i++) {
+        g->slots[i].device_results = device + device_used;
+        g->slots[i].batch.sums = (vmafgpu__sums *)(uintptr_t)g->slots[i].device_results;
+        g->slots[i].batch.width = v->config.width;
+        g->slots[i].batch.height = v->config.height;
+        g->slots[i].batch.bit_depth = v->config.bit_depth;
+        device_used += g->results_size;
+        g->slots[i].scratch = device + device_used;
+        device_used += (g->kernels.scratch_size + unit - 1) / unit * unit;
+        g->slots[i].results = pinned ? pinned + pinned_used : NULL;
+        pinned_used += g->results_size;
+    }
+    g->memory_size = device_used;
+    g->pinned_size = pinned_used;
+}
+
+/* What the sizes of frames and the device decide, before memory is taken. */
+static void vmafgpu__gpu_measure(vmafgpu *v) {
+    enum { PIXELS_OF_A_BATCH = 3840 * 2160, DEFAULT_QUEUE = 4 };
+    const size_t default_memory = (size_t)192 << 20;
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__gpu *g = v->gpu;
+    const int fill = PIXELS_OF_A_BATCH / (c->width * c->height);
+    const int high_shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+    g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
+    g->is_canonical = c->bytes_per_sample == g->sample_bytes && high_shift == 0 && c->width * g->sample_bytes % 4 == 0;
+    g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
+    g->plane_pitch = ((size_t)c->width * (size_t)g->sample_bytes + 255) / 256 * 256;
+    g->plane_size = g->plane_pitch * (size_t)c->height;
+    vmafgpu__plan_kernels(v);
+    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : DEFAULT_QUEUE);
+    while (!c->gpu.queue && g->queue > 2 && g->memory_size > default_memory)
+        vmafgpu__gpu_layout(v, g->queue - 1);
+}
+
+static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    size_t available = 0, total = 0;
+    int error = g->driver.memory_take(&g->memory, g->memory_size);
+    if (error != 0) {
+        g->memory = 0;
+        (void)g->driver.memory_info(&available, &total);
+        vmafgpu__sentence(reason, size, "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
+                          "(config.gpu.batch is %d, config.gpu.queue %d)", (double)g->memory_size / 1e6,
+                          (double)total / 1e6, (double)available / 1e6, g->batch, g->queue);
+        return 0;
+    }
+    void *pinned = NULL;
+    error = g->driver.pinned_take(&pinned, g->pinned_size, 0);
+    if (error != 0) {
+        vmafgpu__sentence(reason, size, "this context needs %.1f MB of pinned host memory, which the system refused",
+                          (double)g->pinned_size / 1e6);
+        return 0;
+    }
+    g->pinned = (unsigned char *)pinned;
+    v->memory += g->pinned_size;
+    vmafgpu__gpu_layout(v, g->queue);
+    return 1;
+}
+
+/* Everything on the device but the library; the context is current. */
+static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__vendor *vendor = g->vendor;
+    int major = 0, minor = 0, ratio = 0;
+    enum { NO_TIMING = 2, NON_BLOCKING = 1 };
+    const struct { int *value, attribute; } attributes[] = {
+        { &g->lanes, vendor->lanes }, { &g->multiprocessors, vendor->multiprocessors }, { &major, vendor->major },
+        { &minor, vendor->minor }, { &ratio, vendor->double_ratio }, { &g->shared_limit, vendor->shared_limit }
+    };
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (!VMAFGPU__GPU_CALL(v, device_attribute, (attributes[i].value, attributes[i].attribute, g->device)))
+            return 0;
+    (void)g->driver.device_name(g->name, (int)sizeof g->name, g->device);
+    g->uses_integers = v->config.gpu.arithmetic ? v->config.gpu.arithmetic == 2 : ratio > 4;
+    if (!vmafgpu__load_kernels(v, major * 10 + minor, reason, size))
+        return 0;
+    vmafgpu__gpu_measure(v);
+    if (!vmafgpu__take_device_memory(v, reason, size))
+        return 0;
+    for (int i = 0; i < g->queue; i++) {
+        vmafgpu__slot *slot = &g->slots[i];
+        void **events[3];
+        events[0] = &slot->arrived;
+        events[1] = &slot->branch;
+        events[2] = &slot->done;
+        for (int k = 0; k < 2; k++)
+            if (!VMAFGPU__GPU_CALL(v, stream_create, (&slot->streams[k], NON_BLOCKING)))
+                return 0;
+        for (int k = 0; k < 3; k++)
+            if (!VMAFGPU__GPU_CALL(v, event_create, (events[k], NO_TIMING)))
+                return 0;
+    }
+    if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
+        return 0;
+    return vmafgpu__prepare_kernels(v, reason, size);
+}
+
+/* Makes the device's context, or takes the caller's. */
+static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    int count = 0;
+    g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
+    if (!g->library)
+        return 0;
+    const int error = g->driver.init(0);
+    if (error != 0 || g->driver.device_count(&count) != 0 || count == 0) {
+        vmafgpu__sentence(reason, size, "the driver found no device (%d)", error);
+        return 0;
+    }
+    if (c->context) {
+        g->context = c->context;
+        return 1;
+    }
+    if (c->device >= count) {
+        vmafgpu__sentence(reason, size, "config.gpu.device is %d, but there %s %d device%s", c->device,
+                          count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+        return 0;
+    }
+    g->owns_context = VMAFGPU__GPU_CALL(v, device_get, (&g->device, c->device)) &&
+                      VMAFGPU__GPU_CALL(v, context_retain, (&g->context, g->device));
+    return g->owns_context;
+}
+
+static void vmafgpu__gpu_close(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    if (!g)
+        return;
+    if (g->library) {
+        /* Also after a failure: what can be given back is. */
+        const int is_inside = g->context && (g->driver.context_push(g->context) == 0 ||
+                                             g->driver.context_push(g->context) == 0);   /* a fault may pass */
+        for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++)
+            for (int k = 0; k < 2; k++)
+                if (g->slots[i].streams[k])
+                    (void)g->driver.stream_wait(g->slots[i].streams[k]);
+        for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
+            void *const events[3] = { g->slots[i].arrived, g->slots[i].branch, g->slots[i].done };
+            for (int k = 0; k < 3; k++)
+                if (events[k])
+                    (void)g->driver.event_destroy(events[k]);
+            for (int k = 0; k < 2; k++)
+                if (g->slots[i].streams[k])
+                    (void)g->driver.stream_destroy(g->slots[i].streams[k]);
+        }
+        if (is_inside && g->caller_event)
+            (void)g->driver.event_destroy(g->caller_event);
+        if (is_inside && g->memory)
+            (void)g->driver.memory_give(g->memory);
+        if (is_inside && g->pinned)
+            (void)g->driver.pinned_give(g->pinned);
+        if (is_inside && g->module)
+            (void)g->driver.module_unload(g->module);
+        if (is_inside) {
+            void *ours = NULL;
+            (void)g->driver.context_pop(&ours);
+        }
+        if (g->owns_context)
+            (void)g->driver.context_release(g->device);
+        vmafgpu__library_close(g->library);
+    }
+    if (g->pinned)
+        v->memory -= g->pinned_size;
+    vmafgpu__give(v, g->kept);
+    vmafgpu__give(v, g->outcomes);
+    vmafgpu__give(v, g->items);
+    vmafgpu__give(v, g);
+    v->gpu = NULL;
+    vmafgpu__cpu_close(v);
+}
+
+/* On failure the note says why, and nothing is left. */
+static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v) {
+    char reason[VMAFGPU__ERROR_SIZE - 64] = "";
+    vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, sizeof *g);
+    if (!g)
+        return vmafgpu__fail_memory(v, "the GPU backend", sizeof *g);
+    v->gpu = g;
+    v->note[0] = '\0';
+    g->vendor = &vmafgpu__cuda;
+    g->fed = -1;
+    int is_ready = vmafgpu__gpu_find(v, reason, sizeof reason);
+    if (is_ready) {
+        vmafgpu__gpu_enter(v);
+        is_ready = g->is_inside;
+        if (is_ready && v->config.gpu.context)
+            is_ready = VMAFGPU__GPU_CALL(v, context_device, (&g->device));
+        if (is_ready)
+            is_ready = vmafgpu__gpu_prepare(v, reason, sizeof reason);
+        vmafgpu__gpu_leave(v);
+    }
+    if (is_ready) {
+        const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane_size * (size_t)g->history;
+        g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
+        g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
+        g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
+        if (g->items && g->outcomes && (g->kept || !kept)) {
+            v->config.gpu.batch = g->batch;
+            v->config.gpu.queue = g->queue;
+            v->config.gpu.arithmetic = g->uses_integers ? 2 : 1;
+            return VMAFGPU_OK;
+        }
+        vmafgpu__sentence(reason, sizeof reason, "no host memory for pairs on their way");
+    }
+    if (!g->is_dead)   /* else the note is written already */
+        vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
+    char note[VMAFGPU__ERROR_SIZE];
+    memcpy(note, v->note, sizeof note);
+    vmafgpu__gpu_close(v);
+    memcpy(v->note, note, sizeof note);
+    return VMAFGPU_ERROR_BACKEND;
+}
+
+static const vmafgpu__backend_table vmafgpu__cuda_backend = {
+    "cuda", vmafgpu__gpu_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset,
+    vmafgpu__gpu_close
+};
+
+#endif /* !VMAFGPU_NO_GPU */
 
 /* ================================================================================================
  * >>finish                                       sums to feature values, the same for every backend
@@ -4146,10 +6368,19 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
+/* A row holds the columns and, behind them, its result. */
+static int vmafgpu__row_size(const vmafgpu *v) {
+    return v->column_count + 1;
+}
+
+static vmafgpu_result vmafgpu__row_result(const vmafgpu *v, const double *row) {
+    return (vmafgpu_result)(int)row[v->column_count];
+}
+
 static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
     int64_t offset = row % VMAFGPU__FIRST_CHUNK_ROWS;
     const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
-    return v->chunks[chunk] + offset * v->column_count;
+    return v->chunks[chunk] + offset * vmafgpu__row_size(v);
 }
 
 /* Makes sure that there is a row to write. */
@@ -4161,7 +6392,7 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     if (v->chunks[chunk])
         return VMAFGPU_OK;
     const size_t rows = (size_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
-    const size_t row_size = sizeof(double) * (size_t)(v->column_count ? v->column_count : 1);
+    const size_t row_size = sizeof(double) * (size_t)vmafgpu__row_size(v);
     const size_t size = rows <= SIZE_MAX / row_size ? rows * row_size : SIZE_MAX;
     v->chunks[chunk] = (double *)vmafgpu__take(v, size);
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
@@ -4189,9 +6420,11 @@ static void vmafgpu__fill_score(const vmafgpu *v, int64_t index, const double *r
     score->index = index;
     score->score = v->model_count ? row[v->models[0].column] : (double)NAN;
     score->values = row;
+    score->result = vmafgpu__row_result(v, row);
 }
 
-static void vmafgpu__add_to_totals(vmafgpu *v, const double *row, int is_first) {
+static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
+    const int is_first = v->pooled++ == 0;
     for (int i = 0; i < v->column_count; i++) {
         vmafgpu__totals *t = &v->totals[i];
         t->sum += row[i];
@@ -4219,9 +6452,15 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
     }
 }
 
+/* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no further than
+ * its motion looks ahead when it is given, so the last failure is the one that counts. */
+static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
+    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count;
+}
+
 /* Gives every position whose motion is known its late features and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
-    while (v->emitted < v->seeded + v->pushed) {
+    while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
         const int wanted = index >= 0 && index % v->config.subsample == 0;
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
@@ -4237,17 +6476,50 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
             if (row)
                 memcpy(row + e->late_columns, late, sizeof late);
         }
+        const int spoilt = vmafgpu__is_spoilt(v, v->emitted);
         v->emitted++;
         if (!row)
             continue;
-        vmafgpu__predict(v, row);
-        vmafgpu__add_to_totals(v, row, index == 0);
+        row[v->column_count] = spoilt ? (double)v->failed_result : (double)VMAFGPU_OK;
+        if (spoilt) {
+            for (int i = 0; i < v->column_count; i++)
+                row[i] = (double)NAN;
+            if (v->first_failed_frame < 0)
+                v->first_failed_frame = index;
+        } else {
+            vmafgpu__predict(v, row);
+            vmafgpu__add_to_totals(v, row);
+        }
         if (v->config.on_score) {
             vmafgpu_score score;
             vmafgpu__fill_score(v, index, row, &score);
             v->delivered++;
             v->config.on_score(v->config.on_score_user, &score);
         }
+    }
+}
+
+/* Takes the sums of the frames that the backend has done with, waiting for those before position `until`. */
+static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patience) {
+    vmafgpu__sums sums;
+    while (v->collected < v->seeded + v->pushed + v->tailed) {
+        const int64_t position = v->collected, index = position - v->seeded;
+        const vmafgpu_result result = v->backend->collect(v, position < until ? VMAFGPU__WAIT : patience, &sums);
+        if (result == VMAFGPU_AGAIN)
+            return;
+        if (result != VMAFGPU_OK) {
+            memset(&sums, 0, sizeof sums);
+            memcpy(v->failure, v->error, sizeof v->failure);
+            v->failed_position = position;
+            v->failed_result = result;
+        }
+        for (int i = 0; i < v->extractor_count; i++)
+            if (v->extractors[i].kind == VMAFGPU__MOTION)
+                vmafgpu__motion_take(&v->extractors[i].motion, vmafgpu__motion_sad(v, &v->extractors[i], &sums, position));
+        if (result == VMAFGPU_OK && index >= 0 && index < v->pushed && index % v->config.subsample == 0)
+            vmafgpu__finish_pair(v, &sums, position, vmafgpu__row(v, index / v->config.subsample));
+        v->collected++;
+        vmafgpu__advance(v, 0);
     }
 }
 
@@ -4293,6 +6565,11 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"subsample", c->subsample, 1, INT_MAX},
         {"discard_scores", c->discard_scores, 0, 1},
         {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
+        {"gpu.device", c->gpu.device, 0, INT_MAX},
+        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
+        {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
+        {"gpu.queue", c->gpu.queue, 0, 8},
+        {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
@@ -4313,10 +6590,10 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     if (c->no_model && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.no_model is set and config.features is empty: there is nothing to compute");
-    if (c->backend > VMAFGPU_BACKEND_CPU)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND,
-                             "config.backend: this version has no %s backend yet; use auto or cpu",
-                             c->backend == VMAFGPU_BACKEND_CUDA ? "CUDA" : "HIP");
+    if (c->backend == VMAFGPU_BACKEND_HIP)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: this version has no HIP backend yet");
+    if (!c->gpu.kernels != !c->gpu.kernels_size)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
 #ifdef VMAFGPU_NO_THREADS
     if (c->threads > 1 && !c->parallel_for)
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.threads is %d, but this build has no threads of its own "
@@ -4448,6 +6725,7 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
                 return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                      "more than %d different vif_enhn_gain_limit in one context",
                                      (int)VMAFGPU__MAX_VARIANTS);
+            p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
             p->vif_gain_limit[k] = limit;
             p->vif_variants = k == p->vif_variants ? k + 1 : p->vif_variants;
         } else {
@@ -4539,7 +6817,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     }
     v->names = (char (*)[VMAFGPU__NAME_SIZE])vmafgpu__take(v, count * sizeof *v->names);
     v->totals = (vmafgpu__totals *)vmafgpu__take(v, count * sizeof *v->totals);
-    v->pair_row = (double *)vmafgpu__take(v, count * sizeof *v->pair_row);
+    v->pair_row = (double *)vmafgpu__take(v, (count + 1) * sizeof *v->pair_row);
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
     if (!v->names || !v->totals || !v->pair_row || !v->model_scratch)
         return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
@@ -4551,6 +6829,36 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
                 return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "two columns would be named '%.200s': rename a model",
                                      v->names[i]);
     return vmafgpu__reserve_row(v, 0);
+}
+
+static void vmafgpu__clear_clip(vmafgpu *v) {
+    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = 0;
+    v->flushed = 0;
+    v->failed_result = VMAFGPU_OK;
+    v->first_failed_frame = -1;
+}
+
+/* The GPU if it may and can be used. */
+static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    const int needs_gpu = c->backend == VMAFGPU_BACKEND_CUDA || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    if (c->backend != VMAFGPU_BACKEND_CPU) {
+#ifdef VMAFGPU_NO_GPU
+        vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+#else
+        v->backend = &vmafgpu__cuda_backend;
+        const vmafgpu_result result = v->backend->open(v);
+        if (result != VMAFGPU_ERROR_BACKEND)
+            return result;
+#endif
+        if (needs_gpu)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: there is no GPU to score on: %.440s", v->note);
+        vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
+    } else if (needs_gpu) {
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is device, but config.backend is cpu");
+    }
+    v->backend = &vmafgpu__cpu_backend;
+    return v->backend->open(v);
 }
 
 static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models,
@@ -4571,8 +6879,8 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
         result = vmafgpu__make_columns(v);
     if (result != VMAFGPU_OK)
         return result;
-    v->backend = &vmafgpu__cpu_backend;
-    result = v->backend->open(v);
+    vmafgpu__clear_clip(v);
+    result = vmafgpu__open_backend(v);
     v->is_open = result == VMAFGPU_OK;
     if (v->is_open && (c->width <= 32 || c->height <= 32))
         vmafgpu__log(v, VMAFGPU_LOG_WARNING,
@@ -4631,8 +6939,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
     const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
-    v->seeded = v->pushed = v->tailed = v->emitted = v->delivered = 0;
-    v->flushed = 0;
+    v->backend->reset(v);
+    vmafgpu__clear_clip(v);
     v->error[0] = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].motion, 0, sizeof v->extractors[i].motion);
@@ -4648,15 +6956,21 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
     if (!frame->data[0])
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
+                             (int)frame->memory);
+    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !v->gpu)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but the backend is the CPU", function,
+                             which);
     if (frame->pitch[0] && frame->pitch[0] > -least && frame->pitch[0] < least)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[0] is %lld bytes, but a row takes %lld", function,
                              which, (long long)frame->pitch[0], (long long)least);
     return VMAFGPU_OK;
 }
 
-/* Hands one frame (distorted NULL: reference alone) to the backend and takes its sums into the motion history. */
-static vmafgpu_result vmafgpu__next_frame(vmafgpu *v, const char *kind, int64_t index, const vmafgpu_frame *reference,
-                                          const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
+/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. */
+static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
+                                      const vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
     vmafgpu__job job;
     vmafgpu_result result = vmafgpu__check_float(v);
@@ -4666,15 +6980,12 @@ static vmafgpu_result vmafgpu__next_frame(vmafgpu *v, const char *kind, int64_t 
     job.reference = reference;
     job.distorted = distorted;
     job.history = position < 2 ? (int)position : 2;
-    snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)index);
+    snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = v->backend->submit(v, &job);
-    if (result == VMAFGPU_OK)
-        result = v->backend->collect(v, sums);
     if (result != VMAFGPU_OK)
         return result;
-    for (int i = 0; i < v->extractor_count; i++)
-        if (v->extractors[i].kind == VMAFGPU__MOTION)
-            vmafgpu__motion_take(&v->extractors[i].motion, vmafgpu__motion_sad(v, &v->extractors[i], sums, position));
+    ++*count;
+    vmafgpu__collect(v, 0, VMAFGPU__GLANCE);
     return VMAFGPU_OK;
 }
 
@@ -4699,7 +7010,6 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted) {
     vmafgpu *v = context;
-    vmafgpu__sums sums;
     vmafgpu_result result = vmafgpu__check_open(v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_order(v, "vmafgpu_push", VMAFGPU__PUSHING);
@@ -4711,38 +7021,27 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
         return result;
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
-    if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS)
+    if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
+        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);   /* so that the scores do wait */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
                              "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
                              "fetch them, or set config.on_score",
                              (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
+    }
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__next_frame(v, "frame", v->pushed, reference, wanted ? distorted : NULL, &sums);
-    if (result != VMAFGPU_OK)
-        return result;
-    if (wanted)
-        vmafgpu__finish_pair(v, &sums, v->seeded + v->pushed, vmafgpu__row(v, row));
-    v->pushed++;
-    vmafgpu__advance(v, 0);
-    return VMAFGPU_OK;
+    return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, wanted ? distorted : NULL) : result;
 }
 
 /* Takes a reference frame outside the clip; *count is how many there were of its kind. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
-    vmafgpu__sums sums;
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_frame(v, function, "reference", reference);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__next_frame(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", *count, reference, NULL, &sums);
-    if (result != VMAFGPU_OK)
-        return result;
-    ++*count;
-    vmafgpu__advance(v, 0);
-    return VMAFGPU_OK;
+    return result == VMAFGPU_OK
+               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL)
+               : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_seed(vmafgpu *context, const vmafgpu_frame *reference) {
@@ -4761,6 +7060,11 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
     return context ? context->seed_count : 0;
 }
 
+/* The sentence for a frame without a score. */
+static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
+    return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, v->failure);
+}
+
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) {
     vmafgpu *v = context;
     const vmafgpu_result result = vmafgpu__check_open(v);
@@ -4769,10 +7073,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
     if (!score)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_next: score is NULL");
     if (v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
+        vmafgpu__collect(v, 0, VMAFGPU__LOOK);
+    if (v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
         return v->flushed ? VMAFGPU_END : VMAFGPU_AGAIN;
     vmafgpu__fill_score(v, v->delivered * v->config.subsample, vmafgpu__row(v, v->delivered), score);
     v->delivered++;
-    return VMAFGPU_OK;
+    return score->result == VMAFGPU_OK ? VMAFGPU_OK : vmafgpu__fail_frame(v, score->index, score->result);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
@@ -4780,9 +7086,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     const vmafgpu_result result = vmafgpu__check_open(v);
     if (result != VMAFGPU_OK)
         return result;
+    vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
-    return VMAFGPU_OK;
+    return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->failed_result);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
@@ -4810,9 +7117,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
     job.distorted = distorted;
     job.detached = 1;
     snprintf(v->subject, sizeof v->subject, "the single pair");
-    result = v->backend->submit(v, &job);
-    if (result == VMAFGPU_OK)
-        result = v->backend->collect(v, &sums);
+    result = v->backend->single(v, &job, &sums);
     if (result != VMAFGPU_OK)
         return result;
 
@@ -4831,6 +7136,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
             vmafgpu__motion_emit(e, &motion, &late[0], &late[1]);
     }
     vmafgpu__predict(v, v->pair_row);
+    v->pair_row[v->column_count] = (double)VMAFGPU_OK;
     vmafgpu__fill_score(v, 0, v->pair_row, score);
     return VMAFGPU_OK;
 }
@@ -4866,7 +7172,7 @@ static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int 
     if (column < 0 || column >= v->column_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
                              v->column_count);
-    *count = vmafgpu__rows_of(v, vmafgpu__ready(v));
+    *count = v->pooled;
     return *count ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: no score is ready", function);
 }
 
@@ -4900,8 +7206,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     double *sorted = (double *)vmafgpu__take(v, size);
     if (!sorted)
         return vmafgpu__fail_memory(v, "sorting the scores", size);
-    for (int64_t i = 0; i < count; i++)
-        sorted[i] = vmafgpu__row(v, i)[column];
+    for (int64_t i = 0, taken = 0; taken < count; i++) {
+        const double *row = vmafgpu__row(v, i);
+        if (vmafgpu__row_result(v, row) == VMAFGPU_OK)
+            sorted[taken++] = row[column];
+    }
     vmafgpu__sort(sorted, (size_t)count);
     const double rank = p / 100 * (double)(count - 1);
     const int64_t below = (int64_t)rank, above = below + 1 < count ? below + 1 : below;
@@ -4934,8 +7243,99 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {
     return context ? &context->config : NULL;
 }
 
+#ifdef VMAFGPU_NO_GPU
+
+VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
+    return context && context->is_open ? context->pushed : 0;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
+    (void)pairs;
+    return vmafgpu__check_open(context);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
+    (void)stream;
+    (void)pairs;
+    return vmafgpu__check_open(context);
+}
+
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     return context && context->is_open ? context->backend->name : "";
+}
+
+VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
+    (void)context;
+    return "";
+}
+
+VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
+    (void)context;
+    return 0;
+}
+
+#else
+
+VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
+    vmafgpu *v = context;
+    if (!v || !v->is_open)
+        return 0;
+    if (!v->gpu)
+        return v->pushed;
+    vmafgpu__collect(v, 0, VMAFGPU__LOOK);
+    const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
+    return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
+}
+
+/* The position behind the first `pairs` pairs; behind everything for a negative number. */
+static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
+    const vmafgpu_result result = vmafgpu__check_open(v);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (pairs > v->pushed)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: only %lld pairs were pushed, not %lld", function,
+                             (long long)v->pushed, (long long)pairs);
+    *position = pairs < 0 ? v->seeded + v->pushed + v->tailed : v->seeded + pairs;
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
+    int64_t position = 0;
+    const vmafgpu_result result = vmafgpu__position_behind(context, "vmafgpu_wait", pairs, &position);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__collect(context, position, VMAFGPU__GLANCE);
+    if (context->gpu)
+        vmafgpu__gpu_keep(context);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
+    int64_t position = 0;
+    const vmafgpu_result result = vmafgpu__position_behind(context, "vmafgpu_wait_on_stream", pairs, &position);
+    if (result == VMAFGPU_OK && context->gpu)
+        vmafgpu__gpu_wait_on_stream(context, stream, position);
+    return result;
+}
+
+VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
+    if (!context || !context->is_open)
+        return "";
+    return context->gpu && context->gpu->is_dead ? vmafgpu__cpu_backend.name : context->backend->name;
+}
+
+VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
+    return context && context->gpu ? context->gpu->name : "";
+}
+
+VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
+    return context && context->gpu ? context->gpu->memory_size : 0;
+}
+
+#endif
+
+VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
+    return context ? context->note : "";
 }
 
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
@@ -4983,4 +7383,5 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  pragma fp_contract(on)
 #endif
 
-#endif /* VMAFGPU_IMPLEMENTATION */
+#endif /* !VMAFGPU_KERNELS */
+#endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */

@@ -41,9 +41,10 @@ static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsign
     static const int quantisers[] = {64, 48, 32, 24, 16, 12, 8, 6, 4, 2}; /* the cheapest first */
     for (int i = 0; i < FRAMES; i++) {
         unsigned char *current = frames[i % 2], *before = frames[(i + 1) % 2];
-        vmafgpu_frame reference = {{current, NULL, NULL}, {0, 0, 0}}, previous = {{before, NULL, NULL}, {0, 0, 0}};
-        vmafgpu_frame distorted = {{candidate, NULL, NULL}, {0, 0, 0}};
-        vmafgpu_score score = {0, 0, NULL};
+        vmafgpu_frame reference = {{current, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+        vmafgpu_frame previous = {{before, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+        vmafgpu_frame distorted = {{candidate, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+        vmafgpu_score score = {0, 0, NULL, VMAFGPU_OK};
         size_t tried = 0, count = sizeof quantisers / sizeof quantisers[0];
         draw(current, i);
         do {

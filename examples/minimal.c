@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     FILE *ref = ok ? fopen(argv[3], "rb") : NULL, *dist = ok ? fopen(argv[4], "rb") : NULL;
     ok = ok && memory && ref && dist;
     while (ok && fread(memory, size, 1, ref) == 1 && fread(memory + size, size, 1, dist) == 1) {
-        vmafgpu_frame r = {{memory}, {0}}, d = {{memory + size}, {0}};
+        vmafgpu_frame r = {{memory}, {0}, VMAFGPU_MEMORY_HOST}, d = {{memory + size}, {0}, VMAFGPU_MEMORY_HOST};
         ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;
     }
     ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;

@@ -431,7 +431,7 @@ static inline vmafgpu_config video_config(const video *v) {
 
 /* The planes of the frame that was read last. */
 static inline vmafgpu_frame video_frame(const video *v) {
-    vmafgpu_frame frame = {{v->buffer, NULL, NULL}, {0, 0, 0}};
+    vmafgpu_frame frame = {{v->buffer, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;

@@ -1,0 +1,2436 @@
+/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one text for NVIDIA (this file alone) and AMD (vmafgpu_kernels.hip includes it)
+ *
+ * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
+ *
+ * A kernel's product is integers (struct vmafgpu__sums), equal to the CPU's in every bit. Reductions are integer, so their
+ * order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the device's: 32 or 64.
+ *
+ * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>kernels
+ */
+
+/* ================================================================================================
+ * >>nvidia primitives                            all that is NVIDIA's; other targets bring these names of their own
+ * ================================================================================================ */
+#ifndef GPU_PRIMITIVES
+#define GPU_PRIMITIVES
+
+#include <stdint.h>
+
+#ifndef __NVCC__   /* clang compiles this without CUDA's headers */
+#  define __device__ __attribute__((device))
+#  define __global__ __attribute__((global))
+#  define __shared__ __attribute__((shared))
+#  define __constant__ __attribute__((constant))
+#  define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#  define __forceinline__ __inline__ __attribute__((always_inline))
+#  define __noinline__ __attribute__((noinline))
+#  define __grid_constant__
+#endif
+
+#define GPU_FN [[maybe_unused]] static __device__ __forceinline__
+#define GPU_FAR [[maybe_unused]] static __device__ __noinline__      /* rare work, kept out of the loops that call it */
+#define GPU_TABLE [[maybe_unused]] static __constant__ const
+#define GPU_KERNEL(name, Launch, threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
+
+enum { LANES = 32 };
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#  define GPU_MATRIX 1    /* int8 matrix products and asynchronous copies */
+#endif
+
+/* ---- where a thread is ---- */
+#define GPU_SPECIAL(name, reg) \
+    GPU_FN uint32_t name() { uint32_t v; asm("mov.u32 %0, %%" reg ";" : "=r"(v)); return v; }
+GPU_SPECIAL(thread_index, "tid.x")
+GPU_SPECIAL(block_threads, "ntid.x")
+GPU_SPECIAL(block_x, "ctaid.x")
+GPU_SPECIAL(block_y, "ctaid.y")
+GPU_SPECIAL(block_z, "ctaid.z")
+GPU_SPECIAL(grid_x, "nctaid.x")
+#undef GPU_SPECIAL
+
+/* ---- barriers; shared memory ---- */
+GPU_FN void block_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
+GPU_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }   /* of all lanes */
+
+extern __shared__ __attribute__((aligned(16))) unsigned char gpu_shared_bytes[];
+GPU_FN unsigned char *shared_memory() { return gpu_shared_bytes; }                      /* the launch's dynamic shared memory */
+
+/* ---- exchange between the lanes of a warp; all of them take part ---- */
+GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
+    uint32_t r;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(lane));
+    return r;
+}
+GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) {
+    uint32_t r;
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(mask));
+    return r;
+}
+/* From the lane `by` below or above; at the ends the lane's own value. */
+GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
+    uint32_t r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(by));
+    return r;
+}
+GPU_FN uint32_t shuffle_down_word(uint32_t v, uint32_t by) {
+    uint32_t r;
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(by));
+    return r;
+}
+GPU_FN bool any_lane(bool v) {
+    uint32_t r;
+    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }" : "=r"(r) : "r"((uint32_t)v));
+    return r != 0;
+}
+GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+
+/* ---- memory ---- */
+/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is read-only. */
+GPU_FN uint8_t load(const uint8_t *p) { uint32_t v; asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p)); return (uint8_t)v; }
+GPU_FN uint16_t load(const uint16_t *p) { uint16_t v; asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
+GPU_FN uint32_t load(const uint32_t *p) { uint32_t v; asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
+GPU_FN int32_t load(const int32_t *p) { return (int32_t)load((const uint32_t *)p); }
+GPU_FN uint64_t load(const uint64_t *p) { uint64_t v; asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(p)); return v; }
+struct alignas(16) Words4 { uint32_t x, y, z, w; };
+GPU_FN Words4 load(const Words4 *p) {
+    Words4 v;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+    return v;
+}
+/* Writes to global memory go through these, so that the simulated GPU can check them. */
+template <class T> GPU_FN void store(T *p, T v) { *p = v; }
+/* Reads what an earlier launch has written and sets it to zero; no other thread of this launch touches it. */
+GPU_FN int64_t take(int64_t *p) {
+    int64_t v;
+    asm volatile("ld.volatile.global.s64 %0, [%1]; st.volatile.global.s64 [%1], 0;" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+/* Modulo 2^64, in any order: the total is the same. */
+GPU_FN void atomic_add(int64_t *p, int64_t v) { asm volatile("red.global.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+GPU_FN void atomic_or(uint32_t *p, uint32_t v) { asm volatile("red.global.or.b32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+
+/* ---- arithmetic ---- */
+GPU_FN int leading_zeros(uint32_t v) { int r; asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v)); return r; }   /* 32 for 0 */
+/* Byte i of the result is byte (selector >> 4 * i) & 7 of b:a (a holds bytes 0..3). */
+GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    uint32_t r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+    return r;
+}
+/* c plus the signed 16-bit halves of a times the low (high) two unsigned bytes of b. */
+GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
+    int32_t r;
+    asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+}
+GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
+    int32_t r;
+    asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+}
+GPU_FN float float_bits(uint32_t v) { float r; asm("mov.b32 %0, %1;" : "=f"(r) : "r"(v)); return r; }
+GPU_FN uint32_t bits_of(float v) { uint32_t r; asm("mov.b32 %0, %1;" : "=r"(r) : "f"(v)); return r; }
+/* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
+GPU_FN float fused(float a, float b, float c) { float r; asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c)); return r; }
+GPU_FN double fused(double a, double b, double c) { double r; asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c)); return r; }
+/* 1 / v within 1 ulp, v normal. */
+GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+GPU_FN float float_down(uint32_t v) { float r; asm("cvt.rz.f32.u32 %0, %1;" : "=f"(r) : "r"(v)); return r; }   /* towards zero */
+GPU_FN float magnitude(float v) { float r; asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+
+/* Keeps a 64-bit value in a register pair: as a literal it costs an addition of its zero half at each use. */
+GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
+/* The same for a 32-bit factor: it stays one, and its product one operation. */
+GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
+
+#ifdef GPU_MATRIX
+/* ---- asynchronous copies from global to shared memory; a lane's copies come in groups ---- */
+/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
+GPU_FN uint32_t shared_address(const void *p) {
+#ifdef __NVCC__
+    return (uint32_t)__cvta_generic_to_shared(p);
+#else
+    return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
+#endif
+}
+GPU_FN void copy_4(void *shared, const void *global) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+}
+GPU_FN void copy_8(void *shared, const void *global) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+}
+GPU_FN void copy_16(void *shared, const void *global) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
+}
+GPU_FN void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int groups> GPU_FN void copy_wait() { asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory"); }   /* until at most that many groups are under way */
+
+/* ---- d += a * b, 16 x 32 times 32 x 8 bytes to 16 x 8 words, spread over the lanes as in PTX's m16n8k32 ---- */
+GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/* The same with signed a. */
+GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/* Reads and writes of shared memory that stay where they are written: the compiler would rather keep operands of the matrix products in registers. */
+GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(shared_address(p)));
+}
+GPU_FN void load_shared(uint32_t (&v)[2], const void *p) {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(shared_address(p)) : "memory");
+}
+GPU_FN void store_shared(void *p, uint32_t v) { asm volatile("st.shared.u32 [%0], %1;" :: "r"(shared_address(p)), "r"(v) : "memory"); }
+#else
+GPU_FN void copy_4(void *shared, const void *global) { *(uint32_t *)shared = load((const uint32_t *)global); }
+GPU_FN void copy_8(void *shared, const void *global) { *(uint64_t *)shared = load((const uint64_t *)global); }
+GPU_FN void copy_commit() {}
+template <int groups> GPU_FN void copy_wait() {}
+#endif
+
+#endif /* GPU_PRIMITIVES */
+
+/* ================================================================================================
+ * >>shared arithmetic
+ * ================================================================================================ */
+#define VMAFGPU__FN GPU_FN
+#define VMAFGPU__TABLE GPU_TABLE
+#define VMAFGPU__BIT_LENGTH(v) (32 - leading_zeros(v))
+#define VMAFGPU_KERNELS
+#include "vmafgpu.h"
+
+GPU_FN uint32_t lane_index() { return thread_index() % LANES; }
+GPU_FN uint32_t warp_index() { return thread_index() / LANES; }
+
+GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word((uint32_t)v, lane); }
+GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
+GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
+
+/* The sum over the lanes of a warp, in every lane. Both halves of a value travel before anything is added: carries are kept. */
+GPU_FN int64_t warp_sum(int64_t v) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2) {
+        const uint32_t low = shuffle_xor_word((uint32_t)v, mask), high = shuffle_xor_word((uint32_t)((uint64_t)v >> 32), mask);
+        v += (int64_t)((uint64_t)high << 32 | low);
+    }
+    return v;
+}
+GPU_FN uint32_t warp_or(uint32_t v) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2)
+        v |= shuffle_xor_word(v, mask);
+    return v;
+}
+
+/* ================================================================================================
+ * >>import                                       planes as they come to planes as the kernels read them
+ * ================================================================================================
+ * Canonical planes hold a byte per sample at 8 bits, else 16-bit words with the sample in the low bits; rows start at multiples of 16
+ * bytes. A thread takes 16 bytes of a target row.
+ */
+
+/* A sample where neither the plane nor its pitch need be aligned. */
+GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
+    return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
+}
+
+/* `words` consecutive samples of two bytes in place: the words are moved down, and what must not be there is collected. */
+GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
+    const uint32_t both = 0x10001u;
+    *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
+    return (pair_of_samples >> shift) & (0xffffu >> shift) * both;
+}
+
+GPU_FN void import_planes(const vmafgpu__import_launch &launch) {
+    const vmafgpu__import_item &item = launch.items[block_z()];
+    const uint32_t width = (uint32_t)launch.width, height = (uint32_t)launch.height;
+    const uint32_t legal = (1u << launch.bit_depth) - 1;
+    const uint32_t chunk = 16 / (uint32_t)launch.target_bytes;
+    const bool by_words = launch.target_bytes == item.source_bytes && ((uint64_t)item.source | (uint64_t)item.source_pitch) % 16 == 0;
+    uint32_t illegal = 0;
+    for (uint32_t i = 0; i < VMAFGPU__IMPORT_ROWS; i++) {
+        const uint32_t y = block_x() * VMAFGPU__IMPORT_ROWS + i;
+        if (y >= height)
+            break;
+        const uint8_t *source = (const uint8_t *)item.source + (int64_t)y * item.source_pitch;
+        uint8_t *target = (uint8_t *)item.target + (int64_t)y * launch.target_pitch;
+        for (uint32_t x = thread_index() * chunk; x < width; x += VMAFGPU__IMPORT_THREADS * chunk) {
+            if (by_words && x + chunk <= width) {
+                Words4 words = load((const Words4 *)(source + x * (uint32_t)launch.target_bytes));
+                if (launch.target_bytes == 2) {
+                    words.x = import_word(words.x, item.shift, legal, &illegal);
+                    words.y = import_word(words.y, item.shift, legal, &illegal);
+                    words.z = import_word(words.z, item.shift, legal, &illegal);
+                    words.w = import_word(words.w, item.shift, legal, &illegal);
+                }
+                if (item.target)
+                    store((Words4 *)(target + x * (uint32_t)launch.target_bytes), words);
+                continue;
+            }
+            for (uint32_t k = x; k < x + chunk && k < width; k++) {
+                const uint32_t word = load_sample(source, k, item.source_bytes);
+                illegal |= item.source_bytes == 2 ? word & (0xffffu ^ (legal << item.shift)) : 0;
+                if (!item.target)
+                    continue;
+                if (launch.target_bytes == 2)
+                    store((uint16_t *)(target + 2 * k), (uint16_t)(word >> item.shift));
+                else
+                    store(target + k, (uint8_t)(word >> item.shift));
+            }
+        }
+    }
+    illegal = warp_or(illegal);
+    if (illegal && item.illegal && lane_index() == 0)
+        atomic_or(&launch.illegal[item.pair], item.illegal);
+}
+
+GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) { import_planes(launch); }
+
+/* Tells the host that this file and its header agree on the launch structs. */
+GPU_KERNEL(vmafgpu_interface_1, vmafgpu__import_launch, LANES, 1) { (void)launch; }
+/* PRIMITIVES WANTED (to move to the primitives of each target; the second forms will do for AMD and the simulated GPU) */
+#if defined(__CUDA_ARCH__)
+/* v as a double, without the slow conversion. */
+GPU_FN double whole(uint32_t v) { double r; asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000)); return r - 4503599627370496.0; }
+/* v toward zero; 0 <= v < 2^32, beyond that anything. */
+GPU_FN uint32_t truncate(double v) {
+    uint32_t r;
+    asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
+    return r;
+}
+GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
+/* 1 / v within 2^-20, v normal as a float. */
+GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
+#else
+GPU_FN double whole(uint32_t v) { return (double)v; }
+GPU_FN uint32_t truncate(double v) { return (uint32_t)(int64_t)v; }
+GPU_FN uint64_t bits_of(double v) { uint64_t r; __builtin_memcpy(&r, &v, sizeof r); return r; }
+GPU_FN double reciprocal(double v) { return (double)reciprocal((float)v); }
+#endif
+/* end of PRIMITIVES WANTED */
+
+/* ================================================================================================
+ * >>motion                                       the sum of absolute values of the blurred difference of two frames
+ * ================================================================================================
+ * Block z works on one frame and one of those before it: vertical pass of a tile into shared memory, horizontal pass out of it.
+ */
+
+GPU_FN uint32_t warp_sum_word(uint32_t v) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2)
+        v += shuffle_xor_word(v, mask);
+    return v;
+}
+
+/* What a block works on. */
+GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) { return launch.both ? block_z() / 2 : block_z(); }
+GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
+    return launch.both ? block_z() % 2 : (uint32_t)launch.only;
+}
+
+/* A row or column that the border rule gives for k; any other inside the frame where no result depends on it. */
+GPU_FN int32_t mirror(int32_t k, int32_t n) {
+    const int32_t i = vmafgpu__reflect(k, n);
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+template <int BYTES> GPU_FN uint32_t load_sample(const uint8_t *row, int32_t x) {
+    return BYTES == 1 ? load(row + x) : load((const uint16_t *)row + x);
+}
+
+GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_t e) {
+    return vmafgpu__motion_taps[0] * (a + e) + vmafgpu__motion_taps[1] * (b + d) + vmafgpu__motion_taps[2] * c;
+}
+
+/* A tap sum that is rounded and shifted; its whole would not fit 32 bits. */
+GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
+    const int32_t high = motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
+    const int32_t low = motion_tap_sum(v[0] & 255, v[stride] & 255, v[2 * stride] & 255, v[3 * stride] & 255, v[4 * stride] & 255);
+    return vmafgpu__motion_round(high, low, shift);
+}
+
+/* The sum over the block of at most 28 absolute values per thread, each at most 65535: 32 bits do. `words`: shared memory, one
+ * word for each warp. */
+GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum, uint32_t *words) {
+    sum = warp_sum_word(sum);
+    if (lane_index() == 0)
+        words[warp_index()] = sum;
+    block_barrier();
+    if (thread_index() == 0) {
+        int64_t total = 0;
+        for (uint32_t i = 0; i < block_threads() / LANES; i++)
+            total += words[i];
+        atomic_add(&launch.batch.sums[pair].motion[before], total);
+    }
+}
+
+/* ---- plain form ---- */
+
+/* Differences of four columns, x a multiple of four, and eight rows. */
+template <int BYTES>
+GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
+                              int32_t y, int32_t (&difference)[8][4]) {
+    const uint8_t *earlier = (const uint8_t *)pair.before[before], *now = (const uint8_t *)pair.reference;
+    const int64_t pitch[2] = { pair.before_pitch[before], pair.reference_pitch };
+    const int32_t width = launch.batch.width, height = launch.batch.height;
+    if (x < 0 || x + 4 > width || y < 0 || y + 8 > height) {
+#pragma unroll 1
+        for (int k = 0; k < 8; k++) {   /* rows move up, since registers cannot be indexed: slow, but short */
+            const int64_t row = mirror(y + k, height);
+#pragma unroll
+            for (int i = 0; i < 28; i++)
+                difference[i / 4][i % 4] = difference[i / 4 + 1][i % 4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                difference[7][i] = (int32_t)load_sample<BYTES>(earlier + row * pitch[0], mirror(x + i, width)) -
+                                   (int32_t)load_sample<BYTES>(now + row * pitch[1], mirror(x + i, width));
+        }
+        return;
+    }
+    earlier += y * pitch[0] + x * BYTES;
+    now += y * pitch[1] + x * BYTES;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        uint32_t a[BYTES], b[BYTES];
+#pragma unroll
+        for (int i = 0; i < BYTES; i++) {
+            a[i] = load((const uint32_t *)earlier + i);
+            b[i] = load((const uint32_t *)now + i);
+        }
+        earlier += pitch[0];
+        now += pitch[1];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int word = i * BYTES / 4, shift = i * BYTES % 4 * 8;
+            const uint32_t mask = BYTES == 1 ? 255 : 65535;
+            difference[k][i] = (int32_t)(a[word] >> shift & mask) - (int32_t)(b[word] >> shift & mask);
+        }
+    }
+}
+
+/* Vertical pass of four columns by four rows. */
+template <int BYTES>
+GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
+                                  int32_t y, int32_t *out) {
+    int32_t difference[8][4] = {};
+    motion_plain_load<BYTES>(launch, pair, before, x, y - 2, difference);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        uint32_t v[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int32_t *d = &difference[k][i];
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth)   /* at 8 bits the sum fits */
+                                         : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
+        }
+        *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
+    }
+}
+
+template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &launch) {
+    enum { MARGIN = 4, UNITS = VMAFGPU__MOTION_STRIDE / 4, GROUPS = VMAFGPU__MOTION_TILE_WIDTH / 4 };
+    const uint32_t z = motion_pair(launch), before = motion_before(launch);
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    if (!pair.before[before])
+        return;
+    const int32_t x = (int32_t)block_x() * VMAFGPU__MOTION_TILE_WIDTH, y = (int32_t)block_y() * VMAFGPU__MOTION_TILE_HEIGHT;
+    int32_t *tile = (int32_t *)shared_memory();
+#pragma unroll 1
+    for (uint32_t i = thread_index(); i < UNITS * VMAFGPU__MOTION_TILE_HEIGHT / 4; i += block_threads()) {
+        const int32_t column = (int32_t)(i % UNITS) * 4, row = (int32_t)(i / UNITS) * 4;
+        motion_plain_vertical<BYTES>(launch, pair, before, x - MARGIN + column, y + row,
+                                     tile + row * VMAFGPU__MOTION_STRIDE + column);
+    }
+    block_barrier();
+    uint32_t sum = 0;
+#pragma unroll 1
+    for (uint32_t i = thread_index(); i < GROUPS * VMAFGPU__MOTION_TILE_HEIGHT; i += block_threads()) {
+        const int32_t column = (int32_t)(i % GROUPS) * 4, row = (int32_t)(i / GROUPS);
+        const int32_t *line = tile + row * VMAFGPU__MOTION_STRIDE + column;   /* begins MARGIN columns before the group */
+        int32_t v[12];
+#pragma unroll
+        for (int k = 0; k < 12; k += 4) {
+            const Words4 words = *(const Words4 *)(line + k);
+            v[k] = (int32_t)words.x, v[k + 1] = (int32_t)words.y, v[k + 2] = (int32_t)words.z, v[k + 3] = (int32_t)words.w;
+        }
+        const int32_t samples = y + row < launch.batch.height ? launch.batch.width - x - column : 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int32_t blurred = motion_filter(v + k + MARGIN - 2, 1, 16);
+            sum += k < samples ? (uint32_t)(blurred < 0 ? -blurred : blurred) : 0;
+        }
+    }
+    motion_finish(launch, z, before, sum, (uint32_t *)(tile + VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE));
+}
+
+GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
+GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<2>(launch); }
+
+#ifdef GPU_MATRIX
+
+/* Bytes of four words, transposed: out[i] has byte i of each. */
+template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out) {
+    const uint32_t ab = permute_bytes(a, b, 0x5140), cd = permute_bytes(c, d, 0x5140);
+    out[0] = permute_bytes(ab, cd, 0x5410);
+    if (BYTES > 1)
+        out[1] = permute_bytes(ab, cd, 0x7632);
+    if (BYTES > 2) {
+        const uint32_t ab_high = permute_bytes(a, b, 0x7362), cd_high = permute_bytes(c, d, 0x7362);
+        out[2] = permute_bytes(ab_high, cd_high, 0x5410);
+        if (BYTES > 3)
+            out[3] = permute_bytes(ab_high, cd_high, 0x7632);
+    }
+}
+
+/* ---- matrix form, up to 12 bits ----
+ *
+ * As in VIF's matrix form, see there. Vertical: k < 16 are rows of the earlier frame, k >= 16 of the present one with negative taps, so
+ * that the product is the blurred difference; rows 0..7 of operand a have the high digits of the taps, 8..15 the low ones, with signs.
+ * With 65536 added the results have three digits without sign for the horizontal pass. A warp has 8 rows of results.
+ */
+template <int BYTES, int WARPS> struct MotionMatrix {
+    enum {
+        COLUMNS = VMAFGPU__MOTION_MATRIX_WIDTH + 16, BLOCKS = COLUMNS / 16,
+        ROW = COLUMNS * BYTES + VMAFGPU__MOTION_MATRIX_MARGIN, ROWS = 8 * WARPS + 8, FRAME = ROWS * ROW,
+        UNITS = COLUMNS * BYTES / 8, UNIT_SAMPLES = 8 / BYTES,
+        DIGITS = 3, BIAS = 65536
+    };
+
+    struct Tile {
+        const uint8_t *image[2];         /* earlier, present */
+        int64_t pitch[2];
+        int32_t x, y;
+    };
+
+    /* Copies a tile and what is around it: columns from x - 8 on, rows from y - 2 on. */
+    GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
+        const int32_t width = launch.batch.width, height = launch.batch.height;
+        const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
+        const bool inside = columns_inside && tile.y >= 2 && tile.y - 2 + ROWS <= height;
+        const int32_t warp = (int32_t)warp_index();
+#pragma unroll
+        for (uint32_t n = 0; n < 2 * UNITS / LANES; n++) {
+            const uint32_t unit = lane_index() + LANES * n, f = unit / UNITS;
+            const int32_t column = (int32_t)(unit % UNITS) * UNIT_SAMPLES, x = tile.x - 8 + column;
+            const uint8_t *image = f ? tile.image[1] : tile.image[0];
+            const int64_t pitch = f ? tile.pitch[1] : tile.pitch[0];
+            uint8_t *at = to + f * FRAME + warp * ROW + column * BYTES;
+            if (inside) {
+                const uint8_t *from = image + (tile.y - 2 + warp) * pitch + x * BYTES;
+#pragma unroll
+                for (int32_t row = 0; row < ROWS; row += WARPS) {
+                    if (row + WARPS <= ROWS || row + warp < ROWS)
+                        copy_8(at + row * ROW, from);
+                    from += WARPS * pitch;
+                }
+                continue;
+            }
+#pragma unroll 1
+            for (int32_t row = warp; row < ROWS; row += WARPS) {
+                const uint8_t *from = image + mirror(tile.y - 2 + row, height) * pitch;
+                if (x >= 0 && x + UNIT_SAMPLES <= width)
+                    copy_8(at, from + (int64_t)x * BYTES);
+                else
+#pragma unroll
+                    for (int i = 0; i < UNIT_SAMPLES; i++) {
+                        const uint32_t sample = load_sample<BYTES>(from, mirror(x + i, width));
+                        if (BYTES == 1)
+                            at[i] = (uint8_t)sample;
+                        else
+                            ((uint16_t *)at)[i] = (uint16_t)sample;
+                    }
+                at += WARPS * ROW;
+            }
+        }
+        copy_commit();
+        copy_wait<0>();
+    }
+
+    /* Digits of rows g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, to one half of each operand b. */
+    GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half, uint32_t (&b)[DIGITS][2]) {
+        uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            uint32_t row[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const uint8_t *at = input + f * FRAME + i * ROW;
+                row[i] = BYTES == 1 ? *(const uint16_t *)at : *(const uint32_t *)at;
+            }
+            transpose_bytes<2 * BYTES>(row[0], row[1], row[2], row[3], bytes[f]);
+        }
+#pragma unroll
+        for (int column = 0; column < 2; column++) {
+            int32_t sum[2][4] = {};
+#pragma unroll
+            for (int j = 0; j < BYTES; j++)
+                multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
+                    blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)(sum[0][i + 2] + BIAS * 256 + 128) >> 8);
+                } else {
+                    const int32_t middle = sum[0][i] + sum[1][i + 2];
+                    const int32_t whole_sum = sum[0][i + 2] + middle * 256 + sum[1][i] * 65536 + (1 << (bit_depth - 1));
+                    blurred[column][i] = (uint32_t)((whole_sum >> bit_depth) + BIAS);
+                }
+            }
+        }
+        transpose_bytes<4>(blurred[0][0], blurred[1][0], blurred[0][1], blurred[1][1], digit);
+#pragma unroll
+        for (int j = 0; j < DIGITS; j++)
+            b[j][half] = digit[j];
+    }
+
+    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, as far as they are inside. */
+    GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2], bool at_edge,
+                                  int32_t right, int32_t below, uint32_t *sum) {
+        const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
+        int32_t part[DIGITS + 1][4] = {}, v[4];
+#pragma unroll
+        for (int j = 0; j < DIGITS; j++) {
+            multiply_add(part[j], low, b[j][0], b[j][1]);
+            multiply_add(part[j + 1], high, b[j][0], b[j][1]);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t lower = (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8) + 32768;
+            v[i] = part[2][i] + part[3][i] * 256 + (int32_t)(lower >> 16) - BIAS;
+        }
+        if (at_edge)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                v[i] = g + i / 2 * 8 < right && 2 * t + i % 2 < below ? v[i] : 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            *sum += (uint32_t)(v[i] < 0 ? -v[i] : v[i]);
+    }
+
+    GPU_FN void run(const vmafgpu__motion_launch &launch) {
+        const uint32_t z = motion_pair(launch), before = motion_before(launch);
+        const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+        if (!pair.before[before])
+            return;
+        const Words4 *matrices = (const Words4 *)launch.fragments + lane_index();
+        uint32_t matrix[5][4];
+#pragma unroll
+        for (int i = 0; i < 5; i++) {
+            const Words4 words = load(matrices + 32 * i);
+            matrix[i][0] = words.x, matrix[i][1] = words.y, matrix[i][2] = words.z, matrix[i][3] = words.w;
+        }
+        const Tile tile = { { (const uint8_t *)pair.before[before], (const uint8_t *)pair.reference },
+                            { pair.before_pitch[before], pair.reference_pitch },
+                            (int32_t)block_x() * VMAFGPU__MOTION_MATRIX_WIDTH, (int32_t)block_y() * 8 * WARPS };
+        uint8_t *shared = shared_memory();
+        fill(launch, tile, shared);
+        block_barrier();
+
+        const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4, warp = (int32_t)warp_index();
+        const int32_t right = launch.batch.width - tile.x, below = launch.batch.height - tile.y - 8 * warp;
+        const bool at_edge = right < VMAFGPU__MOTION_MATRIX_WIDTH || below < 8;
+        const int32_t last = right >= VMAFGPU__MOTION_MATRIX_WIDTH ? BLOCKS - 1 : (right + 15) / 16;
+        const uint8_t *input = shared + (8 * warp + 4 * t) * ROW + 2 * BYTES * g;
+        const int bit_depth = launch.batch.bit_depth;
+        uint32_t sum = 0, b[DIGITS][2];
+        if (below > 0) {
+            /* Block k of input and the one before it make results k - 1. */
+            vertical(input, matrix[4], bit_depth, 0, b);
+#pragma unroll 1
+            for (int32_t k = 1; k <= last; k += 2) {
+                vertical(input + 16 * BYTES * k, matrix[4], bit_depth, 1, b);
+                horizontal(matrix[0], matrix[1], b, at_edge, right - 16 * (k - 1), below, &sum);
+                if (k == last)
+                    break;
+                vertical(input + 16 * BYTES * (k + 1), matrix[4], bit_depth, 0, b);
+                horizontal(matrix[2], matrix[3], b, at_edge, right - 16 * k, below, &sum);
+            }
+        }
+        motion_finish(launch, z, before, sum, (uint32_t *)(shared + 2 * FRAME));
+    }
+};
+
+GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 1) { MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch); }
+GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) { MotionMatrix<2, VMAFGPU__MOTION_MATRIX_WARPS_12>::run(launch); }
+
+#endif /* GPU_MATRIX */
+
+/* ================================================================================================
+ * >>vif                                          visual information fidelity, one scale per launch
+ * ================================================================================================
+ * Both forms take a tile from the two images of a scale to its four sums and to its part of the next scale's images, with nothing in
+ * between in global memory: vertical pass (means, squares, product, and the next scale's filter), horizontal pass, statistics.
+ */
+
+/* ---- statistics ---- */
+
+/* Of a thread, or of a warp. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for 8192 samples. */
+struct VifSums {
+    uint64_t flat_noise;
+    uint32_t denominator;      /* with VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE too much for each of `logs` */
+    uint32_t logs;             /* samples above the noise */
+    int32_t  numerator;
+};
+
+enum { VIF_LOG_BIAS = 260096, VIF_LOG_TABLE = 32768 };
+
+/* 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Rounded toward zero to a float, v has its exponent and the fifteen bits that
+ * the table wants side by side. The table holds what the logarithm is above the straight line through its powers of two. */
+GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
+    const uint32_t bits = bits_of(float_down(v));
+    return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
+}
+
+/* a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until it is within a rounding of
+ * its value; then one correction of the quotient by its exact remainder rounds it as division does (Markstein). */
+GPU_FN double divide(double a, double b) {
+    double r = reciprocal(b);
+    double e = fused(-b, r, 1.0);
+    r = fused(r, fused(e, e, e), r);
+    e = fused(-b, r, 1.0);
+    r = fused(r, e, r);
+    const double q = a * r;
+    return fused(fused(-b, q, a), r, q);
+}
+
+/* The numerator's term is log(n2 / n1). Here by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, uint32_t *n1, uint32_t *n2) {
+    const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
+    const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON);
+    const double limited = gain < gain_limit ? gain : gain_limit, rest = whole((uint32_t)s2) - gain * x12;
+    const bool is_negative = (int64_t)bits_of(rest) < 0;   /* cheaper than to compare */
+    *n1 = (is_negative ? 0 : truncate(rest)) + VMAFGPU__VIF_NOISE;
+    *n2 = *n1 + truncate(limited * limited * x1);
+}
+
+/* The same without doubles; false where they are needed. For s1 >= noise, s12 >= 0.
+ *
+ * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a hair too small, by its
+ * epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always when m = 0, else unless m / s1 is
+ * within some 2^-16 * q / s1 of zero, which is left to the doubles (about one sample in 40000). */
+GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t *n1, uint32_t *n2) {
+    /* The first quotient is too small by 2^-20 of itself or less, in spite of all roundings; its remainder gives the rest of it,
+     * one too small or too large at most. */
+    const float x12 = (float)s12, r = reciprocal((float)s1);
+    const uint64_t square = (uint64_t)(uint32_t)s12 * (uint32_t)s12;
+    uint32_t q = (uint32_t)(x12 * x12 * (r * (1 - 1.0f / 1048576)));
+    const uint64_t rest = square - (uint64_t)q * (uint32_t)s1;
+    q += (uint32_t)((float)(uint32_t)(rest >> 10) * 1024.0f * r);
+    int32_t m = (int32_t)((uint32_t)square - q * (uint32_t)s1);
+    if (m < 0)
+        m += s1, q--;
+    if (m >= s1)
+        m -= s1, q++;
+    const int32_t c = (int32_t)q + (m != 0);
+    const int32_t larger = s2 > c ? s2 : c;
+    *n1 = (uint32_t)(larger - c) + VMAFGPU__VIF_NOISE;
+    *n2 = (uint32_t)larger + VMAFGPU__VIF_NOISE - 1;
+    bool certain = m == 0 || m > 2 + (s1 >> 23) + (int32_t)(q >> 16);
+    if (x12 > gain.low * (float)s1) {
+        /* gain > limit, in units of 2^-24; an integer limit knows no doubt but in the last part of 2^23. */
+        const int64_t beyond = (int64_t)((uint64_t)(uint32_t)s12 << 24) - (int64_t)((uint64_t)gain.fixed * (uint32_t)s1);
+        if (beyond > 0) {
+            /* limit^2 * s1 in units of 2^-18, less than two of them too small. */
+            const uint64_t limited = (uint64_t)(uint32_t)(gain.square >> 32) * (uint32_t)s1 +
+                                     ((uint64_t)(uint32_t)gain.square * (uint32_t)s1 >> 32);
+            *n2 = *n1 + (uint32_t)(limited >> 18);
+            certain = certain && beyond >= 2 * (int64_t)s1 && (limited & 0x3ffff) < 0x3fff8;
+        }
+    }
+    return certain;
+}
+
+/* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
+template <bool DOUBLES, int N>
+GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t (&s1)[N], const int32_t (&s2)[N],
+                           const int32_t (&s12)[N], VifSums *sums) {
+    uint32_t logs = 0, doubtful = 0, noise[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const bool flat = s1[i] < VMAFGPU__VIF_NOISE;
+        logs += !flat;
+        noise[i] = flat ? (uint32_t)s2[i] : 0;   /* below 2^31 */
+    }
+#pragma unroll
+    for (int i = 0; i < N; i += 2)
+        sums->flat_noise += noise[i] + noise[i + 1];
+    if (!any_lane(logs != 0))
+        return;
+    sums->logs += logs;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = has_log && s12[i] > 0 && s2[i] > 0;
+        uint32_t n1, n2;
+        bool certain = true;
+        if (DOUBLES)
+            vif_levels(s1[i], s2[i], s12[i], gain.limit, &n1, &n2);
+        else
+            certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain, &n1, &n2);
+        const int32_t term = vif_log(n2, table) - vif_log(n1, table), log_s1 = vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
+        sums->denominator += has_log ? (uint32_t)log_s1 : 0;
+        sums->numerator += has_term && certain ? term : 0;
+        doubtful |= has_term && !certain ? 1u << i : 0;
+    }
+    if constexpr (!DOUBLES) {
+#pragma unroll 1
+        while (doubtful) {
+            int32_t a1 = 0, a2 = 0, a12 = 0;
+            uint32_t n1, n2;
+#pragma unroll
+            for (int i = N - 1; i >= 0; i--)   /* the first of them; registers cannot be indexed */
+                if (doubtful >> i & 1)
+                    a1 = s1[i], a2 = s2[i], a12 = s12[i];
+            doubtful &= doubtful - 1;
+            vif_levels(a1, a2, a12, gain.limit, &n1, &n2);
+            sums->numerator += vif_log(n2, table) - vif_log(n1, table);
+        }
+    }
+}
+
+/* One of the four sums as they are delivered, by number. `samples`: how many of them were inside the image. */
+GPU_FN int64_t vif_total(const VifSums &sums, uint32_t samples, uint32_t which) {
+    return which == 0   ? sums.numerator
+           : which == 1 ? (int64_t)sums.denominator - (int64_t)sums.logs * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE)
+           : which == 2 ? (int64_t)sums.flat_noise
+                        : (int64_t)samples - (int64_t)sums.logs;
+}
+
+/* Over the lanes of a warp. */
+GPU_FN VifSums vif_warp_sums(const VifSums &sums) {
+    return VifSums{ (uint64_t)warp_sum((int64_t)sums.flat_noise), warp_sum_word(sums.denominator), warp_sum_word(sums.logs),
+                    (int32_t)warp_sum_word((uint32_t)sums.numerator) };
+}
+
+/* Adds one of the four, by number. */
+GPU_FN void vif_deliver(const vmafgpu__vif_launch &launch, uint32_t pair, uint32_t which, int64_t v) {
+    vmafgpu__vif_sums *out = &launch.batch.sums[pair].vif[launch.scale];
+    if (which == 0)
+        atomic_add(&out->numerator[launch.variant], v);
+    else if (launch.first)
+        atomic_add(which == 1 ? &out->denominator : which == 2 ? &out->flat_noise : &out->flat_count, v);
+}
+
+/* ---- images ---- */
+
+struct VifImage {
+    const uint8_t *data;
+    int32_t pitch;
+};
+
+template <int SCALE> GPU_FN VifImage vif_input(const vmafgpu__vif_launch &launch, uint32_t pair, int frame) {
+    const vmafgpu__gpu_pair &p = launch.batch.pair[pair];
+    if (SCALE == 0)
+        return frame ? VifImage{ (const uint8_t *)p.distorted, p.distorted_pitch }
+                     : VifImage{ (const uint8_t *)p.reference, p.reference_pitch };
+    return VifImage{ launch.scratch + pair * launch.scratch_size + launch.input[frame], launch.input_pitch };
+}
+
+GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int frame) {
+    return launch.scratch + pair * launch.scratch_size + launch.output[frame];
+}
+
+/* ---- plain form ----
+ *
+ * A block takes a tile of 64 x 32 samples. Vertical: a thread reads a column of 8 + 2 * reach samples of both images and makes 8 results of
+ * each kind, by taps folded about their centre, in 32 bits: squares are split into high and low parts where their sum would not fit.
+ * Horizontal: a thread makes 8 neighbouring samples of a row. A warp's lanes lie in different rows, whose distance in shared memory
+ * is four times an odd number of words: 16-byte accesses do not conflict. Last, the logarithms' table takes the tile's place.
+ */
+enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
+
+/* Sum of the taps of a scale over 2 * reach + 1 values below 2^16. */
+template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
+    constexpr int reach = 8 >> SCALE;
+    uint32_t sum = vmafgpu__vif_taps[SCALE][reach] * v[reach];
+#pragma unroll
+    for (int k = 0; k < reach; k++)
+        sum += vmafgpu__vif_taps[SCALE][k] * (v[k] + v[2 * reach - k]);
+    return sum;
+}
+
+/* The samples of a column, above and below the image as the border rule wants them; returns the OR of all. */
+template <int BYTES, int COUNT>
+GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int32_t height, uint32_t (&v)[COUNT]) {
+    uint32_t seen = 0;
+    if (y >= 0 && y + COUNT <= height) {
+        const uint8_t *row = image.data + (int64_t)y * image.pitch;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            v[k] = load_sample<BYTES>(row, x);
+            row += image.pitch;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            v[k] = load_sample<BYTES>(image.data + (int64_t)mirror(y + k, height) * image.pitch, x);
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        seen |= v[k];
+    return seen;
+}
+
+/* One square plane of a column: taps over a[k] * b[k], rounded. */
+template <int SCALE, int BYTES, int COUNT>
+GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
+    uint32_t low[COUNT], high[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const uint32_t product = a[k] * b[k];
+        low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
+        high[k] = product >> shift;
+    }
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i * VMAFGPU__VIF_TILE_STRIDE] =
+            BYTES == 1 ? vif_tap_sum<SCALE>(low + i)
+                       : vif_tap_sum<SCALE>(high + i) + ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift);
+}
+
+template <int SCALE, int BYTES>
+GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, bool images, bool statistics,
+                               uint32_t *tile, uint32_t (&seen)[2]) {
+    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__VIF_TILE_WIDTH + 2 * REACH, COUNT = VIF_RUN + 2 * REACH;
+    constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
+    const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : launch.mean_shift;
+    const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : launch.square_shift;
+    const uint32_t mean_half = 1u << (mean_shift - 1);
+#pragma unroll 1
+    for (uint32_t unit = thread_index(); unit < COLUMNS * VMAFGPU__VIF_TILE_HEIGHT / VIF_RUN; unit += block_threads()) {
+        const int32_t column = (int32_t)(unit % COLUMNS), row = (int32_t)(unit / COLUMNS) * VIF_RUN;
+        uint32_t sample[2][COUNT];
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            seen[f] |= vif_load_column<BYTES>(vif_input<SCALE>(launch, pair, f), mirror(x - REACH + column, launch.width),
+                                              y - REACH + row, launch.height, sample[f]);
+        uint32_t *out = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
+        if (statistics) {
+#pragma unroll
+            for (int i = 0; i < VIF_RUN; i++)
+                out[i * VMAFGPU__VIF_TILE_STRIDE] = (vif_tap_sum<SCALE>(sample[0] + i) + mean_half) >> mean_shift |
+                                                    (vif_tap_sum<SCALE>(sample[1] + i) + mean_half) >> mean_shift << 16;
+            vif_square_column<SCALE, BYTES>(sample[0], sample[0], square_shift, out + VIF_PLANE);
+            vif_square_column<SCALE, BYTES>(sample[1], sample[1], square_shift, out + 2 * VIF_PLANE);
+            vif_square_column<SCALE, BYTES>(sample[0], sample[1], square_shift, out + 3 * VIF_PLANE);
+        }
+        if (SCALE < 3 && images) {
+            out = tile + 4 * VIF_PLANE + row / 2 * VMAFGPU__VIF_TILE_STRIDE + column;
+#pragma unroll
+            for (int i = 0; i < VIF_RUN / 2; i++)
+                out[i * VMAFGPU__VIF_TILE_STRIDE] =
+                    (vif_tap_sum<NEXT>(sample[0] + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift |
+                    (vif_tap_sum<NEXT>(sample[1] + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift << 16;
+        }
+    }
+}
+
+/* Values of a row of shared memory, from a multiple of four on. */
+template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)[COUNT]) {
+    static_assert(COUNT % 4 == 0, "");
+#pragma unroll
+    for (int k = 0; k < COUNT; k += 4) {
+        const Words4 words = *(const Words4 *)(row + k);
+        v[k] = words.x, v[k + 1] = words.y, v[k + 2] = words.z, v[k + 3] = words.w;
+    }
+}
+
+/* Four samples of a row of the next scale. */
+template <int SCALE>
+GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, const uint32_t *tile) {
+    enum { ROWS = VMAFGPU__VIF_TILE_HEIGHT / 2, GROUPS = VMAFGPU__VIF_TILE_WIDTH / 8 };
+    constexpr int NEXT = SCALE + 1, NEXT_REACH = 8 >> NEXT, FIRST = (8 >> SCALE) - NEXT_REACH, SKIP = FIRST % 4;
+    constexpr int COUNT = (SKIP + 2 * NEXT_REACH + 7 + 3) / 4 * 4;
+    const int32_t row = (int32_t)(thread_index() % ROWS), group = (int32_t)(thread_index() / ROWS % GROUPS);
+    const int frame = (int)(thread_index() / (ROWS * GROUPS));
+    const int32_t out_x = x / 2 + 4 * group, out_y = y / 2 + row;
+    uint32_t v[COUNT];
+    if (out_x >= launch.width / 2 || out_y >= launch.height / 2)
+        return;
+    vif_load_row(tile + 4 * VIF_PLANE + row * VMAFGPU__VIF_TILE_STRIDE + 8 * group + FIRST - SKIP, v);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = frame ? v[k] >> 16 : v[k] & 65535;
+    uint64_t four = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        four |= (uint64_t)((vif_tap_sum<NEXT>(v + SKIP + 2 * i) + 32768) >> 16) << 16 * i;
+    store((uint64_t *)(vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch + 2 * out_x), four);   /* rows are padded */
+}
+
+/* Variances of eight neighbouring samples of a row. */
+template <int SCALE>
+GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN], int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
+    constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
+    uint32_t mean[2][VIF_RUN], v[COUNT], part[COUNT];
+    vif_load_row(row, v);
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            part[k] = f ? v[k] >> 16 : v[k] & 65535;
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            mean[f][i] = vif_tap_sum<SCALE>(part + i);
+    }
+#pragma unroll
+    for (int plane = 0; plane < 3; plane++) {
+        uint32_t sum[VIF_RUN];
+        vif_load_row(row + (plane + 1) * VIF_PLANE, v);
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            part[k] = v[k] & 65535;
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            sum[i] = (vif_tap_sum<SCALE>(part + i) + 32768) >> 16;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            part[k] = v[k] >> 16;
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++) {
+            sum[i] += vif_tap_sum<SCALE>(part + i);
+            const uint32_t product = vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]);
+            const int32_t variance = (int32_t)(sum[i] - product);
+            (plane == 0 ? s1 : plane == 1 ? s2 : s12)[i] = plane == 1 && variance < 0 ? 0 : variance;
+        }
+    }
+}
+
+/* Those of all threads of the block. `words`: shared memory, 4 words for each warp. */
+GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples, int64_t *words) {
+    const VifSums of_warp = vif_warp_sums(sums);
+    const uint32_t samples_of_warp = warp_sum_word(samples);
+    if (lane_index() < 4)
+        words[4 * warp_index() + lane_index()] = vif_total(of_warp, samples_of_warp, lane_index());
+    block_barrier();
+    if (thread_index() < 4) {
+        int64_t total = 0;
+        for (uint32_t i = 0; i < block_threads() / LANES; i++)
+            total += words[4 * i + thread_index()];
+        vif_deliver(launch, pair, thread_index(), total);
+    }
+}
+
+template <int SCALE, int BYTES, bool DOUBLES> GPU_FN void vif_plain(const vmafgpu__vif_launch &launch) {
+    const uint32_t pair = block_z();
+    if (!launch.batch.pair[pair].distorted)
+        return;
+    const int32_t x = (int32_t)block_x() * VMAFGPU__VIF_TILE_WIDTH, y = (int32_t)block_y() * VMAFGPU__VIF_TILE_HEIGHT;
+    uint32_t *tile = (uint32_t *)shared_memory();
+    uint32_t seen[2] = { 0, 0 };
+    vif_plain_vertical<SCALE, BYTES>(launch, pair, x, y, launch.first, !launch.images_only, tile, seen);
+    const uint32_t illegal = ((seen[0] & launch.illegal_bits) != 0) | ((seen[1] & launch.illegal_bits) != 0) * 2u;
+    if (SCALE == 0 && BYTES == 2 && illegal && launch.illegal)
+        atomic_or(&launch.illegal[pair], illegal);
+    block_barrier();
+    if (SCALE < 3 && launch.first)
+        vif_plain_shrink<SCALE < 3 ? SCALE : 2>(launch, pair, x, y, tile);
+    if (launch.images_only)
+        return;
+
+    const int32_t row = (int32_t)(thread_index() % VMAFGPU__VIF_TILE_HEIGHT);
+    const int32_t column = (int32_t)(thread_index() / VMAFGPU__VIF_TILE_HEIGHT) * VIF_RUN;
+    int32_t s1[VIF_RUN], s2[VIF_RUN], s12[VIF_RUN];
+    vif_plain_horizontal<SCALE>(tile + row * VMAFGPU__VIF_TILE_STRIDE + column, s1, s2, s12);
+    const int32_t right = launch.width - x - column;
+    const int32_t samples = y + row >= launch.height || right < 0 ? 0 : right < VIF_RUN ? right : VIF_RUN;
+    if (samples < VIF_RUN)
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            if (i >= samples)
+                s1[i] = s2[i] = s12[i] = 0;
+    block_barrier();
+
+    for (uint32_t i = thread_index(); i < VIF_LOG_TABLE / 16; i += block_threads())
+        ((Words4 *)tile)[i] = load((const Words4 *)launch.log_table + i);
+    block_barrier();
+    VifSums sums = {};
+    vif_statistics<DOUBLES, VIF_RUN>(launch.gain, (const uint8_t *)tile, s1, s2, s12, &sums);
+    vif_plain_finish(launch, pair, sums, (uint32_t)samples, (int64_t *)(tile + VIF_LOG_TABLE / 4));
+}
+
+#define VIF_PLAIN_KERNELS(input, SCALE, BYTES) \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_f64, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { vif_plain<SCALE, BYTES, true>(launch); } \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_int, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { vif_plain<SCALE, BYTES, false>(launch); }
+VIF_PLAIN_KERNELS(0_8, 0, 1)
+VIF_PLAIN_KERNELS(0_16, 0, 2)
+VIF_PLAIN_KERNELS(1, 1, 2)
+VIF_PLAIN_KERNELS(2, 2, 2)
+VIF_PLAIN_KERNELS(3, 3, 2)
+#undef VIF_PLAIN_KERNELS
+
+#ifdef GPU_MATRIX
+
+/* ---- matrix form ----
+ *
+ * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two, a square two
+ * to four; digit i of the taps times digit j of the data has weight 256^(i + j), and products of equal weight share an accumulator. The matrix
+ * of the taps is the left operand: row r has them shifted by r, so that a product takes 32 values to 16 results.
+ *
+ * A warp walks along a strip of 16 rows, 16 columns a step, by itself: warps meet nowhere. In a step
+ * 1. the copy of the next step's input is started: 32 rows of 16 columns of both images;
+ * 2. vertical: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two products make the columns
+ *    2 * n and 2 * n + 1. So the lane gets, of rows g and g + 8, the columns 4 * t .. 4 * t + 3:
+ * 3. a digit of these four, packed to a word, is just what the lane has to bring as operand b of the horizontal product, where k is the
+ *    column and n the row. Nothing has to cross lanes; the words wait in shared memory for
+ * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later half of k and
+ *    then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every other step.
+ * 5. Variances take the way through shared memory too: the statistics then are a short loop. (Loops of more than some 32 KB of code
+ *    leave the instruction cache, once warps are at different places of it.)
+ *
+ * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows 8..15 the low ones.
+ *
+ * Digit words lie in pairs, of even and odd steps, so that one read of 8 bytes makes both registers of operand b. So that writes of
+ * 4 bytes at that distance do not conflict, lanes with t >= 2 have the pair exchanged, which the taps' matrices take into account.
+ */
+enum {
+    VIF_PASS = 3 * 512,        /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
+    VIF_DIGIT = 256,                     /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
+    VIF_HALF = 16 * VIF_DIGIT,           /* digits of 8 rows: 2 of each mean, 4 of each square */
+    VIF_SQUARES = 4 * VIF_DIGIT,         /* where those of the squares begin */
+    VIF_NEXT = 2 * VIF_HALF              /* digits of the next scale's 8 rows: 2 of each image */
+};
+
+/* Lane's parts of shared memory. */
+struct VifWarp {
+    const uint8_t *table;                /* logarithms */
+    const uint8_t *matrices;
+    uint8_t *digits;                     /* the lane's pair of the first digit */
+    uint8_t *variances;                  /* 16 bytes of each lane: [s1, s2, s12][half] */
+    uint8_t *input;                      /* of the warp: [step & 1][frame][row] */
+};
+
+template <int SOURCES> struct VifStrip {
+    const uint8_t *source[SOURCES];      /* where the lane starts to copy, if rows and columns are inside */
+    uint8_t *output;                     /* the next scale's reference, where the lane starts to write */
+    uint32_t pair;
+    int32_t x, y;
+    bool rows_inside;                    /* all that are read */
+    bool at_edge;                        /* not all results are inside the image and wanted */
+};
+
+/* Products of the four bytes of two words: low digits, high digits. Two products fit one word. */
+GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
+    const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442);   /* byte 2, in place of byte 0 */
+    const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434);   /* byte 3, in place of byte 1 */
+    const uint32_t first = (a & 0xff) * (b & 0xff) + (a & 0xff00) * (b & 0xff00);
+    const uint32_t second = a2 * b2 + a3 * b3;
+    out[0] = permute_bytes(first, second, 0x6420);
+    out[1] = permute_bytes(first, second, 0x7531);
+}
+
+/* Operand b for the squares or products of two columns: digits of four products, of rows that k wants in one register. `sample`: words of four
+ * rows, with two columns of 16 bits each; `bytes`: the same of 8 bits, of one column. */
+template <int BYTES, int DIGITS>
+GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes, int column,
+                               uint32_t (&out)[DIGITS]) {
+    if constexpr (BYTES == 1) {
+        multiply_bytes(a_bytes, b_bytes, out);
+    } else {
+        uint32_t product[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            product[i] = column ? (a[i] >> 16) * (b[i] >> 16) : (a[i] & 0xffff) * (b[i] & 0xffff);
+        transpose_bytes<DIGITS>(product[0], product[1], product[2], product[3], out);
+    }
+}
+
+/* Whether one of eight words, of two samples each, has a bit that must not be there. */
+GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&words)[2][4]) {
+    uint32_t seen = 0;
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        seen |= words[k / 4][k % 4];
+    return (seen & launch.illegal_bits) != 0;
+}
+
+/* One scale with samples of BYTES bytes, whose squares have DIGITS bytes. */
+template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
+    enum {
+        ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN, FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW, STAGE = 2 * FRAME,
+        UNITS = 2 * BYTES,               /* copies of 8 bytes in a row */
+        UNIT_SAMPLES = 8 / BYTES,
+        COPY_ROWS = LANES / UNITS,       /* that a warp copies at a time */
+        FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet taps of zero are not copied */
+        END_ROW = 32 - FIRST_ROW,
+        WARP_BYTES = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS + 2 * STAGE
+    };
+    static constexpr bool HAS_NEXT = SCALE < 3;
+    typedef VifStrip<SCALE ? 1 : 2> Strip;   /* beyond scale 0 both images lie at a fixed distance */
+
+    /* Samples at and across the image's borders. */
+    GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
+        const int32_t width = launch.width;
+        const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
+        const int32_t x = column + unit * UNIT_SAMPLES;
+#pragma unroll 1
+        for (int32_t k = FIRST_ROW + row; k < END_ROW; k += COPY_ROWS) {
+#pragma unroll
+            for (int f = 0; f < 2; f++) {
+                const VifImage image = vif_input<SCALE>(launch, strip.pair, f);
+                const uint8_t *from = image.data + (int64_t)mirror(strip.y - 8 + k, launch.height) * image.pitch;
+                uint8_t *at = to + f * FRAME + k * ROW + unit * 8;
+                if (x >= 0 && x + UNIT_SAMPLES <= width) {
+                    copy_8(at, from + (int64_t)x * BYTES);
+                    continue;
+                }
+#pragma unroll
+                for (int i = 0; i < UNIT_SAMPLES; i++) {
+                    const uint32_t sample = load_sample<BYTES>(from, mirror(x + i, width));
+                    if (BYTES == 1)
+                        at[i] = (uint8_t)sample;
+                    else
+                        ((uint16_t *)at)[i] = (uint16_t)sample;
+                }
+            }
+        }
+    }
+
+    GPU_FN void fill(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t step) {
+        const int32_t column = strip.x - 8 + 16 * step;
+        uint8_t *to = warp.input + (step & 1) * STAGE;
+        if (strip.rows_inside && column >= 0 && column + 16 <= launch.width) {
+            uint8_t *at = to + lane_index() / UNITS * ROW + lane_index() % UNITS * 8;
+            const uint8_t *from[2] = { strip.source[0] + 16 * BYTES * step,
+                                       (SCALE ? strip.source[0] + (launch.input[1] - launch.input[0]) : strip.source[SCALE == 0]) +
+                                           16 * BYTES * step };
+#pragma unroll
+            for (int k = FIRST_ROW; k < END_ROW; k += COPY_ROWS)
+#pragma unroll
+                for (int f = 0; f < 2; f++) {
+                    copy_8(at + f * FRAME + k * ROW, from[f]);
+                    from[f] += (int64_t)COPY_ROWS * vif_input<SCALE>(launch, strip.pair, f).pitch;
+                }
+        } else {
+            fill_border(launch, strip, column, to);
+        }
+    }
+
+    /* Sums of two digits of taps times N digits of data, of weights 256^0 .. 256^N. */
+    template <int N>
+    GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
+                         const int32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
+#pragma unroll
+        for (int j = 0; j <= N; j++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                sum[j][i] = j ? 0 : rounding[i];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            multiply_add(sum[j], low, b[j][0], b[j][1]);
+            multiply_add(sum[j + 1], high, b[j][0], b[j][1]);
+        }
+    }
+
+    GPU_FN uint32_t weigh(int32_t a, int32_t b, int32_t c) {
+        return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
+    }
+
+    /* Writes the digits of four columns: element i and i + 1 of both of a product's columns. */
+    template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
+        uint32_t digit[N];
+        transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            store_shared(out + j * VIF_DIGIT, digit[j]);
+    }
+
+    /* What a lane brings to the vertical pass: rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1. What it gets are rows g
+     * and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
+    struct Samples {
+        uint32_t row[2][2][4];               /* [frame][half of k]: words of two columns */
+    };
+    struct Bytes {
+        uint32_t digit[2][2][BYTES][2];      /* [frame][column][digit][half of k]: four rows each */
+    };
+
+    GPU_FN void take(const uint8_t *stage, Samples *samples) {
+        const uint32_t g = lane_index() / 4, t = lane_index() % 4;
+        const uint8_t *first = stage + 4 * t * ROW + 2 * BYTES * g;
+#pragma unroll
+        for (int k = 0; k < 16; k++) {
+            const uint8_t *at = first + k / 8 * FRAME + (k / 4 % 2 * 16 + k % 4) * ROW;
+            samples->row[k / 8][k / 4 % 2][k % 4] = BYTES == 1 ? *(const uint16_t *)at : *(const uint32_t *)at;
+        }
+    }
+
+    GPU_FN void transpose(const Samples &samples, Bytes *bytes) {
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int f = k / 2, half = k % 2;
+            const uint32_t (&row)[4] = samples.row[f][half];
+            uint32_t digit[2 * BYTES];
+            transpose_bytes<2 * BYTES>(row[0], row[1], row[2], row[3], digit);
+#pragma unroll
+            for (int j = 0; j < 2 * BYTES; j++)
+                bytes->digit[f][j / BYTES][j % BYTES][half] = digit[j];
+        }
+    }
+
+    /* What rounds the means and the squares, in the registers that a product takes as its first sum. */
+    struct Rounding {
+        int32_t mean[4], square[4];
+    };
+
+    GPU_FN Rounding rounding_of(const vmafgpu__vif_launch &launch) {
+        Rounding r;
+#pragma unroll
+        for (int i = 0; i < 4; i += 2) {
+            if (SCALE || BYTES == 1) {
+                r.mean[i] = r.mean[i + 1] = SCALE ? 32768 : 128;
+                r.square[i] = r.square[i + 1] = SCALE ? 32768 : 0;
+                continue;
+            }
+            const uint64_t both = ((uint64_t)1 << 32) + 1;   /* opaque: made once, not at each use */
+            const uint64_t mean = opaque((uint64_t)(uint32_t)launch.mean_half * both);
+            const uint64_t square = opaque((uint64_t)(uint32_t)launch.square_half * both);
+            r.mean[i] = (int32_t)(uint32_t)mean, r.mean[i + 1] = (int32_t)(mean >> 32);
+            r.square[i] = (int32_t)(uint32_t)square, r.square[i + 1] = (int32_t)(square >> 32);
+        }
+        return r;
+    }
+
+    /* One column of the means of an image. */
+    GPU_FN void mean_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
+                            const Rounding &rounding, const uint32_t (&bytes)[BYTES][2], uint32_t (&mean)[4]) {
+        int32_t sum[BYTES + 1][4];
+        multiply<BYTES>(low, high, bytes, rounding.mean, sum);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            mean[i] = BYTES == 1   ? (uint32_t)sum[1][i] + ((uint32_t)sum[0][i] >> 8)
+                      : SCALE == 0 ? weigh(sum[0][i], sum[1][i], sum[BYTES][i]) >> launch.mean_shift
+                                   : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
+    }
+
+    /* The same for the next scale: high digits of the taps give elements 0 and 1, low digits 2 and 3 of the same rows. */
+    GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4], const uint32_t (&bytes)[BYTES][2],
+                            uint32_t (&shrunk)[2]) {
+        const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
+        int32_t sum[2][4] = {};
+#pragma unroll
+        for (int j = 0; j < BYTES; j++)
+            multiply_add(sum[j], next, bytes[j][0], bytes[j][1]);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const uint32_t lowest = (uint32_t)sum[0][i + 2] + half, highest = (uint32_t)sum[1][i];
+            const uint32_t middle = (uint32_t)sum[0][i] + (uint32_t)sum[1][i + 2];
+            shrunk[i] = BYTES == 1   ? middle + (lowest >> 8)
+                        : SCALE == 0 ? (lowest + (middle << 8) + (highest << 16)) >> launch.mean_shift
+                                     : highest + ((lowest + (middle << 8)) >> 16);
+        }
+    }
+
+    /* One column of the squares of an image, or of the product of both. */
+    GPU_FN void square_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
+                              const Rounding &rounding, const Samples &samples, const Bytes &bytes, int plane, int column, uint32_t (&square)[4]) {
+        const int a = plane == 1, b = plane != 0, shift = SCALE ? 16 : BYTES == 1 ? 0 : launch.square_shift;
+        uint32_t digit[DIGITS][2];
+        int32_t sum[DIGITS + 1][4];
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            uint32_t of_half[DIGITS];
+            vif_product_digits<BYTES, DIGITS>(samples.row[a][half], samples.row[b][half], bytes.digit[a][column][0][half],
+                                              bytes.digit[b][column][0][half], column, of_half);
+#pragma unroll
+            for (int j = 0; j < DIGITS; j++)
+                digit[j][half] = of_half[j];
+        }
+        multiply<DIGITS>(low, high, digit, rounding.square, sum);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if (BYTES == 1) {
+                square[i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
+                continue;
+            }
+            const uint32_t upper = weigh(sum[2][i], sum[3][i], DIGITS > 3 ? sum[DIGITS][i] : 0);
+            square[i] = upper * (SCALE ? 1 : (uint32_t)launch.square_factor) + (weigh(sum[0][i], sum[1][i], 0) >> shift);
+        }
+    }
+
+    /* Vertical pass of a step, to digits in shared memory. */
+    GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
+        uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
+        uint32_t low[4], high[4], next[4];
+        const Rounding rounding = rounding_of(launch);
+        Samples samples;
+        Bytes bytes;
+        load_shared(low, warp.matrices);
+        load_shared(high, warp.matrices + 512);
+        if (HAS_NEXT)
+            load_shared(next, warp.matrices + 1024);
+        take(warp.input + (step & 1) * STAGE, &samples);
+        transpose(samples, &bytes);
+        if (SCALE == 0 && BYTES == 2)
+            *illegal |= vif_illegal(launch, samples.row[0]) | vif_illegal(launch, samples.row[1]) << 1;
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            uint32_t mean[2][4], shrunk[2][2];
+#pragma unroll
+            for (int column = 0; column < 2; column++) {
+                mean_column(launch, low, high, rounding, bytes.digit[f][column], mean[column]);
+                if (HAS_NEXT)
+                    next_column(launch, next, bytes.digit[f][column], shrunk[column]);
+            }
+            put<2>(out + 2 * f * VIF_DIGIT, mean, 0);
+            put<2>(out + VIF_HALF + 2 * f * VIF_DIGIT, mean, 2);
+            if (HAS_NEXT)
+                put<2>(out + VIF_NEXT + 2 * f * VIF_DIGIT, shrunk, 0);
+        }
+        if (BYTES == 2)   /* again, rather than keep them in registers meanwhile */
+            take(warp.input + (step & 1) * STAGE, &samples);
+#pragma unroll
+        for (int plane = 0; plane < 3; plane++) {
+            uint32_t square[2][4];
+#pragma unroll
+            for (int column = 0; column < 2; column++)
+                square_column(launch, low, high, rounding, samples, bytes, plane, column, square[column]);
+            put<4>(out + VIF_SQUARES + 4 * plane * VIF_DIGIT, square, 0);
+            put<4>(out + VIF_HALF + VIF_SQUARES + 4 * plane * VIF_DIGIT, square, 2);
+        }
+    }
+
+    /* The next scale's samples of column g, rows 2 * t and 2 * t + 1, of both images. */
+    GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
+        uint32_t next[4];
+        load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            int32_t part[2][4] = {};
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                uint32_t b[2];
+                load_shared(b, warp.digits + VIF_NEXT + (2 * f + j) * VIF_DIGIT);
+                multiply_add(part[j], next, b[0], b[1]);
+            }
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                sample[f][i] = (uint32_t)part[1][i] + ((weigh(part[0][i + 2], part[0][i] + part[1][i + 2], 0) + 32768) >> 16);
+        }
+    }
+
+    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t step, const uint32_t (&sample)[2][2]) {
+        const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
+        const int32_t x = strip.x / 2 + 8 * (step - 1) + g, y = strip.y / 2 + 2 * t;
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            uint8_t *out = strip.output + (f ? launch.output[1] - launch.output[0] : 0) + 16 * (step - 1);
+            if (!strip.at_edge) {
+                store((uint16_t *)out, (uint16_t)sample[f][0]);
+                store((uint16_t *)(out + launch.output_pitch), (uint16_t)sample[f][1]);
+            } else if (launch.first && x < launch.width / 2) {
+                if (y < launch.height / 2)
+                    store((uint16_t *)out, (uint16_t)sample[f][0]);
+                if (y + 1 < launch.height / 2)
+                    store((uint16_t *)(out + launch.output_pitch), (uint16_t)sample[f][1]);
+            }
+        }
+    }
+
+    /* Variances of columns g and g + 8 (elements 0, 1 and 2, 3) of the 16 before this step's, rows 2 * t and 2 * t + 1 of each half. */
+    GPU_FN void horizontal(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t step) {
+        const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
+        const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
+        uint32_t low[4], high[4];
+        load_shared(low, matrices);
+        load_shared(high, matrices + 512);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            uint32_t mean[2][4], b[2];
+            int32_t variance[3][4];
+#pragma unroll
+            for (int f = 0; f < 2; f++) {
+                int32_t sum[3][4] = {};
+#pragma unroll
+                for (int j = 0; j < 2; j++) {
+                    load_shared(b, warp.digits + half * VIF_HALF + (2 * f + j) * VIF_DIGIT);
+                    multiply_add(sum[j], low, b[0], b[1]);
+                    multiply_add(sum[j + 1], high, b[0], b[1]);
+                }
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    mean[f][i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
+            }
+#pragma unroll
+            for (int plane = 0; plane < 3; plane++) {
+                int32_t sum[5][4] = { { 32768, 32768, 32768, 32768 } };
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
+                    multiply_add(sum[j], low, b[0], b[1]);
+                    multiply_add(sum[j + 1], high, b[0], b[1]);
+                }
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
+                    const int32_t v = (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
+                    variance[plane][i] = plane == 1 && v < 0 ? 0 : v;
+                }
+            }
+            if (strip.at_edge)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    if (strip.x + 16 * (step - 1) + g + i / 2 * 8 >= launch.width || strip.y + 8 * half + 2 * t + i % 2 >= launch.height)
+                        variance[0][i] = variance[1][i] = variance[2][i] = 0;
+#pragma unroll
+            for (int plane = 0; plane < 3; plane++)
+                *(Words4 *)(warp.variances + plane * 1024 + half * 512) =
+                    Words4{ (uint32_t)variance[plane][0], (uint32_t)variance[plane][1], (uint32_t)variance[plane][2],
+                            (uint32_t)variance[plane][3] };
+        }
+    }
+
+    template <bool DOUBLES> GPU_FN void statistics(const vmafgpu__vif_launch &launch, const VifWarp &warp, VifSums *sums) {
+#pragma unroll 1
+        for (int half = 0; half < 2; half++) {
+            int32_t v[3][4];
+#pragma unroll
+            for (int plane = 0; plane < 3; plane++) {
+                const Words4 words = *(const Words4 *)(warp.variances + plane * 1024 + half * 512);
+                v[plane][0] = (int32_t)words.x, v[plane][1] = (int32_t)words.y, v[plane][2] = (int32_t)words.z,
+                v[plane][3] = (int32_t)words.w;
+            }
+            vif_statistics<DOUBLES, 4>(launch.gain, warp.table, v[0], v[1], v[2], sums);
+        }
+    }
+
+    GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
+        uint8_t *shared = shared_memory(), *of_warp = shared + VIF_LOG_TABLE + 3 * VIF_PASS + warp_index() * WARP_BYTES;
+        const uint32_t g = lane_index() / 4, t = lane_index() % 4;
+        const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
+        for (uint32_t i = thread_index(); i < VIF_LOG_TABLE / 16; i += block_threads())
+            ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
+        for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
+            ((Words4 *)(shared + VIF_LOG_TABLE))[i] = load((const Words4 *)launch.fragments + i);
+        block_barrier();
+        return VifWarp{ shared, shared + VIF_LOG_TABLE + 16 * lane_index(), of_warp + VMAFGPU__VIF_VARIANCES + 8 * slot,
+                        of_warp + 16 * lane_index(), of_warp + VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS };
+    }
+
+    GPU_FN Strip strip_of(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, int32_t steps) {
+        const int32_t lane = (int32_t)lane_index();
+        Strip strip;
+        strip.pair = pair;
+        strip.x = x;
+        strip.y = y;
+        strip.rows_inside = y - 8 + FIRST_ROW >= 0 && y - 8 + END_ROW <= launch.height;
+        strip.at_edge = x + 16 * steps > launch.width || y + 16 > launch.height || !launch.first;
+#pragma unroll
+        for (int f = 0; f < (SCALE ? 1 : 2); f++) {
+            const VifImage image = vif_input<SCALE>(launch, pair, f);
+            strip.source[f] = image.data + (int64_t)(y - 8 + FIRST_ROW + lane / UNITS) * image.pitch + (int64_t)(x - 8) * BYTES +
+                              lane % UNITS * 8;
+        }
+        strip.output = vif_output(launch, pair, 0) + (int64_t)(y / 2 + lane % 4 * 2) * launch.output_pitch + (x / 2 + lane / 4) * 2;
+        return strip;
+    }
+
+    template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
+        const VifWarp warp = prepare(launch);
+        const uint32_t warps = block_threads() / LANES;
+        const int32_t columns = (launch.width + 15) / 16, rows = (launch.height + 15) / 16;
+        const uint32_t strips = (uint32_t)(launch.strips * rows), units = strips * (uint32_t)launch.batch.pairs;
+#pragma unroll 1
+        for (uint32_t unit = block_x() + grid_x() * warp_index(); unit < units; unit += grid_x() * warps) {
+            const uint32_t pair = unit / strips;
+            const int32_t of_pair = (int32_t)(unit - pair * strips), row = of_pair / launch.strips, first = (of_pair - row * launch.strips) * launch.strip_steps;
+            const int32_t steps = columns - first < launch.strip_steps ? columns - first : launch.strip_steps;
+            if (!launch.batch.pair[pair].distorted)
+                continue;
+            const Strip strip = strip_of(launch, pair, 16 * first, 16 * row, steps);
+            VifSums sums = {};
+            uint32_t illegal = 0;
+            fill(launch, warp, strip, 0);
+            copy_commit();
+#pragma unroll 1
+            for (int32_t step = 0; step <= steps; step++) {
+                if (step < steps)
+                    fill(launch, warp, strip, step + 1);
+                copy_commit();
+                copy_wait<1>();
+                warp_barrier();
+                vertical(launch, warp, step, &illegal);
+                if (step) {
+                    uint32_t sample[2][2];
+                    if (HAS_NEXT)
+                        shrink(warp, step, sample);
+                    horizontal(launch, warp, strip, step);
+                    if (HAS_NEXT)
+                        write(launch, strip, step, sample);
+                    if (!launch.images_only)
+                        statistics<DOUBLES>(launch, warp, &sums);
+                }
+                warp_barrier();
+            }
+            if (!launch.images_only)
+                finish(launch, pair, strip, steps, sums);
+            if (illegal && launch.illegal)
+                atomic_or(&launch.illegal[pair], illegal);
+        }
+    }
+
+    GPU_FN void finish(const vmafgpu__vif_launch &launch, uint32_t pair, const Strip &strip, int32_t steps, const VifSums &sums) {
+        const int32_t right = launch.width - strip.x, below = launch.height - strip.y;
+        const int32_t samples = (right < 16 * steps ? right : 16 * steps) * (below < 16 ? below : 16);
+        const VifSums all = vif_warp_sums(sums);
+        if (lane_index() < 4)
+            vif_deliver(launch, pair, lane_index(), vif_total(all, (uint32_t)samples, lane_index()));
+    }
+};
+
+#define VIF_MATRIX_KERNELS(input, SCALE, BYTES, DIGITS, WARPS) \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_f64, vmafgpu__vif_launch, WARPS * LANES, 1) { VifMatrix<SCALE, BYTES, DIGITS>::run<true>(launch); } \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) { VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); }
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_0_8)
+VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS)
+VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
+VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS)
+VIF_MATRIX_KERNELS(2, 2, 2, 4, VMAFGPU__VIF_WARPS)
+VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS)
+#undef VIF_MATRIX_KERNELS
+
+#endif /* GPU_MATRIX */
+/* ================================================================================================
+ * >>adm                                          wavelet, decoupling, contrast masking
+ * ================================================================================================
+ * One kernel per scale does everything from its input (luma, or the low-pass band of the scale before) to sums per
+ * row. A warp has a tile of its own and needs no other: LANE = BAND ROW, and the warp walks along the columns. So a
+ * row's sums stay in one lane's registers, what the horizontal filters and the 3x3 neighbourhood need of other
+ * columns is what the last few steps left in registers, and the neighbour rows are one shuffle away. Of a tile's rows
+ * the first and the last are only there as neighbours.
+ *
+ *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd ones; the odd row stride
+ *                   puts the words that the lanes read together, one of each row, in different banks. Low-pass
+ *                   samples replace words that all lanes have read, and are copied out together at the end.
+ *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then makes the
+ *                   band columns that they complete: coefficients, the pixel's signals and its shares of the
+ *                   threshold (an AdmPixel), and with those the masked cubes of the column before.
+ *   tiles           that touch the region of the sums come first; the others only make the low-pass band.
+ *   rounding        is by whole rows, so tiles add into row sums, which vmafgpu_adm_rows rounds, adds up and clears.
+ *
+ * A pixel comes in two forms. The GENERAL form is >>arithmetic's functions to the letter, for any option. The FAST
+ * form gives the same numbers in fewer and cheaper operations; the host decides where it is valid
+ * (vmafgpu__adm_form_of), and rare pixels take the literal functions there too, out of line.
+ */
+
+/* What one pixel gives to the numerators ([0], what is restored of the reference) and the impairment ([1], what is
+ * added to it). The threshold for one is made of the sides and centres of the other. Sums modulo 2^32. */
+struct AdmPixel {
+    uint32_t side[2], centre[2];
+    uint32_t signal[2][VMAFGPU__BANDS];
+};
+
+/* One input column after the vertical filters: reference and distorted. */
+struct AdmColumn {
+    int32_t low[2], high[2];
+};
+
+/* Scale, bytes per input sample, band columns of a tile, form. */
+template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
+    static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
+    static constexpr bool FAST = FAST_;
+    static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
+    static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
+    static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
+    static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
+    static constexpr int STRIDE = WORDS | 1;                      /* of a row in shared memory, in words */
+    static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
+    static constexpr int TILE_WORDS = 2 * PLANE;
+    static constexpr int LOW_BYTES = SCALE ? 4 : 2;
+    /* Unshifted 64-bit sums hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| < 22931 * 49417),
+     * <= 2^60 later on; the denominator's z * |o| is below 1.42e18 (|o| < 1.449e9 at scale 1). */
+    static constexpr bool FLUSHES = WIDTH > 12;
+};
+
+GPU_FN int32_t adm_larger(int32_t a, int32_t b) { return a > b ? a : b; }
+GPU_FN int32_t adm_lesser(int32_t a, int32_t b) { return a < b ? a : b; }
+
+/* ---- the wavelet ---- */
+
+enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
+
+/* Modulo 2^32; where the true sum fits 32 bits that is the sum. */
+GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
+    return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
+}
+GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
+    return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
+}
+/* 64-bit sums chain through multiply-add-wide, as cheap as the 32-bit kind. */
+GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
+    return (int64_t)ADM_LOW_0 * a +
+           ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
+}
+GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
+    return (int64_t)ADM_LOW_3 * a +
+           ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
+}
+
+/* The horizontal sums of scale 0 need half a unit, 2^15, and 2^31 to make them unsigned. Added to the columns they
+ * cost nothing: the taps of odd columns, the first and the third, sum to 23171 in both filters, and times this that
+ * is the constant wanted. */
+#define ADM_ODD_COLUMN 0xa2158000u
+static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
+static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
+
+/* A coefficient of scale 0 from its shifted sum. */
+GPU_FN int32_t adm_value(uint32_t sum) { return (int32_t)(sum ^ 0x80000000u) >> 16; }
+
+/* Low and high band of four columns: coefficients, but shifted sums at scale 0. */
+template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
+    if (SCALE == 0)
+        return adm_low32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
+    const int shift = SCALE & 1 ? 15 : 16;
+    return (uint32_t)(adm_low64(a, b, c, d, half) >> shift);
+}
+template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
+    if (SCALE == 0)
+        return adm_high32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
+    const int shift = SCALE & 1 ? 15 : 16;
+    return (uint32_t)(adm_high64(a, b, c, d, half) >> shift);
+}
+
+/* Vertical filters of one column of samples, given as four rows of each frame. The level of mid grey is taken off at
+ * scale 0: the low taps sum to 46342, the high ones to 0. The high band is only made where it is needed. */
+template <int SCALE, bool HIGH, bool ODD>
+GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
+    const int bit_depth = launch.batch.bit_depth;
+    const int64_t half64 = launch.fast.addends.vertical;
+    const uint32_t offset = SCALE == 0 && ODD ? ADM_ODD_COLUMN : 0;
+    const uint32_t half = 1u << (bit_depth - 1), grey = 46342u << (bit_depth - 1);
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        const uint32_t a = sample[f][0], b = sample[f][1], c = sample[f][2], d = sample[f][3];
+        if (SCALE < 2) {
+            const int shift = SCALE ? 0 : bit_depth;
+            out.low[f] =
+                (int32_t)((uint32_t)((int32_t)adm_low32(a, b, c, d, SCALE ? 0 : half - grey) >> shift) + offset);
+            if (HIGH)
+                out.high[f] =
+                    (int32_t)((uint32_t)((int32_t)adm_high32(a, b, c, d, SCALE ? 0 : half) >> shift) + offset);
+        } else {
+            const int32_t i = (int32_t)a, j = (int32_t)b, k = (int32_t)c, l = (int32_t)d;
+            out.low[f] = (int32_t)(adm_low64(i, j, k, l, half64) >> 16);
+            if (HIGH)
+                out.high[f] = (int32_t)(adm_high64(i, j, k, l, half64) >> 16);
+        }
+    }
+}
+
+/* The same for the four columns of a word of 8-bit samples: rows are interleaved to pairs of bytes, whose products
+ * with two taps are one operation. */
+template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
+    const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
+    const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
+    const int32_t high_cd = (int32_t)((uint32_t)-ADM_LOW_0 << 16 | (uint32_t)ADM_LOW_1);
+    const int32_t half = 128, grey = 46342 * 128;
+#pragma unroll
+    for (int pair = 0; pair < 2; pair++) {
+        const uint32_t columns = pair ? 0x7362 : 0x5140;
+        const uint32_t ab = permute_bytes(row[0], row[1], columns), cd = permute_bytes(row[2], row[3], columns);
+        AdmColumn &even = out[2 * pair], &odd = out[2 * pair + 1];
+        even.low[f] = dot_low(low_ab, ab, dot_low(low_cd, cd, half - grey)) >> 8;
+        odd.low[f] =
+            (int32_t)((uint32_t)(dot_high(low_ab, ab, dot_high(low_cd, cd, half - grey)) >> 8) + ADM_ODD_COLUMN);
+        if (HIGH) {
+            even.high[f] = dot_low(high_ab, ab, dot_low(high_cd, cd, half)) >> 8;
+            odd.high[f] =
+                (int32_t)((uint32_t)(dot_high(high_ab, ab, dot_high(high_cd, cd, half)) >> 8) + ADM_ODD_COLUMN);
+        }
+    }
+}
+
+/* ---- a pixel, literally ---- */
+
+template <int SCALE>
+GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const int32_t (&o)[VMAFGPU__BANDS],
+                          const int32_t (&t)[VMAFGPU__BANDS]) {
+    AdmPixel out = {};
+    const bool same_angle = vmafgpu__adm_same_angle(o[0], o[1], t[0], t[1]);
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        int32_t value[2];
+        value[0] = vmafgpu__adm_restore(o[band], t[band]);
+        if (value[0] && same_angle)
+            value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], gain_limit);
+        value[1] = t[band] - value[0];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(SCALE, band, factor[band == 2], value[i]);
+            out.signal[i][band] = (uint32_t)weighted.signal;
+            out.side[i] += weighted.side;
+            out.centre[i] += weighted.centre;
+        }
+    }
+    return out;
+}
+
+/* ---- a pixel of scale 0 in floats ----
+ * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of) every value here is an integer below
+ * 2^24, so float arithmetic is exact, and adding 2^23 rounds to the nearest integer:
+ *   - restored: for |o| <= 16553 the definition's reciprocal, quotient and rounding come to min(|o|, |t|); all pairs
+ *     were tried. With an integer gain limit the gain is a factor on |o|, since the gained value is cut at |t| as
+ *     well;
+ *   - weighted, c: one fused operation, a single rounding. Ties, which the definition rounds otherwise, are beyond
+ *     the limit;
+ *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties go up: hence the next
+ *     float above the quotient. All c < 15360 were tried;
+ *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
+ *   - angle: the two sides of the comparison err by less than 2^-20 each. Within 2^-18 the literal function decides. */
+GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
+                                uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
+    const uint32_t factor[2] = { factor_hv, factor_d };
+    const int32_t o[VMAFGPU__BANDS] = { adm_value(o_h), adm_value(o_v), adm_value(o_d) };
+    const int32_t t[VMAFGPU__BANDS] = { adm_value(t_h), adm_value(t_v), adm_value(t_d) };
+    return adm_pixel<0>(factor, gain_limit, o, t);
+}
+
+#define ADM_TWO_23 8388608.0f
+#define ADM_TWO_23_BITS 0x4b000000u
+
+/* A coefficient from its shifted sum: the upper half becomes the fraction of a float, `upper` being 2^23 + 2^15. It
+ * comes from the launch, so that the compiler keeps it in a register. */
+GPU_FN float adm_upper_half(uint32_t sum, float upper) {
+    return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
+}
+
+/* Also gives |o| as integers, for the denominator. */
+GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
+                                 const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
+    const vmafgpu__adm_fast &fast = launch.fast;
+    const float cos_1deg_squared = 33544212.0f / 33554432.0f;
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f;   /* above 273 / 4096, 546 / 4096 */
+    float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        o[band] = adm_upper_half(o_sum[band], fast.upper);
+        t[band] = adm_upper_half(t_sum[band], fast.upper);
+        o_magnitude[band] = bits_of(magnitude(o[band]) + ADM_TWO_23) & 0x7fffff;
+    }
+    const float dot = fused(o[0], t[0], o[1] * t[1]);
+    const float o_square = fused(o[0], o[0], o[1] * o[1]), t_square = fused(t[0], t[0], t[1] * t[1]);
+    const float near_side = dot * dot, far_side = cos_1deg_squared * o_square * t_square;
+    const float all_squares = fused(o[2], o[2], fused(t[2], t[2], o_square + t_square));
+    if (magnitude(near_side - far_side) < near_side * 0x1p-18f || all_squares > fast.plain_limit)
+        return adm_rare_pixel(launch.factor[0], launch.factor[1], launch.gain_limit, o_sum[0], o_sum[1], o_sum[2],
+                              t_sum[0], t_sum[1], t_sum[2]);
+
+    AdmPixel out;
+    const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 };   /* sums of the floats' bits */
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = band == 2;
+        /* t with the sign of o taken off: below zero nothing is restored. */
+        const float towards = float_bits(bits_of(t[band]) ^ (bits_of(o[band]) & 0x80000000u));
+        float value[2];
+        value[0] = -smaller(-smaller(gain * magnitude(o[band]), towards), 0.0f);
+        value[1] = magnitude(t[band]) - value[0];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            out.signal[i][band] = launch.factor[d] * bits_of(value[i] + ADM_TWO_23) + fast.factor_bias[d];
+            const float c = fused(value[i], fast.factor[d], ADM_TWO_23), whole = c - ADM_TWO_23;
+            weighted[i] += bits_of(c);
+            side[i] += bits_of(fused(whole, side_rest, ADM_TWO_23));
+            mid[i] += bits_of(fused(whole, mid_rest, ADM_TWO_23));
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        out.side[i] = weighted[i] + side[i] - 6 * ADM_TWO_23_BITS;
+        out.centre[i] = weighted[i] + mid[i] - side[i] - 3 * ADM_TWO_23_BITS;
+    }
+    return out;
+}
+
+/* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
+
+/* floor(2^30 / q) for 512 <= q <= 32768. The estimate in float rounds to that or one more, by a reciprocal within a
+ * few ulp. */
+GPU_FN uint32_t adm_reciprocal(uint32_t q) {
+    const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
+    const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
+    const int32_t rest = (int32_t)(1073741824u - estimate * q);
+    return estimate + (uint32_t)(rest >> 31);
+}
+
+/* |restored| for |o| = u, |t| = v of the same sign, `negative` being -1 or 0: the definition on magnitudes, whose
+ * floor of a negative value is one constant less. Up to 16384 it comes to min(u, v), as at scale 0, so the divisor q
+ * is above 16384. The quotient is cut at 32768 anyway, which 2 * u reaches: v cut there keeps the product below
+ * 2^48. */
+GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
+    const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
+    const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
+    const uint32_t quotient = ((uint32_t)(((uint64_t)adm_reciprocal(q) * cut) >> (14 + shift)) + 1) >> 1;
+    const uint32_t k = quotient < 32768 ? quotient : 32768;
+    const uint32_t scaled = (uint32_t)(((uint64_t)k * u + (uint32_t)(16384 + negative)) >> 15);
+    return u > 16384 ? scaled : u < v ? u : v;
+}
+
+GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) {
+    return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
+}
+
+/* The comparison of vmafgpu__adm_same_angle in floats; where it is close the literal function decides. */
+GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
+    const float cos_1deg_squared = 33544212.0f / 33554432.0f;
+    const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
+    const float dot = fused(o_h, t_h, o_v * t_v);
+    const float o_square = fused(o_h, o_h, o_v * o_v), t_square = fused(t_h, t_h, t_v * t_v);
+    const float near_side = dot * dot, far_side = cos_1deg_squared * o_square * t_square;
+    if (magnitude(near_side - far_side) < near_side * 0x1p-18f)
+        return adm_rare_angle(o[0], o[1], t[0], t[1]);
+    return near_side >= far_side && dot >= 0;
+}
+
+GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int32_t (&o)[VMAFGPU__BANDS],
+                                   const int32_t (&t)[VMAFGPU__BANDS]) {
+    const vmafgpu__adm_fast &fast = launch.fast;
+    const bool same_angle = adm_same_angle(o, t);
+    AdmPixel out;
+    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one; the ones of three bands are taken off at
+     * once, and cancel in the centre. */
+    out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
+    out.centre[0] = out.centre[1] = 0;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t negative = t[band] >> 31;
+        const uint32_t u = (uint32_t)vmafgpu__magnitude(o[band]), v = (uint32_t)vmafgpu__magnitude(t[band]);
+        uint32_t restored = adm_restore_magnitude(u, v, negative);
+        const uint32_t reached = restored < fast.gain_reach ? restored : fast.gain_reach,
+                       gained = reached * fast.whole_gain;
+        restored = !same_angle ? restored : gained < v ? gained : v;
+        if ((o[band] ^ t[band]) < 0)
+            restored = 0;
+        /* What is restored may exceed |t| by the quotient's rounding: the difference has a sign of its own. */
+        int32_t value[2];
+        value[0] = ((int32_t)restored ^ negative) - negative;
+        value[1] = t[band] - value[0];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int64_t product =
+                (int64_t)value[i] * (int32_t)launch.factor[band == 2] + (int64_t)fast.addends.weight;
+            const uint32_t weighted = (uint32_t)vmafgpu__magnitude((int32_t)(product >> 28));
+            const uint32_t side = (uint32_t)(((uint64_t)weighted * 143165577u + fast.addends.side) >> 32);
+            const uint32_t mid = (uint32_t)(((uint64_t)weighted * 286331153u + fast.addends.side) >> 32);
+            out.signal[i][band] = weighted;
+            out.side[i] += side;
+            out.centre[i] += mid - side;
+        }
+    }
+    return out;
+}
+
+/* ---- the sums of a lane's row ---- */
+
+/* Numerator and impairment, denominator, modulo 2^64: absurd content with extreme options goes beyond. */
+template <class Kind, bool FAST> struct AdmSums {
+    uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
+};
+/* Fast form. sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s, n values in all: what the
+ * shifts drop is summed in 32 bits, and the 64-bit sum is part of the multiplication. */
+template <class Kind> struct AdmSums<Kind, true> {
+    uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
+    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS];   /* not shifted yet */
+    /* What the shifts drop, of [0] below, of [1] above: masks have 12 bits at most, and there are 12 columns. */
+    uint32_t dropped[VMAFGPU__BANDS];
+    uint32_t dropped_denominator[VMAFGPU__BANDS];
+};
+
+/* The masked cubes of a pixel: what is restored under the mask of what is added, and the other way round. */
+template <class Kind>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
+                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sums.masked[i][band] +=
+                (uint64_t)vmafgpu__adm_masked_cube(Kind::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                   launch.geometry.mask_shift[band]);
+}
+template <class Kind>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums,
+                           const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
+    const vmafgpu__adm_addends &addends = launch.fast.addends;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = Kind::SCALE == 0 && band == 2;
+        const int threshold_shift = Kind::SCALE ? 0 : d ? 12 : 10, square_shift = Kind::SCALE || d ? 30 : 29;
+        uint32_t low[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int32_t rest = (int32_t)(pixel.signal[i][band] - (threshold[!i] << threshold_shift));
+            const uint32_t x = rest > 0 ? (uint32_t)rest : 0;
+            const uint32_t z = opaque((uint32_t)(((uint64_t)x * x + addends.square[d]) >> square_shift));
+            sums.open[i][band] += (uint64_t)z * x;
+            low[i] = z * x + launch.fast.half[d];
+        }
+        sums.dropped[band] += permute_bytes(low[0], low[1], 0x5410) & launch.fast.mask[d];
+    }
+}
+
+/* The cubes of the reference's coefficients, given as magnitudes. */
+template <class Kind>
+GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
+                                const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sums.denominator[band] +=
+            (uint64_t)vmafgpu__adm_cube(Kind::SCALE, (int32_t)magnitude[band], launch.geometry.den_shift);
+}
+template <class Kind>
+GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums,
+                                const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const uint32_t u = magnitude[band];
+        if (Kind::SCALE == 0) {   /* |o| < 22931: the square fits 32 bits. Nothing is shifted */
+            sums.open_denominator[band] += (uint64_t)(u * u) * u;
+        } else {
+            const uint32_t z =
+                opaque((uint32_t)(((uint64_t)u * u + launch.fast.addends.den_square) >> (Kind::SCALE == 2 ? 30 : 31)));
+            sums.open_denominator[band] += (uint64_t)z * u;
+            sums.dropped_denominator[band] += (z * u + launch.fast.den_half) & launch.fast.den_mask;
+        }
+    }
+}
+
+/* Shifts what is open after `columns` columns. */
+template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
+}
+template <class Kind>
+GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums, uint32_t columns) {
+    const vmafgpu__adm_fast &fast = launch.fast;
+    const uint64_t n = (uint64_t)columns;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = Kind::SCALE == 0 && band == 2;
+#pragma unroll
+        for (int which = 0; which < 2; which++) {
+            const uint32_t dropped = which ? sums.dropped[band] >> 16 : sums.dropped[band] & 0xffff;
+            sums.masked[which][band] +=
+                (sums.open[which][band] + n * fast.half[d] - dropped) >> launch.geometry.mask_shift[d ? 2 : 0];
+            sums.open[which][band] = 0;
+        }
+        sums.dropped[band] = 0;
+        if (Kind::SCALE == 0) {
+            sums.denominator[band] = sums.open_denominator[band];
+        } else {
+            sums.denominator[band] +=
+                (sums.open_denominator[band] + n * fast.den_half - sums.dropped_denominator[band]) >>
+                launch.geometry.den_shift;
+            sums.open_denominator[band] = sums.dropped_denominator[band] = 0;
+        }
+    }
+}
+
+/* ---- a warp's walk along a tile ---- */
+
+template <class Kind> struct AdmWalk {
+    uint32_t *tile;                    /* shared memory of the warp */
+    int32_t x, end;                    /* first band column of the tile; the one after its last that is summed */
+    uint32_t columns;                  /* masked columns since the last flush */
+    AdmColumn before[3];               /* the input columns that the next band column begins with */
+    AdmPixel pixel;                    /* of the band column before; its masked cubes wait for the next column's sides */
+    uint32_t side_before[2];           /* of the column before that */
+    uint32_t packed[2];                /* scale 0: low-pass samples that wait for their neighbour in a word */
+    AdmSums<Kind, Kind::FAST> sums;
+};
+
+/* Stores the low-pass samples of a band column of the tile in place of words that have been read. */
+template <class Kind, bool CHECKED>
+GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&low)[2]) {
+    uint32_t *out = walk.tile + lane_index() * Kind::STRIDE;
+    if (Kind::SCALE) {
+        if (!CHECKED || (column >= 0 && column < Kind::WIDTH)) {
+            out[column] = low[0];
+            out[Kind::PLANE + column] = low[1];
+        }
+    } else if (!(column & 1)) {
+        walk.packed[0] = low[0];
+        walk.packed[1] = low[1];
+    } else if (!CHECKED || (column >= 0 && column < Kind::WIDTH)) {
+        out[column >> 1] = permute_bytes(walk.packed[0], low[0], 0x7632) ^ 0x80008000u;
+        out[Kind::PLANE + (column >> 1)] = permute_bytes(walk.packed[1], low[1], 0x7632) ^ 0x80008000u;
+    }
+}
+
+/* Masked cubes of band column x, whose right neighbour is `next`. The left and right edges of the band are their own
+ * neighbours' by the border rule; only bands of less than 15 columns have their edges inside the sums' region. */
+template <class Kind, bool CHECKED>
+GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next) {
+    const int32_t w = launch.geometry.w;
+    const AdmPixel &pixel = walk.pixel;
+    uint32_t threshold[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        uint32_t left = walk.side_before[i], right = next.side[i];
+        if (CHECKED && x == w - 1)
+            right = pixel.side[i];
+        if (CHECKED && x == 0)
+            left = right;
+        const uint32_t columns = left + pixel.side[i] + right;
+        threshold[i] = columns + shuffle_up_word(columns, 1) + shuffle_down_word(columns, 1) + pixel.centre[i];
+    }
+    adm_add_masked(launch, walk.sums, pixel, threshold);
+    walk.columns++;
+}
+
+/* Everything but the low-pass band of band column x, from the four input columns a, b, c, d. CHECKED: x may lie
+ * outside the tile or the region of the sums; otherwise it is known to be inside both, and so is x - 1. */
+template <class Kind, bool CHECKED>
+GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
+                           const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
+    constexpr int SCALE = Kind::SCALE;
+    const int32_t first = adm_larger(walk.x, launch.geometry.left);
+    const int64_t half = launch.fast.addends.horizontal;
+    uint32_t band[2][VMAFGPU__BANDS], o_magnitude[VMAFGPU__BANDS];
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        band[f][0] = adm_horizontal_low<SCALE>(a.high[f], b.high[f], c.high[f], d.high[f], half);
+        band[f][1] = adm_horizontal_high<SCALE>(a.low[f], b.low[f], c.low[f], d.low[f], half);
+        band[f][2] = adm_horizontal_high<SCALE>(a.high[f], b.high[f], c.high[f], d.high[f], half);
+    }
+    AdmPixel next;
+    if constexpr (SCALE == 0 && Kind::FAST) {
+        next = adm_pixel_floats(launch, band[0], band[1], o_magnitude);
+    } else {
+        int32_t o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
+#pragma unroll
+        for (int i = 0; i < VMAFGPU__BANDS; i++) {
+            o[i] = SCALE ? (int32_t)band[0][i] : adm_value(band[0][i]);
+            t[i] = SCALE ? (int32_t)band[1][i] : adm_value(band[1][i]);
+            o_magnitude[i] = (uint32_t)vmafgpu__magnitude(o[i]);
+        }
+        if constexpr (Kind::FAST)
+            next = adm_pixel_integers(launch, o, t);
+        else
+            next = adm_pixel<SCALE>(launch.factor, launch.gain_limit, o, t);
+    }
+    if (!CHECKED || (x >= first && x < walk.end))
+        adm_add_denominator(launch, walk.sums, o_magnitude);
+    if (!CHECKED || (x - 1 >= first && x - 1 < walk.end))
+        adm_mask_column<Kind, CHECKED>(launch, walk, x - 1, next);
+    walk.side_before[0] = walk.pixel.side[0];
+    walk.side_before[1] = walk.pixel.side[1];
+    walk.pixel = next;
+}
+
+/* A band column of the tile, counted from the tile's first. HEAVY: with sums, not only the low-pass band. */
+template <class Kind, bool HEAVY, bool CHECKED>
+GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t column, const AdmColumn &a,
+                       const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
+    if constexpr (Kind::MAKES_LOW) {
+        const int64_t half = launch.fast.addends.horizontal;
+        uint32_t low[2];
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            low[f] = adm_horizontal_low<Kind::SCALE>(a.low[f], b.low[f], c.low[f], d.low[f], half);
+        adm_keep_low<Kind, CHECKED>(walk, column, low);
+    }
+    if constexpr (HEAVY)
+        adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
+}
+
+/* One step: what word k of each row (word pair k at scales 2 and 3) completes. `row` is the lane's first input row. */
+template <class Kind, bool HEAVY, bool CHECKED>
+GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
+    constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
+    if constexpr (Kind::BYTES == 1) {
+        AdmColumn next[4];
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            uint32_t word[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                word[i] = row[f * Kind::PLANE + offset[i] + k];
+            adm_vertical_bytes<HEAVY>(word, f, next);
+        }
+        warp_barrier();   /* all lanes have read word k: earlier words may be replaced */
+        if (!CHECKED || k > 0) {
+            adm_column<Kind, HEAVY, CHECKED>(launch, walk, 2 * k - 3, walk.before[0], walk.before[1], walk.before[2],
+                                             next[0]);
+            adm_column<Kind, HEAVY, CHECKED>(launch, walk, 2 * k - 2, walk.before[2], next[0], next[1], next[2]);
+        }
+        walk.before[0] = next[1];
+        walk.before[1] = next[2];
+        walk.before[2] = next[3];
+    } else {
+        AdmColumn next[2];
+        uint32_t sample[2][2][4];
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const uint32_t *word = row + f * Kind::PLANE + offset[i];
+                if constexpr (Kind::BYTES == 4) {
+                    sample[0][f][i] = word[2 * k];
+                    sample[1][f][i] = word[2 * k + 1];
+                } else if constexpr (Kind::SCALE == 0) {
+                    sample[0][f][i] = word[k] & 0xffff;
+                    sample[1][f][i] = word[k] >> 16;
+                } else {   /* signed */
+                    sample[0][f][i] = (uint32_t)((int32_t)(word[k] << 16) >> 16);
+                    sample[1][f][i] = (uint32_t)((int32_t)word[k] >> 16);
+                }
+            }
+        adm_vertical<Kind::SCALE, HEAVY, false>(launch, sample[0], next[0]);
+        adm_vertical<Kind::SCALE, HEAVY, true>(launch, sample[1], next[1]);
+        warp_barrier();
+        if (!CHECKED || k > 1)
+            adm_column<Kind, HEAVY, CHECKED>(launch, walk, k - 3, walk.before[0], walk.before[1], walk.before[2],
+                                             next[0]);
+        walk.before[0] = walk.before[2];
+        walk.before[1] = next[0];
+        walk.before[2] = next[1];
+    }
+}
+
+/* All steps of a tile that only has a low-pass band. */
+template <class Kind>
+GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
+#pragma unroll 2
+    for (int k = 0; k < Kind::STEPS; k++)
+        adm_step<Kind, false, true>(launch, walk, row, k);
+}
+
+/* All steps of a tile with sums. The fast form has a second body for steps well inside, without any checks: the band
+ * column before a step's first one, walk.x + PER_STEP * k - 3, must be in the tile and the region, and not the
+ * band's first; its last one must be before walk.end. */
+template <class Kind>
+GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
+    constexpr int PER_STEP = Kind::PER_STEP;
+    const int32_t first = adm_larger(launch.geometry.left, 1) - walk.x + 4;
+    const int32_t from = adm_larger(4 / PER_STEP, (first + PER_STEP - 1) / PER_STEP);
+    const int32_t to = (walk.end - walk.x + 3) / PER_STEP;
+#pragma unroll 1
+    for (int k = 0; k < Kind::STEPS; k++) {
+        if (Kind::FAST && k >= from && k < to)
+            adm_step<Kind, true, false>(launch, walk, row, k);
+        else
+            adm_step<Kind, true, true>(launch, walk, row, k);
+        if (Kind::FLUSHES && walk.columns >= 10) {
+            adm_flush(launch, walk.sums, walk.columns);
+            walk.columns = 0;
+        }
+    }
+    adm_flush(launch, walk.sums, walk.columns);
+}
+
+/* ---- the tile ---- */
+
+/* Copies a lane's words of the tile: `in` is the word in row 0 of the input, `row` the input row of the first copy.
+ * INSIDE: no row is beyond the frame. */
+template <class Kind, int AT_ONCE, bool INSIDE>
+GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
+                           int32_t first) {
+#pragma unroll 11
+    for (int i = 0; i < (Kind::ROWS + AT_ONCE - 1) / AT_ONCE; i++) {
+        if (Kind::ROWS % AT_ONCE && first + i * AT_ONCE >= Kind::ROWS)
+            break;
+        /* The outermost rows of a tile may lie farther out than the border rule knows; nobody needs them. */
+        const int32_t source =
+            INSIDE ? row + i * AT_ONCE : adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
+        copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
+    }
+}
+
+/* Copies the input of the tile at band position (x, y) to shared memory. Rows beyond the frame are taken by the
+ * border rule; columns beyond it are left to adm_mirror_columns. */
+template <class Kind>
+GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pitch, int32_t width, int32_t height,
+                          int32_t x, int32_t y) {
+    constexpr int ROW_LANES = Kind::WORDS <= 8 ? 8 : 16, AT_ONCE = LANES / ROW_LANES;
+    static_assert(Kind::WORDS <= ROW_LANES && AT_ONCE % 2 == 0,
+                  "a lane has one word of rows that are all even or all odd");
+    const int32_t word = (int32_t)lane_index() % ROW_LANES, first = (int32_t)lane_index() / ROW_LANES;
+    if (word >= Kind::WORDS)
+        return;
+    const int32_t first_row = 2 * y - 3, last_word = (width - 1) / Kind::WORD_COLUMNS * Kind::WORD_COLUMNS;
+    const int32_t column = adm_lesser(adm_larger(2 * x - 4 + word * Kind::WORD_COLUMNS, 0), last_word);
+    const unsigned char *in = plane + (int64_t)column * Kind::BYTES;
+    uint32_t *out = tile + (first & 1) * Kind::ODD + (first >> 1) * Kind::STRIDE + word;
+    if (first_row >= 0 && first_row + Kind::ROWS <= height)
+        adm_copy_words<Kind, AT_ONCE, true>(out, in, pitch, height, first_row + first, first);
+    else
+        adm_copy_words<Kind, AT_ONCE, false>(out, in, pitch, height, first_row + first, first);
+}
+
+/* Gives the columns -1, width and width + 1 of a tile at the frame's side their samples: by the border rule those of
+ * columns 1, width - 1 and width - 2. */
+template <class Kind, class Sample> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
+    const int32_t first_column = 2 * x - 4;
+    for (int32_t row = (int32_t)lane_index(); row < 2 * Kind::ROWS; row += LANES) {
+        Sample *samples = (Sample *)(tile + row * Kind::STRIDE);
+        for (int beyond = -1; beyond < 2; beyond++) {
+            const int32_t to = (beyond < 0 ? -1 : width + beyond) - first_column;
+            const int32_t from = (beyond < 0 ? 1 : width - 1 - beyond) - first_column;
+            if (to >= 0 && to < Kind::COLUMNS && from >= 0 && from < Kind::COLUMNS)
+                samples[to] = samples[from];
+        }
+    }
+}
+
+/* Writes the low-pass band of the tile's own rows and columns. */
+template <class Kind>
+GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *tile, unsigned char *scratch, int32_t x,
+                          int32_t y) {
+    constexpr int WORD_SAMPLES = 4 / Kind::LOW_BYTES, WORDS = Kind::WIDTH / WORD_SAMPLES;
+    constexpr int ROW_LANES = WORDS <= 4 ? 4 : WORDS <= 8 ? 8 : WORDS <= 16 ? 16 : 32;
+    const int32_t word = (int32_t)lane_index() % ROW_LANES, column = x + word * WORD_SAMPLES;
+    if (word >= WORDS || column < 0 || column >= launch.geometry.w)
+        return;
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        unsigned char *out = scratch + launch.output[f] + (int64_t)column * Kind::LOW_BYTES;
+#pragma unroll 4
+        for (int32_t i = 1 + (int32_t)lane_index() / ROW_LANES; i < LANES - 1; i += LANES / ROW_LANES) {
+            const int32_t row = y - 1 + i;
+            if (row >= 0 && row < launch.geometry.h)
+                store((uint32_t *)(out + (int64_t)row * launch.output_pitch),
+                      tile[f * Kind::PLANE + i * Kind::STRIDE + word]);
+        }
+    }
+}
+
+/* Column and row, in tiles, of the index-th tile: first the inner rectangle, then what is beside it, then above and
+ * below. */
+GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
+    const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
+    if (index < inner) {
+        row = t.inner_y + index / t.inner_columns;
+        column = t.inner_x + index % t.inner_columns;
+    } else if (index - inner < outer_columns * t.inner_rows) {
+        row = t.inner_y + (index - inner) / outer_columns;
+        column = (index - inner) % outer_columns;
+        column += column >= t.inner_x ? t.inner_columns : 0;
+    } else {
+        const int32_t rest = index - inner - outer_columns * t.inner_rows;
+        row = rest / t.columns;
+        column = rest % t.columns;
+        row += row >= t.inner_y ? t.inner_rows : 0;
+    }
+}
+
+template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
+    const vmafgpu__adm_geometry &g = launch.geometry;
+    const vmafgpu__adm_tiles &tiles = launch.tiles;
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
+    const int32_t index = (int32_t)(block_x() * (block_threads() / LANES) + warp_index());
+    if (index >= tiles.count || !pair.distorted)
+        return;
+    unsigned char *scratch = launch.scratch + block_z() * launch.scratch_size;
+    AdmWalk<Kind> walk = {};
+    walk.tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
+    int32_t column, row;
+    adm_tile_position(tiles, index, column, row);
+    const bool heavy = index < tiles.inner_columns * tiles.inner_rows;
+    const int32_t y = tiles.y + row * (LANES - 2);
+    walk.x = tiles.x + column * Kind::WIDTH;
+    walk.end = adm_lesser(walk.x + Kind::WIDTH, g.w - g.left);
+
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        const unsigned char *plane = scratch + launch.input[f];
+        int32_t pitch = launch.input_pitch;
+        if (Kind::SCALE == 0) {
+            plane = (const unsigned char *)(f ? pair.distorted : pair.reference);
+            pitch = f ? pair.distorted_pitch : pair.reference_pitch;
+        }
+        adm_load_tile<Kind>(walk.tile + f * Kind::PLANE, plane, pitch, launch.input_width, launch.input_height, walk.x,
+                            y);
+    }
+    copy_commit();
+    copy_wait<0>();
+    warp_barrier();
+    if (walk.x < 2 || 2 * walk.x - 4 + Kind::COLUMNS > launch.input_width) {
+        if constexpr (Kind::BYTES == 1)
+            adm_mirror_columns<Kind, uint8_t>(walk.tile, launch.input_width, walk.x);
+        else if constexpr (Kind::BYTES == 2)
+            adm_mirror_columns<Kind, uint16_t>(walk.tile, launch.input_width, walk.x);
+        else
+            adm_mirror_columns<Kind, uint32_t>(walk.tile, launch.input_width, walk.x);
+        warp_barrier();
+    }
+
+    /* Lanes beyond the band take the rows that the border rule gives them. */
+    const int32_t own_row = y - 1 + (int32_t)lane_index();
+    const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
+    const uint32_t *first_row = walk.tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
+    if (heavy)
+        adm_steps(launch, walk, first_row);
+    else if (Kind::MAKES_LOW)
+        adm_low_steps(launch, walk, first_row);
+    if (Kind::MAKES_LOW && launch.first) {
+        warp_barrier();
+        adm_write_low<Kind>(launch, walk.tile, scratch, walk.x, y);
+    }
+    if (heavy && lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < g.h - g.top) {
+        int64_t *out = (int64_t *)(scratch + launch.row_sums) + own_row;
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            atomic_add(out + band * (int64_t)g.h, (int64_t)walk.sums.masked[0][band]);
+            atomic_add(out + (VMAFGPU__BANDS + band) * (int64_t)g.h, (int64_t)walk.sums.masked[1][band]);
+            if (launch.first)
+                atomic_add(out + (2 * VMAFGPU__BANDS + band) * (int64_t)g.h, (int64_t)walk.sums.denominator[band]);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* Block x, y: one of the nine row sums of a scale. */
+GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
+    constexpr int AT_ONCE = 4;
+    const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
+    if (!launch.batch.pair[block_z()].distorted || (kind == 2 && !launch.first))
+        return;
+    const uint32_t rows = (uint32_t)launch.rows[scale];
+    int64_t *sums =
+        (int64_t *)(launch.scratch + block_z() * launch.scratch_size + launch.row_sums[scale]) + block_x() * rows;
+    const int shift = kind == 2 ? launch.den_row_shift[scale] : launch.row_shift[scale];
+    const int64_t half = vmafgpu__half(shift);
+    int64_t total = 0;
+    for (uint32_t first = thread_index(); first < rows; first += AT_ONCE * block_threads()) {
+        int64_t sum[AT_ONCE];   /* all under way before the first one is needed */
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const uint32_t y = first + (uint32_t)i * block_threads();
+            sum[i] = y < rows ? take(sums + y) : -half;
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            total += (int64_t)((uint64_t)sum[i] + (uint64_t)half) >> shift;
+    }
+    total = warp_sum(total);
+    if (lane_index() == 0) {
+        vmafgpu__adm_sums *out = &launch.batch.sums[block_z()].adm[scale];
+        atomic_add(kind == 0   ? &out->numerator[launch.variant][band]
+                   : kind == 1 ? &out->impairment[launch.variant][band]
+                               : &out->denominator[band],
+                   total);
+    }
+}
+
+/* ---- kernels ---- */
+
+enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__ADM_WIDTH_0_8 };
+
+/* `blocks`: how many of a multiprocessor the registers must do for. Then the AdmKind. */
+#define ADM_KERNEL(name, blocks, ...) \
+    GPU_KERNEL(vmafgpu_adm_##name, vmafgpu__adm_launch, VMAFGPU__ADM_THREADS, blocks) { \
+        adm_tile<AdmKind<__VA_ARGS__>>(launch); \
+    }
+ADM_KERNEL(fast_0_8, 4, 0, 1, ADM_WIDTH_0_8, true)
+ADM_KERNEL(fast_0_16, 5, 0, 2, VMAFGPU__ADM_WIDTH_0_16, true)
+ADM_KERNEL(fast_1, 4, 1, 2, VMAFGPU__ADM_WIDTH_1, true)
+ADM_KERNEL(fast_2, 4, 2, 4, VMAFGPU__ADM_WIDTH_2, true)
+ADM_KERNEL(fast_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, true)
+ADM_KERNEL(general_0_8, 4, 0, 1, ADM_WIDTH_0_8, false)
+ADM_KERNEL(general_0_16, 4, 0, 2, VMAFGPU__ADM_WIDTH_0_16, false)
+ADM_KERNEL(general_1, 4, 1, 2, VMAFGPU__ADM_WIDTH_1, false)
+ADM_KERNEL(general_2, 4, 2, 4, VMAFGPU__ADM_WIDTH_2, false)
+ADM_KERNEL(general_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
+#undef ADM_KERNEL
+
+GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS, 2) { adm_rows(launch); }

@@ -1,0 +1,346 @@
+/* What the tests of the GPU backend stand on: the driver's functions that they call themselves, films in pageable,
+ * pinned and device memory, and an allocator that counts. The driver is the real one or test/simulated; only the latter
+ * can be steered and asked what was left behind. */
+#ifndef GPU_H
+#define GPU_H
+
+#include <stdarg.h>
+#include "scoring.h"
+#include "simulated/simulated.h"
+
+/* ---- the driver ---- */
+
+/* name here, symbol, arguments */
+#define GPU_FUNCTIONS(X) \
+    X(init, "cuInit", (unsigned flags)) \
+    X(device_count, "cuDeviceGetCount", (int *count)) \
+    X(retain, "cuDevicePrimaryCtxRetain", (void **context, int device)) \
+    X(release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
+    X(create, "cuCtxCreate_v2", (void **context, unsigned flags, int device)) \
+    X(destroy, "cuCtxDestroy_v2", (void *context)) \
+    X(push, "cuCtxPushCurrent_v2", (void *context)) \
+    X(pop, "cuCtxPopCurrent_v2", (void **context)) \
+    X(current, "cuCtxGetCurrent", (void **context)) \
+    X(take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
+    X(give, "cuMemFree_v2", (uint64_t address)) \
+    X(take_pinned, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
+    X(give_pinned, "cuMemFreeHost", (void *pointer)) \
+    X(write, "cuMemcpyHtoD_v2", (uint64_t to, const void *from, size_t size)) \
+    X(write_later, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream)) \
+    X(fill_later, "cuMemsetD8Async", (uint64_t to, unsigned char value, size_t size, void *stream)) \
+    X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
+    X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
+    X(stream_wait, "cuStreamSynchronize", (void *stream))
+
+typedef struct gpu {
+    const char   *driver_path, *kernels_path;
+    void         *library;
+    int           is_simulated;
+    simulated_gpu sim; /* only if it is */
+    void         *context;
+#define GPU_FIELD(name, symbol, arguments) int (*name) arguments;
+    GPU_FUNCTIONS(GPU_FIELD)
+#undef GPU_FIELD
+} gpu;
+
+static inline void gpu_find(gpu *g, const char *driver_path, const char *kernels_path) {
+    void *symbol;
+    memset(g, 0, sizeof *g);
+    g->driver_path = driver_path;
+    g->kernels_path = kernels_path;
+    g->library = dlopen(driver_path, RTLD_NOW);
+    test_need(g->library != NULL, "the driver library cannot be loaded");
+#define GPU_LOOK_UP(name, text, arguments)                                                                             \
+    symbol = dlsym(g->library, text);                                                                                  \
+    test_need(symbol != NULL, "the driver library has no " text);                                                      \
+    memcpy(&g->name, &symbol, sizeof symbol);
+    GPU_FUNCTIONS(GPU_LOOK_UP)
+#undef GPU_LOOK_UP
+    g->is_simulated = simulated_find(g->library, &g->sim);
+}
+
+/* Starts a group of tests: on a simulated GPU as after loading, with work in this order. The primary context is
+ * current. */
+static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
+    if (g->is_simulated) {
+        g->sim.reset();
+        g->sim.set_order(blocks, streams, seed);
+    }
+    test_need(g->init(0) == 0 && g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
+}
+
+/* Nothing is left, and the simulation saw no mistake. */
+static inline void gpu_end(gpu *g) {
+    void *context = NULL;
+    CHECK_INT(g->pop(&context), 0);
+    CHECK(context == g->context);
+    CHECK_INT(g->release(0), 0);
+    if (g->is_simulated) {
+        for (int kind = 0; kind < SIMULATED_KINDS; kind++) {
+            CHECK_INT(g->sim.live(kind), 0);
+        }
+        CHECK_INT(g->sim.live_bytes(), 0);
+        CHECK_STR(g->sim.report(), "");
+    }
+}
+
+/* ---- frames ---- */
+
+/* How a film's pictures lie in memory. kinds: 'h' pageable, 'p' pinned, 'd' of the device, taken in turn by reference
+ * and distorted frames. */
+typedef struct storage {
+    const char *kinds;
+    int         bytes_per_sample; /* 0: as the film */
+    int         shift;            /* of samples into the high bits */
+    ptrdiff_t   pitch;            /* in bytes; 0: tight; below 0: upside down */
+    int         offset;           /* of the first byte from an aligned address */
+} storage;
+
+typedef struct picture {
+    vmafgpu_frame  frame;
+    size_t         size;
+    unsigned char *bytes;   /* pageable or pinned memory; for a picture on the device, its content */
+    uint64_t       address; /* on the device */
+} picture;
+
+/* A film's pictures: reference 0, distorted 0, reference 1, ... */
+typedef struct reel {
+    const film *f;
+    int         count;
+    picture    *pictures;
+} reel;
+
+static inline picture picture_make(gpu *g, const film *f, int index, const storage *how) {
+    picture p;
+    const int width = f->clip.width, height = f->clip.height;
+    const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
+    const ptrdiff_t tight = (ptrdiff_t)width * bytes, pitch = how->pitch ? how->pitch : tight;
+    const size_t step = (size_t)(pitch < 0 ? -pitch : pitch), top = pitch < 0 ? step * (size_t)(height - 1) : 0;
+    const unsigned char *source = f->luma + (size_t)index * f->plane_bytes;
+    const char kind = how->kinds[(size_t)index % strlen(how->kinds)];
+    void *pinned = NULL;
+    memset(&p, 0, sizeof p);
+    p.size = (size_t)how->offset + step * (size_t)(height - 1) + (size_t)tight; /* not a byte more */
+    if (kind == 'p') {
+        test_need(g->take_pinned(&pinned, p.size, 0) == 0, "pinned memory");
+        p.bytes = (unsigned char *)pinned;
+    } else {
+        p.bytes = (unsigned char *)malloc(p.size);
+        test_need(p.bytes != NULL, "memory");
+    }
+    memset(p.bytes, 0xEE, p.size);
+    for (int y = 0; y < height; y++) {
+        unsigned char *row = p.bytes + how->offset + (ptrdiff_t)top + y * pitch;
+        for (int x = 0; x < width; x++) {
+            const unsigned char *sample = source + (size_t)(y * width + x) * (size_t)f->bytes_per_sample;
+            uint16_t value = (uint16_t)(f->bytes_per_sample == 1 ? sample[0] : sample[0] | sample[1] << 8);
+            value = (uint16_t)(value << how->shift);
+            clip_store(&value, 1, bytes, row + x * bytes);
+        }
+    }
+    if (kind == 'd') {
+        test_need(g->take(&p.address, p.size) == 0, "device memory");
+        CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
+        p.frame.data[0] = (const void *)(uintptr_t)(p.address + (uint64_t)how->offset + top);
+    } else {
+        p.frame.data[0] = p.bytes + how->offset + top;
+    }
+    p.frame.memory = kind == 'd' ? VMAFGPU_MEMORY_DEVICE : kind == 'p' ? VMAFGPU_MEMORY_PINNED : VMAFGPU_MEMORY_HOST;
+    p.frame.pitch[0] = how->pitch;
+    return p;
+}
+
+static inline void picture_free(gpu *g, picture *p) {
+    if (p->address) {
+        CHECK_INT(g->give(p->address), 0);
+    }
+    if (p->frame.memory == VMAFGPU_MEMORY_PINNED) {
+        CHECK_INT(g->give_pinned(p->bytes), 0);
+    } else {
+        free(p->bytes);
+    }
+}
+
+/* Overwrites every byte of a picture. */
+static inline void picture_spoil(gpu *g, const picture *p) {
+    if (p->address) {
+        unsigned char *rubbish = (unsigned char *)malloc(p->size);
+        test_need(rubbish != NULL, "memory");
+        memset(rubbish, 0xA7, p->size);
+        CHECK_INT(g->write(p->address, rubbish, p->size), 0);
+        free(rubbish);
+    } else {
+        memset(p->bytes, 0xA7, p->size);
+    }
+}
+
+static inline reel reel_make(gpu *g, const film *f, const storage *how) {
+    reel r;
+    r.f = f;
+    r.count = 2 * f->clip.frames;
+    r.pictures = (picture *)malloc(sizeof *r.pictures * (size_t)r.count);
+    test_need(r.pictures != NULL, "memory");
+    for (int i = 0; i < r.count; i++) {
+        r.pictures[i] = picture_make(g, f, i, how);
+    }
+    return r;
+}
+
+static inline reel reel_of_kinds(gpu *g, const film *f, const char *kinds) {
+    storage how;
+    memset(&how, 0, sizeof how);
+    how.kinds = kinds;
+    return reel_make(g, f, &how);
+}
+
+static inline void reel_free(gpu *g, reel *r) {
+    for (int i = 0; i < r->count; i++) {
+        picture_free(g, &r->pictures[i]);
+    }
+    free(r->pictures);
+}
+
+static inline const vmafgpu_frame *reel_frame(const reel *r, int frame, int side) {
+    return &r->pictures[2 * frame + side].frame;
+}
+
+static inline vmafgpu_result reel_push(const reel *r, vmafgpu *context, int frame) {
+    return vmafgpu_push(context, reel_frame(r, frame, 0), reel_frame(r, frame, 1));
+}
+
+/* ---- contexts ---- */
+
+/* The config with which a film is scored on this GPU, and nowhere else. */
+static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
+    vmafgpu_config config = film_config(f);
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.gpu.driver_path = g->driver_path;
+    config.gpu.kernels_path = g->kernels_path;
+    return config;
+}
+
+/* The same scores, from the CPU and the film's own memory. */
+static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
+    vmafgpu_config plain = *config;
+    plain.backend = VMAFGPU_BACKEND_CPU;
+    memset(&plain.gpu, 0, sizeof plain.gpu);
+    plain.layout = VMAFGPU_PLANAR;
+    plain.bytes_per_sample = 0;
+    plain.discard_scores = 0;
+    plain.on_score = NULL;
+    return film_score(f, &plain);
+}
+
+/* That the GPU did the work. */
+static inline void check_on_gpu(const vmafgpu *context) {
+    CHECK_STR(vmafgpu_backend_name(context), "cuda");
+    CHECK_STR(vmafgpu_backend_note(context), "");
+}
+
+/* Pushes what is left of a reel from `first` on and ends the clip. */
+static inline void reel_finish(const reel *r, vmafgpu *context, int first) {
+    for (int i = first; i < r->count / 2; i++) {
+        CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+}
+
+/* Every score of a context that was flushed is `expected`, and the GPU made them. */
+static inline void check_context(vmafgpu *context, const scores *expected) {
+    scores got = scores_of(context);
+    check_on_gpu(context);
+    check_same_scores(&got, expected);
+    scores_free(&got);
+}
+
+/* ---- scores as they are delivered ---- */
+
+/* Rows by the index of their frame; which have come. */
+typedef struct collector {
+    scores      got;
+    int         subsample;
+    const char *wrong; /* in a callback there are no checks */
+} collector;
+
+static inline collector collector_like(const scores *expected, int subsample) {
+    collector c;
+    c.got.rows = 0;
+    c.got.columns = expected->columns;
+    c.got.values = (double *)malloc(sizeof(double) * (size_t)(expected->rows * expected->columns + 1));
+    c.subsample = subsample ? subsample : 1;
+    c.wrong = "";
+    test_need(c.got.values != NULL, "memory");
+    return c;
+}
+
+static inline void collect(void *user, const vmafgpu_score *score) {
+    collector *c = (collector *)user;
+    if (score->index != (int64_t)c->got.rows * c->subsample) {
+        c->wrong = "a frame out of turn";
+    } else if (score->result != VMAFGPU_OK) {
+        c->wrong = "a frame without a score";
+    } else {
+        memcpy(c->got.values + c->got.rows * c->got.columns, score->values, sizeof(double) * (size_t)c->got.columns);
+        c->got.rows++;
+    }
+}
+
+/* Takes what next() has. */
+static inline void collect_next(vmafgpu *context, collector *c) {
+    vmafgpu_score score;
+    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+        collect(c, &score);
+    }
+}
+
+/* All came, and they are `expected`. */
+static inline void check_collected(collector *c, const scores *expected) {
+    CHECK_STR(c->wrong, "");
+    check_same_scores(&c->got, expected);
+    scores_free(&c->got);
+}
+
+/* ---- an allocator that counts and fails at will ---- */
+
+typedef struct tally {
+    long live;
+    long fail_at; /* the n-th allocation from now on, from 1; 0: none */
+    int  failed;
+} tally;
+
+static inline void *tally_alloc(size_t size, void *user) {
+    tally *t = (tally *)user;
+    void *pointer;
+    if (t->fail_at && --t->fail_at == 0) {
+        t->failed = 1;
+        return NULL;
+    }
+    pointer = malloc(size);
+    test_need(pointer != NULL, "memory");
+    memset(pointer, 0xA5, size);
+    t->live++;
+    return pointer;
+}
+
+static inline void tally_free(void *pointer, void *user) {
+    tally *t = (tally *)user;
+    t->live -= pointer != NULL;
+    free(pointer);
+}
+
+static inline vmafgpu_allocator tally_allocator(tally *t) {
+    vmafgpu_allocator a;
+    a.alloc = tally_alloc;
+    a.free = tally_free;
+    a.user = t;
+    return a;
+}
+
+static inline void where(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(test_where, sizeof test_where, format, arguments);
+    va_end(arguments);
+}
+
+#endif /* GPU_H */

@@ -1,0 +1,703 @@
+/* executor.h - runs GPU kernels on the host: blocks of threads, warps of lanes, memory that is checked. A test double.
+ *
+ * A GPU thread is a fiber: a stack and a hand-written switch. The lanes of a warp stand in a ring. A lane runs until
+ * it comes to something that all lanes of the warp do together (a shuffle, a vote, a barrier, a matrix product, the
+ * end), then the next lane of the ring runs; the last one to arrive finds everything there and goes on first. The
+ * warps of a block stand in a ring in the same way and meet at block barriers and at the end. So nothing is ever
+ * searched for, a meeting costs one switch per lane, and who meets at different places is found at once: what would
+ * be a deadlock on a device is a sentence here.
+ *
+ * A mistake of a kernel ends its launch with a sentence that names kernel, block and thread; it never ends the program.
+ * One launch runs at a time; run() takes a lock.
+ */
+#ifndef SIMULATED_EXECUTOR_H
+#define SIMULATED_EXECUTOR_H
+
+#include <stddef.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <map>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#ifndef LANES
+#  error "say -DLANES=32 or -DLANES=64"
+#endif
+namespace simulated {
+enum { WARP = LANES };
+}
+#undef LANES
+enum { LANES = simulated::WARP };   /* a name with a scope, as on the devices */
+
+#if defined(__SANITIZE_ADDRESS__)
+#  define SIMULATED_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#  define SIMULATED_TSAN 1
+#endif
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+#    define SIMULATED_ASAN 1
+#  endif
+#  if __has_feature(thread_sanitizer)
+#    define SIMULATED_TSAN 1
+#  endif
+#endif
+#ifdef SIMULATED_ASAN
+#  include <sanitizer/asan_interface.h>
+#  include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef SIMULATED_TSAN
+#  include <sanitizer/tsan_interface.h>
+#endif
+#if defined(__has_include)
+#  if __has_include(<valgrind/valgrind.h>)
+#    include <valgrind/valgrind.h>
+#  endif
+#endif
+
+/* Two of these libraries in one process, of 32 and of 64 lanes, share nothing. */
+#pragma GCC visibility push(hidden)
+
+/* ================================================================================================
+ * >>fibers
+ * ================================================================================================ */
+
+#if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(SIMULATED_UCONTEXT)
+
+/* Saves what a function must preserve on the stack, leaves that stack's address in *left, goes on with the other one.
+ * Floating- point modes are the same everywhere and stay. Weak: each file that includes this brings it. */
+extern "C" void simulated_switch(void **left, void *other);
+#  if defined(__x86_64__)
+__asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, @function\n"
+        "simulated_switch:\n"
+        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+        "    movq %rsp, (%rdi)\n    movq %rsi, %rsp\n"
+        "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
+        "    popq %rcx\n    jmp *%rcx\n"
+        ".size simulated_switch, . - simulated_switch\n.popsection\n");
+#  else
+__asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, %function\n"
+        "simulated_switch:\n"
+        "    sub sp, sp, #160\n"
+        "    stp x19, x20, [sp]\n    stp x21, x22, [sp, #16]\n"
+        "    stp x23, x24, [sp, #32]\n    stp x25, x26, [sp, #48]\n"
+        "    stp x27, x28, [sp, #64]\n    stp x29, x30, [sp, #80]\n"
+        "    stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n"
+        "    stp d12, d13, [sp, #128]\n    stp d14, d15, [sp, #144]\n"
+        "    mov x9, sp\n    str x9, [x0]\n    mov sp, x1\n"
+        "    ldp x19, x20, [sp]\n    ldp x21, x22, [sp, #16]\n"
+        "    ldp x23, x24, [sp, #32]\n    ldp x25, x26, [sp, #48]\n"
+        "    ldp x27, x28, [sp, #64]\n    ldp x29, x30, [sp, #80]\n"
+        "    ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n"
+        "    ldp d12, d13, [sp, #128]\n    ldp d14, d15, [sp, #144]\n"
+        "    add sp, sp, #160\n    br x30\n"
+        ".size simulated_switch, . - simulated_switch\n.popsection\n");
+#  endif
+
+namespace simulated {
+
+struct Registers {
+    void *stack;
+
+    void prepare(void *low, void *top, void (*entry)()) {
+        (void)low;
+        void **p = static_cast<void **>(top);
+#  if defined(__x86_64__)
+        *--p = nullptr;                                     /* the return address of entry(), which never returns */
+        *--p = reinterpret_cast<void *>(entry);
+        for (int i = 0; i < 6; i++) {
+            *--p = nullptr;
+        }
+#  else
+        p -= 20;
+        memset(p, 0, 20 * sizeof *p);
+        p[11] = reinterpret_cast<void *>(entry);            /* x30 */
+#  endif
+        stack = p;
+    }
+    void switch_to(Registers &other) {
+        simulated_switch(&stack, other.stack);
+    }
+};
+
+#else   /* any other machine: slower, the same */
+
+namespace simulated {
+
+struct Registers {
+    ucontext_t context;
+
+    void prepare(void *low, void *top, void (*entry)()) {
+        getcontext(&context);
+        context.uc_stack.ss_sp = low;
+        context.uc_stack.ss_size = static_cast<size_t>(static_cast<char *>(top) - static_cast<char *>(low));
+        context.uc_link = nullptr;
+        makecontext(&context, entry, 0);
+    }
+    void switch_to(Registers &other) {
+        swapcontext(&context, &other.context);
+    }
+};
+
+#endif
+
+/* A stack and where it stopped. The sanitizers are told about every switch. */
+struct Fiber {
+    Registers registers;
+    const void *low = nullptr;      /* of the stack */
+    size_t size = 0;
+    void *fake_stack = nullptr;     /* of the address sanitizer */
+    void *tsan = nullptr;           /* the thread sanitizer's handle */
+
+    void switch_to(Fiber &other) {
+#ifdef SIMULATED_ASAN
+        /* The fake stack is kept even at a fiber's end: the next one uses it. */
+        __sanitizer_start_switch_fiber(&fake_stack, other.low, other.size);
+#endif
+#ifdef SIMULATED_TSAN
+        __tsan_switch_to_fiber(other.tsan, 0);
+#endif
+        registers.switch_to(other.registers);
+        arrived(nullptr);
+    }
+    /* What a fiber does first when it is switched to; `from`, if not NULL, learns the stack that was left. */
+    void arrived(Fiber *from) {
+        (void)from;
+#ifdef SIMULATED_ASAN
+        __sanitizer_finish_switch_fiber(fake_stack, from ? &from->low : nullptr, from ? &from->size : nullptr);
+#endif
+    }
+};
+
+/* ================================================================================================
+ * >>memory                                       what kernels may read and write
+ * ================================================================================================
+ * A device address is a host address with one bit set that no host address has: whoever follows it without load() and
+ * store(), in a kernel or on the host, stops there. Pinned host memory keeps its address.
+ */
+const uintptr_t DEVICE_BIT = static_cast<uintptr_t>(1) << 55;
+enum { STAMP_BYTES = 64, POISON_DEVICE = 0xa7, POISON_SHARED = 0xb9, POISON_COPY = 0x9d };
+
+struct Range {
+    uintptr_t begin, end;
+    unsigned char *host;                /* where byte `begin` really is */
+    std::unique_ptr<uint32_t[]> stamps; /* per 64 bytes the last launch that wrote there */
+    std::unique_ptr<unsigned char[]> owned;
+    const void *owner;                  /* whose it is; NULL: anybody's */
+};
+
+class Memory {
+  public:
+    /* Device memory, poisoned. 0 if there is none. */
+    uintptr_t allocate(size_t bytes, const void *owner = nullptr) {
+        unsigned char *block = new (std::nothrow) unsigned char[bytes + 256];
+        if (!block) {
+            return 0;
+        }
+        unsigned char *host = block + (256 - reinterpret_cast<uintptr_t>(block) % 256) % 256;
+#ifdef SIMULATED_ASAN
+        __asan_poison_memory_region(host + bytes, static_cast<size_t>(block + bytes + 256 - (host + bytes)));
+#endif
+        memset(host, POISON_DEVICE, bytes);
+        add(reinterpret_cast<uintptr_t>(host) | DEVICE_BIT, bytes, host, owner).owned.reset(block);
+        return reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
+    }
+    /* Lets kernels at host memory. */
+    void map(void *host, size_t bytes, const void *owner = nullptr) {
+        add(reinterpret_cast<uintptr_t>(host), bytes, static_cast<unsigned char *>(host), owner);
+    }
+    /* Takes back what allocate() or map() gave; false if there is no such thing. */
+    bool remove(uintptr_t address) {
+        forget();
+        const auto it = ranges.find(address);
+        if (it == ranges.end()) {
+            return false;
+        }
+#ifdef SIMULATED_ASAN
+        if (it->second.owned) {
+            const size_t bytes = it->second.end - it->second.begin;
+            __asan_unpoison_memory_region(it->second.owned.get(), bytes + 256);
+        }
+#endif
+        ranges.erase(it);
+        return true;
+    }
+    /* The range that holds all these bytes, or NULL. */
+    Range *find(uintptr_t address, size_t bytes) {
+        Range *&hit = recent[(address >> 14) % RECENT];
+        if (hit && address >= hit->begin && address + bytes <= hit->end) {
+            return hit;
+        }
+        auto it = ranges.upper_bound(address);
+        if (it == ranges.begin()) {
+            return nullptr;
+        }
+        Range &range = (--it)->second;
+        if (address + bytes > range.end || address + bytes < address) {
+            return nullptr;
+        }
+        hit = &range;
+        return hit;
+    }
+    std::map<uintptr_t, Range> ranges;
+
+  private:
+    enum { RECENT = 64 };
+    Range *recent[RECENT] = {};
+
+    void forget() {
+        std::fill(recent, recent + RECENT, nullptr);
+    }
+    Range &add(uintptr_t begin, size_t bytes, unsigned char *host, const void *owner) {
+        forget();
+        Range &range = ranges[begin];
+        range.begin = begin;
+        range.end = begin + bytes;
+        range.host = host;
+        range.owner = owner;
+        range.stamps.reset(new uint32_t[bytes / STAMP_BYTES + 1]());
+        return range;
+    }
+};
+
+/* ================================================================================================
+ * >>kernels                                      by name
+ * ================================================================================================ */
+
+struct Kernel {
+    const char *name;
+    int matrix;                      /* of the image with matrix products */
+    uint32_t threads;                /* at most, per block */
+    uint32_t blocks;                 /* per multiprocessor, promised */
+    size_t launch_size;
+    void (*run)(const void *launch);
+    Kernel *next;
+
+    static Kernel *&first() {
+        static Kernel *list = nullptr;
+        return list;
+    }
+    Kernel(const char *kernel_name, int image, uint32_t most_threads, uint32_t least_blocks, size_t size,
+           void (*function)(const void *))
+        : name(kernel_name), matrix(image), threads(most_threads), blocks(least_blocks), launch_size(size),
+          run(function), next(first()) {
+        first() = this;
+    }
+    static const Kernel *find(const char *wanted, int image) {
+        for (const Kernel *k = first(); k; k = k->next) {
+            if (k->matrix == image && strcmp(k->name, wanted) == 0) {
+                return k;
+            }
+        }
+        return nullptr;
+    }
+};
+
+/* ================================================================================================
+ * >>machine                                      a launch: blocks, warps, lanes
+ * ================================================================================================ */
+
+/* What lanes, and warps, do together. */
+enum Operation { SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, VOTE, WARP_BARRIER, MULTIPLY_ADD, BLOCK_BARRIER, END };
+
+inline const char *operation_name(Operation operation) {
+    static const char *const names[] = { "shuffle", "shuffle_xor", "shuffle_up", "shuffle_down", "vote",
+                                         "warp_barrier", "multiply_add", "block_barrier", "the kernel's end" };
+    return names[operation];
+}
+
+enum Order { FORWARD, REVERSED, SHUFFLED };   /* of blocks, of warps, of lanes */
+
+struct Warp;
+
+struct Copy {
+    void *to;
+    const void *from;
+    uint32_t bytes;
+    uint32_t group;
+};
+
+struct Lane : Fiber {
+    uint32_t thread = 0, index = 0;  /* in the block; in the warp */
+    unsigned char *bottom = nullptr; /* the stack's lowest byte */
+    Warp *warp = nullptr;
+    Lane *next = nullptr;            /* the ring of the warp */
+    std::vector<Copy> copies;        /* asynchronous ones under way, oldest first */
+    uint32_t group = 0;              /* that copies belong to which are not committed yet */
+};
+
+struct Warp {
+    Warp *next;                      /* the ring of the block */
+    Lane *resume;                    /* who goes on when this warp's turn comes */
+    uint32_t index;
+    uint32_t arrived;                /* lanes, at the present meeting */
+    Operation operation;             /* what the present meeting is about */
+    /* What lanes bring to a meeting. Two sets in turn: lanes still read one while others already fill the next. */
+    uint32_t turn;
+    struct Exchange {
+        uint32_t word[WARP];
+        uint32_t any;                /* votes */
+        alignas(16) uint32_t a[16][8], b[8][8];   /* rows of a and columns of b, 32 bytes each */
+    } exchange[2];
+};
+
+/* A repeatable source of orders. */
+struct Random {
+    uint64_t state;
+    uint32_t below(uint32_t n) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<uint32_t>(((state >> 32) * n) >> 32);
+    }
+};
+
+struct Machine {
+    enum { MAX_THREADS = 1024, MAX_SHARED = 232448, MARGIN = 256, ALL_SHARED = MAX_SHARED + 2 * MARGIN,
+           STACK = 256 * 1024, PAGE = 65536, TOPS = 4096 };
+
+    Lane *now = nullptr;             /* who runs */
+    uint32_t grid[3], block[3], threads;
+    unsigned char *shared = nullptr;
+    uint32_t shared_bytes = 0;
+    Memory memory;
+    const void *owner = nullptr;     /* only its device memory may be used, if that has an owner */
+    Order order = FORWARD;
+    uint64_t seed = 1;
+    uint32_t launches = 0;
+    uint64_t switches = 0;           /* since the program began */
+
+    ~Machine() {
+        if (stacks) {
+#ifdef SIMULATED_ASAN
+            __asan_unpoison_memory_region(shared_memory, ALL_SHARED);
+#endif
+            munmap(stacks, static_cast<size_t>(MAX_THREADS) * STACK);
+            free(shared_memory);
+        }
+    }
+
+    /* Runs a kernel over a grid. NULL, or a sentence about what it did wrong, which stays until the next launch. */
+    const char *run(const Kernel &which, const uint32_t size[3], uint32_t block_threads, uint32_t shared_size,
+                    const void *launch) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        sentence[0] = 0;
+        kernel = &which;
+        std::copy(size, size + 3, grid);
+        threads = block_threads;
+        shared_bytes = shared_size;
+        const uint64_t blocks = static_cast<uint64_t>(size[0]) * size[1] * size[2];
+        if (!blocks || !threads || threads % WARP || threads > which.threads || threads > MAX_THREADS ||
+            shared_bytes > MAX_SHARED || blocks > 0x7fffffff) {
+            say("kernel %s: a launch of %u x %u x %u blocks of %u threads with %u bytes of shared memory is not "
+                "possible; it takes up to %u threads, a multiple of %d",
+                which.name, grid[0], grid[1], grid[2], threads, shared_bytes, which.threads, WARP);
+            return sentence;
+        }
+        memcpy(prepare_launch(which.launch_size), launch, which.launch_size);
+        prepare_lanes();
+        launches++;
+        random.state = seed;
+        arrange(block_order, static_cast<uint32_t>(blocks));
+        for (uint32_t i = 0; i < blocks && !sentence[0]; i++) {
+            block[0] = block_order[i] % grid[0];
+            block[1] = block_order[i] / grid[0] % grid[1];
+            block[2] = block_order[i] / grid[0] / grid[1];
+            run_block();
+        }
+        now = nullptr;
+        return sentence[0] ? sentence : nullptr;
+    }
+
+    /* The running lane brought what others want; it goes on when all lanes are here. Says which of the two exchanges
+     * it is. */
+    uint32_t meet(Operation operation) {
+        Lane *const lane = now;
+        Warp *const warp = lane->warp;
+        const uint32_t turn = warp->turn;
+        if (warp->arrived == 0) {
+            warp->operation = operation;
+        } else if (warp->operation != operation) {
+            fail("came to %s while other lanes of its warp wait at %s", operation_name(operation),
+                 operation_name(warp->operation));
+        }
+        if (++warp->arrived < WARP) {
+            go_on_with(lane->next);
+        } else {
+            warp->arrived = 0;
+            warp->turn = !turn;
+            if (operation >= BLOCK_BARRIER) {
+                meet_warps(operation);
+            }
+        }
+        return turn;
+    }
+
+    /* Ends the launch; the fibers are left where they are. */
+    [[noreturn]] __attribute__((format(printf, 2, 3))) void fail(const char *format, ...) {
+        char what[512];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(what, sizeof what, format, arguments);
+        va_end(arguments);
+        say("kernel %s, block (%u, %u, %u), thread %u: %s", kernel->name, block[0], block[1], block[2], now->thread,
+            what);
+        now->switch_to(outside);
+        abort();
+    }
+
+    /* Where the bytes at a global address really are. */
+    unsigned char *global(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
+        const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+        Range *range = memory.find(address, bytes);
+        if (!range) {
+            fail("%s of %u bytes at %#llx, which is in no live allocation%s", access, bytes,
+                 static_cast<unsigned long long>(address), beside(address));
+        }
+        if (range->owner && range->owner != owner) {
+            fail("%s of %u bytes at %#llx, which is memory of another context", access, bytes,
+                 static_cast<unsigned long long>(address));
+        }
+        if (address % alignment) {
+            fail("%s of %u bytes at %#llx, which is not a multiple of %u", access, bytes,
+                 static_cast<unsigned long long>(address), alignment);
+        }
+        found = &range->stamps[(address - range->begin) / STAMP_BYTES];
+        return range->host + (address - range->begin);
+    }
+    const unsigned char *global_read(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
+        const unsigned char *host = global(pointer, bytes, alignment, access);
+        if (*found == launches) {
+            fail("%s of %u bytes at %#llx, which this launch has written", access, bytes,
+                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
+        }
+        return host;
+    }
+    unsigned char *global_write(void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
+        unsigned char *host = global(pointer, bytes, alignment, access);
+        *found = launches;
+        return host;
+    }
+    void check_shared(const void *pointer, uint32_t bytes, const char *access) {
+        const uintptr_t at = reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(shared);
+        if (at > shared_bytes || bytes > shared_bytes - at) {
+            fail("%s of %u bytes at offset %lld of %u bytes of shared memory", access, bytes,
+                 static_cast<long long>(at), shared_bytes);
+        }
+        if (at % bytes) {
+            fail("%s of %u bytes at offset %llu of shared memory, which is not a multiple of that", access, bytes,
+                 static_cast<unsigned long long>(at));
+        }
+    }
+
+  private:
+    std::mutex mutex;
+    const Kernel *kernel = nullptr;
+    Fiber outside;                   /* whoever called run() */
+    void *stacks = nullptr;
+    unsigned char *shared_memory = nullptr;   /* with a margin on either side */
+    std::vector<Lane> lanes;
+    std::vector<Warp> warps;
+    std::vector<uint32_t> block_order, warp_order, lane_order;
+    std::vector<std::max_align_t> launch_copy;
+    Random random = {};
+    uint32_t arrived = 0;            /* warps, at the present meeting */
+    Operation operation = END;
+    uint32_t *found = nullptr;       /* the stamp of the last address looked up */
+    char sentence[1024] = "";
+
+    __attribute__((format(printf, 2, 3))) void say(const char *format, ...) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(sentence, sizeof sentence, format, arguments);
+        va_end(arguments);
+    }
+
+    /* What a wrong address lies behind. */
+    const char *beside(uintptr_t address) {
+        const uintptr_t NEAR = 1 << 30;
+        static char text[160];
+        text[0] = 0;
+        auto it = memory.ranges.upper_bound(address);
+        if (it != memory.ranges.begin() && address - std::prev(it)->second.begin < NEAR) {
+            const Range &range = std::prev(it)->second;
+            snprintf(text, sizeof text, " (%lld bytes past the start of one of %llu bytes)",
+                     static_cast<long long>(address - range.begin),
+                     static_cast<unsigned long long>(range.end - range.begin));
+        }
+        return text;
+    }
+
+    void *prepare_launch(size_t bytes) {
+        launch_copy.resize(std::max(launch_copy.size(), bytes / sizeof(std::max_align_t) + 1));
+        return launch_copy.data();
+    }
+
+    /* Stacks and shared memory are made once. */
+    void prepare_lanes() {
+        if (lanes.empty()) {
+            lanes.resize(MAX_THREADS);
+            warps.resize(MAX_THREADS / WARP);
+            const size_t size = static_cast<size_t>(MAX_THREADS) * STACK;
+            stacks = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            shared_memory = static_cast<unsigned char *>(aligned_alloc(MARGIN, ALL_SHARED));
+            if (stacks == MAP_FAILED || !shared_memory) {
+                abort();
+            }
+            shared = shared_memory + MARGIN;
+            for (uint32_t i = 0; i < MAX_THREADS; i++) {
+                unsigned char *low = static_cast<unsigned char *>(stacks) + static_cast<size_t>(i) * STACK;
+                mprotect(low, PAGE, PROT_NONE);   /* a stack that overflows stops */
+                lanes[i].low = lanes[i].bottom = low + PAGE;
+                lanes[i].size = STACK - PAGE;
+#ifdef VALGRIND_STACK_REGISTER
+                (void)VALGRIND_STACK_REGISTER(low + PAGE, low + STACK);
+#endif
+            }
+        }
+#ifdef SIMULATED_TSAN
+        outside.tsan = __tsan_get_current_fiber();
+        for (uint32_t i = 0; i < threads; i++) {
+            if (!lanes[i].tsan) {
+                lanes[i].tsan = __tsan_create_fiber(0);
+            }
+        }
+#endif
+    }
+
+    void arrange(std::vector<uint32_t> &places, uint32_t count) {
+        places.resize(count);
+        for (uint32_t i = 0; i < count; i++) {
+            places[i] = order == REVERSED ? count - 1 - i : i;
+        }
+        for (uint32_t i = count; order == SHUFFLED && i > 1; i--) {
+            std::swap(places[i - 1], places[random.below(i)]);
+        }
+    }
+
+    static void enter();
+
+    void run_block() {
+        const uint32_t count = threads / WARP;
+        fence_shared();
+        arrange(warp_order, count);
+        for (uint32_t i = 0; i < count; i++) {
+            Warp &warp = warps[warp_order[i]];
+            warp.next = &warps[warp_order[(i + 1) % count]];
+            warp.index = warp_order[i];
+            warp.arrived = 0;
+            warp.turn = 0;
+            prepare_warp(warp);
+        }
+        arrived = 0;
+        now = warps[warp_order[0]].resume;
+        outside.low = nullptr;
+        outside.switch_to(*now);
+        if (sentence[0]) {
+            for (uint32_t i = 0; i < threads; i++) {
+                clean_stack(lanes[i], lanes[i].size);
+            }
+        }
+        check_fence();
+    }
+
+    void prepare_warp(Warp &warp) {
+        if (order == SHUFFLED || lane_order.empty() || lane_order[0] != (order == REVERSED ? WARP - 1u : 0u)) {
+            arrange(lane_order, WARP);
+        }
+        for (uint32_t i = 0; i < WARP; i++) {
+            Lane &lane = lanes[warp.index * WARP + lane_order[i]];
+            lane.thread = warp.index * WARP + lane_order[i];
+            lane.index = lane_order[i];
+            lane.warp = &warp;
+            lane.next = &lanes[warp.index * WARP + lane_order[(i + 1) % WARP]];
+            lane.copies.clear();
+            lane.group = 0;
+            /* Stacks that all ended at the same place of a page would compete for the same few lines of the cache. */
+            clean_stack(lane, TOPS + 4096);
+            lane.registers.prepare(lane.bottom, lane.bottom + lane.size - lane.index * 192 % TOPS, enter);
+        }
+        warp.resume = &lanes[warp.index * WARP + lane_order[0]];
+    }
+
+    void go_on_with(Lane *lane) {
+        Lane *const before = now;
+        now = lane;
+        switches++;
+        before->switch_to(*lane);
+    }
+
+    /* All lanes of the running warp are at a block barrier or at the end. */
+    void meet_warps(Operation what) {
+        Warp *const warp = now->warp;
+        if (arrived == 0) {
+            operation = what;
+        } else if (operation != what) {
+            fail("deadlock: its warp came to %s while other warps of the block wait at %s", operation_name(what),
+                 operation_name(operation));
+        }
+        if (++arrived < threads / WARP) {
+            warp->resume = now;
+            go_on_with(warp->next->resume);
+        } else if (what == END) {
+            now->switch_to(outside);
+        } else {
+            arrived = 0;
+        }
+    }
+
+    /* Shared memory holds nothing at first, and nothing beyond what was asked for. */
+    void fence_shared() {
+#ifdef SIMULATED_ASAN
+        __asan_unpoison_memory_region(shared_memory, ALL_SHARED);
+#endif
+        memset(shared_memory, POISON_SHARED, MARGIN + shared_bytes + MARGIN);
+#ifdef SIMULATED_ASAN
+        __asan_poison_memory_region(shared_memory, MARGIN);
+        __asan_poison_memory_region(shared + shared_bytes, MAX_SHARED - shared_bytes + MARGIN);
+#endif
+    }
+    void check_fence() {
+#ifndef SIMULATED_ASAN
+        for (uint32_t i = 0; i < MARGIN && !sentence[0]; i++) {
+            if (shared[-1 - static_cast<int>(i)] != POISON_SHARED || shared[shared_bytes + i] != POISON_SHARED) {
+                say("kernel %s, block (%u, %u, %u): wrote outside its %u bytes of shared memory", kernel->name,
+                    block[0], block[1], block[2], shared_bytes);
+            }
+        }
+#endif
+    }
+    /* The sanitizer still has marks on a stack that was left for ever: near its top after an end, anywhere after a
+     * failure. */
+    static void clean_stack(Lane &lane, size_t bytes) {
+        (void)lane, (void)bytes;
+#ifdef SIMULATED_ASAN
+        __asan_unpoison_memory_region(lane.bottom + lane.size - bytes, bytes);
+#endif
+    }
+};
+
+inline Machine machine;
+
+inline void Machine::enter() {
+    /* Only the first lane of a block comes from outside. */
+    machine.now->arrived(machine.outside.low ? nullptr : &machine.outside);
+    machine.kernel->run(machine.launch_copy.data());
+    machine.meet(END);
+    abort();   /* nobody goes on after the end */
+}
+
+}   /* namespace simulated */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,367 @@
+/* primitives.h - what the primitives of vmafgpu_kernels.cu mean on the simulated GPU
+ *
+ * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
+ * asynchronous copies. Include this before vmafgpu_kernels.cu. simulated_launch() runs a kernel; see README.md.
+ */
+#ifndef GPU_PRIMITIVES
+#define GPU_PRIMITIVES
+
+#include <math.h>
+
+#include "executor.h"
+
+#if defined(GPU_MATRIX)
+static_assert(LANES == 32, "matrix products are those of 32 lanes");
+enum { SIMULATED_IMAGE = 1 };
+#else
+enum { SIMULATED_IMAGE = 0 };
+#endif
+
+#define GPU_FN static inline __attribute__((unused))
+#define GPU_FAR static __attribute__((noinline, unused))
+#define GPU_TABLE static __attribute__((unused)) const
+#define GPU_KERNEL(name, Launch, threads, blocks) \
+    static void name(const Launch &launch); \
+    static void simulated_run_##name(const void *launch) { \
+        name(*static_cast<const Launch *>(launch)); \
+    } \
+    static const simulated::Kernel simulated_kernel_##name(#name, SIMULATED_IMAGE, threads, blocks, sizeof(Launch), \
+                                                           simulated_run_##name); \
+    static void name([[maybe_unused]] const Launch &launch)
+
+/* ---- where a thread is ---- */
+GPU_FN uint32_t thread_index() {
+    return simulated::machine.now->thread;
+}
+GPU_FN uint32_t block_threads() {
+    return simulated::machine.threads;
+}
+GPU_FN uint32_t block_x() {
+    return simulated::machine.block[0];
+}
+GPU_FN uint32_t block_y() {
+    return simulated::machine.block[1];
+}
+GPU_FN uint32_t block_z() {
+    return simulated::machine.block[2];
+}
+GPU_FN uint32_t grid_x() {
+    return simulated::machine.grid[0];
+}
+
+/* ---- barriers; shared memory ---- */
+GPU_FN void block_barrier() {
+    simulated::machine.meet(simulated::BLOCK_BARRIER);
+}
+GPU_FN void warp_barrier() {
+    simulated::machine.meet(simulated::WARP_BARRIER);
+}
+GPU_FN unsigned char *shared_memory() {
+    return simulated::machine.shared;
+}
+
+/* ---- exchange between the lanes of a warp; all of them take part ---- */
+
+/* Every lane brings a word and may read all of them. */
+GPU_FN const uint32_t *simulated_exchange(simulated::Operation operation, uint32_t v) {
+    simulated::Lane *const lane = simulated::machine.now;
+    simulated::Warp *const warp = lane->warp;
+    warp->exchange[warp->turn].word[lane->index] = v;
+    return warp->exchange[simulated::machine.meet(operation)].word;
+}
+GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
+    return simulated_exchange(simulated::SHUFFLE, v)[lane % LANES];
+}
+GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) {
+    const uint32_t self = simulated::machine.now->index;
+    return simulated_exchange(simulated::SHUFFLE_XOR, v)[(self ^ mask) % LANES];
+}
+GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
+    const uint32_t self = simulated::machine.now->index;
+    if (by >= LANES) {
+        simulated::machine.fail("shuffle_up by %u lanes", by);
+    }
+    return simulated_exchange(simulated::SHUFFLE_UP, v)[self >= by ? self - by : self];
+}
+GPU_FN uint32_t shuffle_down_word(uint32_t v, uint32_t by) {
+    const uint32_t self = simulated::machine.now->index;
+    if (by >= LANES) {
+        simulated::machine.fail("shuffle_down by %u lanes", by);
+    }
+    return simulated_exchange(simulated::SHUFFLE_DOWN, v)[self + by < LANES ? self + by : self];
+}
+GPU_FN bool any_lane(bool v) {
+    simulated::Warp *const warp = simulated::machine.now->warp;
+    uint32_t *const any = &warp->exchange[warp->turn].any;
+    *any = (warp->arrived ? *any : 0) | v;
+    simulated::machine.meet(simulated::VOTE);
+    return *any != 0;
+}
+GPU_FN bool all_lanes(bool v) {
+    return !any_lane(!v);
+}
+
+/* ---- memory ---- */
+struct Words4 {
+    uint32_t x, y, z, w;
+};
+template <class T> static inline T simulated_load(const T *p) {
+    T v;
+    memcpy(&v, simulated::machine.global_read(p, sizeof v, sizeof v, "load"), sizeof v);
+    return v;
+}
+GPU_FN uint8_t load(const uint8_t *p) {
+    return simulated_load(p);
+}
+GPU_FN uint16_t load(const uint16_t *p) {
+    return simulated_load(p);
+}
+GPU_FN uint32_t load(const uint32_t *p) {
+    return simulated_load(p);
+}
+GPU_FN int32_t load(const int32_t *p) {
+    return simulated_load(p);
+}
+GPU_FN uint64_t load(const uint64_t *p) {
+    return simulated_load(p);
+}
+GPU_FN Words4 load(const Words4 *p) {
+    return simulated_load(p);
+}
+template <class T> GPU_FN void store(T *p, T v) {
+    memcpy(simulated::machine.global_write(p, sizeof v, alignof(T), "store"), &v, sizeof v);
+}
+/* A word that earlier launches wrote and that is this thread's alone in this one: reads it and sets it to zero. */
+GPU_FN int64_t take(int64_t *p) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "take");
+    int64_t v;
+    memcpy(&v, at, sizeof v);
+    memset(at, 0, sizeof v);
+    return v;
+}
+GPU_FN void atomic_add(int64_t *p, int64_t v) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_add");
+    uint64_t sum;
+    memcpy(&sum, at, sizeof sum);
+    sum += static_cast<uint64_t>(v);
+    memcpy(at, &sum, sizeof sum);
+}
+GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_or");
+    uint32_t bits;
+    memcpy(&bits, at, sizeof bits);
+    bits |= v;
+    memcpy(at, &bits, sizeof bits);
+}
+
+/* ---- arithmetic ---- */
+GPU_FN int leading_zeros(uint32_t v) {
+    return v ? __builtin_clz(v) : 32;
+}
+GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
+    uint32_t r = 0;
+    if (selector & 0x8888) {
+        simulated::machine.fail("permute_bytes with selector %#x: byte numbers go up to 7", selector);
+    }
+    for (int i = 0; i < 4; i++) {
+        r |= static_cast<uint32_t>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+    }
+    return r;
+}
+GPU_FN int32_t simulated_dot(int32_t a, uint32_t low, uint32_t high, int32_t c) {
+    const int64_t sum = static_cast<int64_t>(static_cast<int16_t>(a)) * low + static_cast<int64_t>(a >> 16) * high + c;
+    return static_cast<int32_t>(static_cast<uint32_t>(sum));
+}
+GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
+    return simulated_dot(a, b & 255, b >> 8 & 255, c);
+}
+GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
+    return simulated_dot(a, b >> 16 & 255, b >> 24, c);
+}
+GPU_FN float float_bits(uint32_t v) {
+    float r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+GPU_FN uint32_t bits_of(float v) {
+    uint32_t r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+GPU_FN float fused(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+GPU_FN double fused(double a, double b, double c) {
+    return fma(a, b, c);
+}
+/* Wrong by one unit in the last place either way or not at all, as its argument's bits will have it: kernels must
+ * stand that. */
+GPU_FN float reciprocal(float v) {
+    const uint32_t r = bits_of(1.0f / v);
+    const uint32_t exponent = r >> 23 & 255;
+    if (exponent == 0) {
+        return float_bits(r & 0x80000000u);   /* denormals are flushed */
+    }
+    if (exponent == 255) {
+        return float_bits(r);
+    }
+    return float_bits(r + (bits_of(v) * 2654435769u >> 16) % 3 - 1);
+}
+GPU_FN float float_down(uint32_t v) {
+    const int beyond = 8 - leading_zeros(v);
+    return static_cast<float>(beyond > 0 ? v >> beyond << beyond : v);
+}
+GPU_FN float magnitude(float v) {
+    return float_bits(bits_of(v) & 0x7fffffffu);
+}
+GPU_FN float smaller(float a, float b) {
+    return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b;   /* -0 is less than 0 */
+}
+GPU_FN uint32_t opaque(uint32_t v) {
+    return v;
+}
+GPU_FN uint64_t opaque(uint64_t v) {
+    return v;
+}
+
+#ifdef GPU_MATRIX
+
+/* ---- asynchronous copies: nothing is there before copy_wait, and what was there is gone ---- */
+GPU_FN uint32_t shared_address(const void *p) {
+    simulated::machine.check_shared(p, 1, "shared_address");
+    return static_cast<uint32_t>(static_cast<const unsigned char *>(p) - simulated::machine.shared);
+}
+GPU_FN void simulated_copy(void *shared, const void *global, uint32_t bytes) {
+    simulated::Lane *const lane = simulated::machine.now;
+    simulated::machine.check_shared(shared, bytes, "asynchronous copy");
+    const void *const from = simulated::machine.global_read(global, bytes, bytes, "asynchronous copy");
+    memset(shared, simulated::POISON_COPY, bytes);
+    lane->copies.push_back({ shared, from, bytes, lane->group });
+}
+GPU_FN void copy_4(void *shared, const void *global) {
+    simulated_copy(shared, global, 4);
+}
+GPU_FN void copy_8(void *shared, const void *global) {
+    simulated_copy(shared, global, 8);
+}
+GPU_FN void copy_16(void *shared, const void *global) {
+    simulated_copy(shared, global, 16);
+}
+GPU_FN void copy_commit() {
+    simulated::machine.now->group++;
+}
+template <int groups> GPU_FN void copy_wait() {
+    simulated::Lane *const lane = simulated::machine.now;
+    size_t done = 0;
+    while (done < lane->copies.size() && lane->copies[done].group + groups < lane->group) {
+        const simulated::Copy &copy = lane->copies[done++];
+        memcpy(copy.to, copy.from, copy.bytes);
+    }
+    lane->copies.erase(lane->copies.begin(), lane->copies.begin() + static_cast<ptrdiff_t>(done));
+}
+
+/* ---- matrix products. Lane 4 * g + t brings words t and t + 4 of rows g and g + 8 of a and of column g of b, and
+ * takes elements 2 * t and 2 * t + 1 of rows g and g + 8 of d; a row of a and a column of b are 8 words ---- */
+/* The sanitizers have nothing to find in there, and it is most of the work. */
+template <class A>
+__attribute__((no_sanitize("address"), no_sanitize("undefined")))
+static inline int32_t simulated_product(const uint32_t *a, const uint32_t *b) {
+    const A *const x = reinterpret_cast<const A *>(a);
+    const uint8_t *const y = reinterpret_cast<const uint8_t *>(b);
+    int32_t sum = 0;
+    for (int k = 0; k < 32; k++) {
+        sum += x[k] * y[k];
+    }
+    return sum;
+}
+template <class A>
+static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    simulated::Lane *const lane = simulated::machine.now;
+    simulated::Warp *const warp = lane->warp;
+    const uint32_t g = lane->index / 4, t = lane->index % 4;
+    simulated::Warp::Exchange &e = warp->exchange[warp->turn];
+    for (uint32_t i = 0; i < 4; i++) {
+        e.a[g + i % 2 * 8][t + i / 2 * 4] = a[i];
+    }
+    e.b[g][t] = b0;
+    e.b[g][t + 4] = b1;
+    simulated::machine.meet(simulated::MULTIPLY_ADD);
+    for (uint32_t i = 0; i < 4; i++) {
+        const int32_t product = simulated_product<A>(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
+        d[i] = static_cast<int32_t>(static_cast<uint32_t>(d[i]) + static_cast<uint32_t>(product));
+    }
+}
+GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    simulated_multiply_add<uint8_t>(d, a, b0, b1);
+}
+GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    simulated_multiply_add<int8_t>(d, a, b0, b1);
+}
+GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
+    simulated::machine.check_shared(p, sizeof v, "load_shared");
+    memcpy(v, p, sizeof v);
+}
+GPU_FN void load_shared(uint32_t (&v)[2], const void *p) {
+    simulated::machine.check_shared(p, sizeof v, "load_shared");
+    memcpy(v, p, sizeof v);
+}
+GPU_FN void store_shared(void *p, uint32_t v) {
+    simulated::machine.check_shared(p, sizeof v, "store_shared");
+    memcpy(p, &v, sizeof v);
+}
+
+#else
+
+template <class T> static inline void simulated_copy(void *shared, const void *global) {
+    simulated::machine.check_shared(shared, sizeof(T), "copy");
+    const T v = load(static_cast<const T *>(global));
+    memcpy(shared, &v, sizeof v);
+}
+GPU_FN void copy_4(void *shared, const void *global) {
+    simulated_copy<uint32_t>(shared, global);
+}
+GPU_FN void copy_8(void *shared, const void *global) {
+    simulated_copy<uint64_t>(shared, global);
+}
+GPU_FN void copy_commit() {
+}
+template <int groups> GPU_FN void copy_wait() {
+}
+
+#endif
+
+/* ================================================================================================
+ * For programs that test kernels without a driver
+ * ================================================================================================ */
+
+/* Runs a kernel over a grid of x, y, z blocks. NULL, or a sentence that says what went wrong. */
+GPU_FN const char *simulated_launch(const char *name, const uint32_t (&grid)[3], uint32_t threads,
+                                    uint32_t shared_bytes, const void *launch) {
+    const simulated::Kernel *const kernel = simulated::Kernel::find(name, SIMULATED_IMAGE);
+    return kernel ? simulated::machine.run(*kernel, grid, threads, shared_bytes, launch)
+                  : "there is no kernel of that name";
+}
+/* Device memory, poisoned; the address is none of the host's. */
+GPU_FN void *simulated_allocate(size_t bytes) {
+    return reinterpret_cast<void *>(simulated::machine.memory.allocate(bytes));
+}
+GPU_FN void simulated_release(void *device) {
+    simulated::machine.memory.remove(reinterpret_cast<uintptr_t>(device));
+}
+/* Where device memory is on the host, to fill it and to read it. NULL if not all those bytes are in one allocation. */
+GPU_FN void *simulated_host(const void *device, size_t bytes) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(device);
+    const simulated::Range *const range = simulated::machine.memory.find(address, bytes);
+    return range ? range->host + (address - range->begin) : nullptr;
+}
+/* Lets kernels at memory of the host, under its own address. */
+GPU_FN void simulated_map(void *host, size_t bytes) {
+    simulated::machine.memory.map(host, bytes);
+}
+GPU_FN void simulated_order(simulated::Order order, uint64_t seed) {
+    simulated::machine.order = order;
+    simulated::machine.seed = seed;
+}
+
+#endif

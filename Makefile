@@ -5,11 +5,14 @@
 # folder of its own; RUNNER="valgrind -q --error-exitcode=9" runs the tests under another program.
 
 CC         ?= cc
+ifeq ($(origin CXX),default)
+CXX        := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
+endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 TOOLFLAGS  := -O3
 endif
-LDLIBS     := -lm -lpthread
+LDLIBS     := -lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl)
 PREFIX     ?= /usr/local
 SANITIZE   ?=
 RUNNER     ?=
@@ -31,8 +34,9 @@ examples   := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%,$(wildcard test/test_*.c))
 test_heads := $(wildcard test/*.h) test/golden/cases.h examples/video.h
 fuzzers    := y4m options model
+simulated  := $(if $(shell command -v $(CXX)),$(BUILD)/test/libsimulated_cuda32.so $(BUILD)/test/libsimulated_cuda64.so)
 
-.PHONY: all help demo test test-programs fuzz bench install dist clean
+.PHONY: all help demo test test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -40,9 +44,12 @@ all: $(examples)
 help:
 	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
 	@echo 'make demo       makes a small pair of clips and scores it'
-	@echo 'make test       all tests that need a C compiler only (SANITIZE=address,undefined or thread; RUNNER=valgrind)'
+	@echo 'make blobs      $(BUILD)/vmafgpu_kernels.ptx, $(BUILD)/vmafgpu_kernels.sm80.ptx and $(BUILD)/vmafgpu_ptx.h: the kernels for NVIDIA'
+	@echo '                GPUs, put beside a program or compiled in. Needs nvcc or clang 19 and later (Debian: clang-19)'
+	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind)'
+	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
-	@echo 'make bench      frames per second and memory; VMAF=path/to/vmaf compares with that'
+	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models and tool under PREFIX (/usr/local), below DESTDIR'
 	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads'
@@ -62,6 +69,14 @@ $(BUILD)/%: examples/%.c examples/video.h $(library) Makefile | $(BUILD)
 # Needs no models: it makes them.
 $(BUILD)/embed_model: examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+# ---- kernels ----
+
+blobs: | $(BUILD)
+	@test/make_blobs.sh $(BUILD)
+
+check-codegen: blobs
+	@test/check_codegen.sh $(BUILD)/vmafgpu_kernels.ptx $(BUILD)/vmafgpu_kernels.sm80.ptx
 
 # ---- demo ----
 
@@ -90,7 +105,27 @@ $(BUILD)/test/test_private: test/test_private.c $(test_heads) $(library) Makefil
 $(BUILD)/test/test_%: test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
 	$(compile) -o $@ $< $(BUILD)/test/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-test-programs: $(programs) $(BUILD)/test/make_clip $(examples)
+# The simulated GPU: the kernels, compiled by the host's compiler once for each image, and a driver for each lane count.
+simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
+             $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
+sim_heads := $(wildcard test/simulated/*.h) vmafgpu_kernels.cu vmafgpu.h Makefile
+
+$(BUILD)/test/simulated_plain%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -c -o $@ $<
+
+$(BUILD)/test/simulated_matrix%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -DGPU_MATRIX -c -o $@ $<
+
+$(BUILD)/test/simulated_cuda%.o: test/simulated/driver.cpp $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -c -o $@ $<
+
+$(BUILD)/test/libsimulated_cuda32.so: $(addprefix $(BUILD)/test/simulated_,plain32.o matrix32.o cuda32.o)
+	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
+
+$(BUILD)/test/libsimulated_cuda64.so: $(addprefix $(BUILD)/test/simulated_,plain64.o cuda64.o)
+	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
+
+test-programs: $(programs) $(BUILD)/test/make_clip $(examples) $(if $(findstring thread,$(SANITIZE)),,$(simulated))
 
 test: test-programs
 	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)
@@ -120,8 +155,13 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 
 VMAF ?=
 
-bench: $(BUILD)/vmafgpu $(BUILD)/test/make_clip $(BUILD)/test/measure
+# Beside the kernels, where they are looked for.
+$(BUILD)/bench_gpu: test/bench_gpu.c test/clip.h $(library) Makefile | $(BUILD)
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+bench: $(BUILD)/vmafgpu $(BUILD)/bench_gpu $(BUILD)/test/make_clip $(BUILD)/test/measure
 	@test/bench.sh $(BUILD) '$(VMAF)'
+	@$(BUILD)/bench_gpu
 
 MODELS ?= ../shared/models
 embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3
@@ -136,12 +176,14 @@ install: $(BUILD)/vmafgpu
 	cp vmafgpu.h $(DESTDIR)$(PREFIX)/include/vmafgpu/vmafgpu.h
 	cp models/model_embed.h $(DESTDIR)$(PREFIX)/include/vmafgpu/models/model_embed.h
 
-dist: | $(BUILD)
+dist: blobs | $(BUILD)
 	rm -rf $(BUILD)/vmafgpu-$(VERSION)
 	mkdir -p $(BUILD)/vmafgpu-$(VERSION)/models $(BUILD)/vmafgpu-$(VERSION)/examples
 	cp vmafgpu.h LICENSE README.md CHANGELOG.md $(BUILD)/vmafgpu-$(VERSION)/
 	cp models/model_embed.h $(BUILD)/vmafgpu-$(VERSION)/models/
 	cp examples/*.c examples/*.h $(BUILD)/vmafgpu-$(VERSION)/examples/
+	for blob in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h; do \
+	    [ ! -f $(BUILD)/$$blob ] || cp $(BUILD)/$$blob $(BUILD)/vmafgpu-$(VERSION)/; done
 	cd $(BUILD) && tar -cf - vmafgpu-$(VERSION) | gzip -9n > vmafgpu-$(VERSION).tar.gz
 	rm -rf $(BUILD)/vmafgpu-$(VERSION)
 	@echo '$(BUILD)/vmafgpu-$(VERSION).tar.gz'

@@ -35,6 +35,7 @@ enum {
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
     MAX_THREADS = 256,
+    MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
     DIGITS_LEGACY = -1, /* --precision: as libvmaf prints numbers */
     DIGITS_MAX = -2     /* every digit that a double needs */
@@ -129,9 +130,11 @@ typedef struct options {
     pooling                 poolings[MAX_POOLINGS];
     char                   *pooling_text; /* owns the names that are not standard */
     int                     pooling_count;
-    int64_t                 threads, subsample, cpumask, gpumask;
+    int64_t                 threads, subsample, cpumask, gpumask, gpu;
     int64_t                 frame_count, skip_reference, skip_distorted;
+    const char             *kernels;
     vmafgpu_backend         backend;
+    int                     names_backend; /* --backend was given: then reports say what ran */
     int                     digits; /* after the point, or DIGITS_... */
     int                     no_prediction, quiet, version, help;
 } options;
@@ -210,6 +213,7 @@ static int apply_backend(options *o, const option_row *row, const char *value) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], value) == 0) {
             o->backend = backends[i];
+            o->names_backend = 1;
             return 1;
         }
     }
@@ -448,7 +452,12 @@ static const option_row option_rows[] = {
     {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "no progress line"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
-    {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1, "auto, cpu, cuda or hip"},
+    {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
+     "auto (default): a GPU if one can be used, else the\nCPU; cpu; cuda: an NVIDIA GPU, or one sentence why\n"
+     "not; hip: not yet. Scores don't depend on it. When\ngiven, XML and JSON reports say what ran"},
+    {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
+    {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
+     "the GPU's kernels; default: vmafgpu_kernels.*ptx in\nthe folder of this program"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0, "worker threads; scores don't depend on them"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},
@@ -773,6 +782,8 @@ static vmafgpu *open_context(const options *o, const video *v) {
     config.feature_count = o->feature_count;
     config.subsample = (int)o->subsample;
     config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
+    config.gpu.device = (int)o->gpu;
+    config.gpu.kernels_path = o->kernels;
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
     vmafgpu_result result = vmafgpu_open(&context, &config);
     if (result != VMAFGPU_OK) {
@@ -812,11 +823,12 @@ typedef struct progress {
     int     width; /* of the line that is on the screen */
 } progress;
 
-static void progress_line(progress *p, int64_t frames, double now) {
-    char line[128];
+static void progress_line(progress *p, int64_t frames, double now, const char *backend) {
+    char line[320];
     double elapsed = now - p->start;
     double speed = elapsed > 0 ? (double)frames / elapsed : 0;
-    int length = snprintf(line, sizeof line, "%lld frames, %.1f frames/s", (long long)frames, speed);
+    int length = snprintf(line, sizeof line, "%lld frames, %.1f frames/s%s%s", (long long)frames, speed,
+                          *backend ? ", " : "", backend);
     if (p->total >= frames && speed > 0) {
         long long left = (long long)((double)(p->total - frames) / speed + 0.5);
         length = snprintf(line, sizeof line, "%lld of %lld frames, %.1f frames/s, %lld:%02lld:%02lld left",
@@ -831,15 +843,34 @@ static void progress_line(progress *p, int64_t frames, double now) {
 static void progress_frame(progress *p, int64_t frames) {
     double now = p->enabled ? wall_clock() : 0;
     if (p->enabled && now - p->shown >= 0.1) {
-        progress_line(p, frames, now);
+        progress_line(p, frames, now, "");
     }
 }
 
-static void progress_end(progress *p, int64_t frames) {
+/* "cpu" or "cuda (NVIDIA H200)"; "" without a context. */
+static void backend_text(char *out, size_t size, const vmafgpu *context) {
+    const char *name = vmafgpu_backend_name(context), *device = vmafgpu_device_name(context);
+    snprintf(out, size, strcmp(name, "cpu") != 0 && *device ? "%s (%s)" : "%s", name, device);
+}
+
+/* The last progress line, with what ran; that alone where there is no terminal and --backend was given. */
+static void progress_end(progress *p, int64_t frames, const options *o, const vmafgpu *context) {
+    char backend[160];
+    backend_text(backend, sizeof backend, context);
     if (p->enabled) {
         p->total = -1; /* nothing is left */
-        progress_line(p, frames, wall_clock());
+        progress_line(p, frames, wall_clock(), backend);
         fputc('\n', stderr);
+    } else if (o->names_backend && !o->quiet && *backend) {
+        fprintf(stderr, "vmafgpu: backend %s\n", backend);
+    }
+}
+
+/* A GPU that began the clip, or was named, did not score it: the scores are right all the same, but late. */
+static void warn_of_fallback(const options *o, const vmafgpu *context) {
+    const char *note = vmafgpu_backend_note(context);
+    if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu)) {
+        fprintf(stderr, "vmafgpu: warning: %s; the CPU took over.\n", note);
     }
 }
 
@@ -884,13 +915,13 @@ static void report_early_end(const char *shorter, const char *longer) {
     fprintf(stderr, "\"%s\" ended before \"%s\".\n", shorter, longer);
 }
 
-/* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached. `context` may be NULL:
- * nothing to compute. */
+/* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the scores.
+ * `context` may be NULL: nothing to compute. */
 static scoring score_videos(vmafgpu *context, const options *o, video *r, video *d) {
     scoring s = {0, 0, 1};
     progress p = {0, 0, 0, -1, 0};
     video_result reference_state = VIDEO_OK, distorted_state = VIDEO_OK;
-    const char *problem = NULL;
+    const char *problem = NULL, *lost = NULL; /* the latter: a frame that was pushed has no score */
     if (!skip_frames(r, o->skip_reference) || !skip_frames(d, o->skip_distorted)) {
         s.intact = 0;
         return s;
@@ -912,14 +943,21 @@ static scoring score_videos(vmafgpu *context, const options *o, video *r, video 
             progress_frame(&p, s.frames);
         }
     }
+    if (context && s.frames > 0 && vmafgpu_flush(context) != VMAFGPU_OK && !problem) {
+        lost = vmafgpu_last_error(context);
+    }
     s.seconds = wall_clock() - p.start;
-    progress_end(&p, s.frames);
+    progress_end(&p, s.frames, o, context);
+    warn_of_fallback(o, context);
     if (reference_state > VIDEO_END || distorted_state > VIDEO_END) {
         problem = reference_state > VIDEO_END ? r->error : d->error;
     } else if (reference_state != distorted_state) {
         int reference_is_shorter = reference_state == VIDEO_END;
         report_early_end(reference_is_shorter ? o->reference : o->distorted,
                          reference_is_shorter ? o->distorted : o->reference);
+    }
+    if (lost) {
+        s.intact = fail("%s", lost);
     }
     if (problem) {
         s.intact = fail("%s", problem);
@@ -997,6 +1035,11 @@ static const pooling *report_pooling(const options *o, int i) {
     return NULL;
 }
 
+/* What ran, for the report: only when --backend was given, so that the default report is libvmaf's to the byte. Else NULL. */
+static const char *report_backend(const report *r) {
+    return r->o->names_backend && r->context ? vmafgpu_backend_name(r->context) : NULL;
+}
+
 /* The values of a row of the report, and the index of its frame. */
 static const double *report_row(const report *r, int64_t row, long long *frame) {
     vmafgpu_score score;
@@ -1014,7 +1057,11 @@ static void write_xml(const report *r) {
     double pooled;
     fprintf(out, "<VMAF version=\"%s\">\n", vmafgpu_version());
     fprintf(out, "  <params qualityWidth=\"%d\" qualityHeight=\"%d\" />\n", r->width, r->height);
-    fprintf(out, "  <fyi fps=\"%.2f\" />\n", r->fps);
+    fprintf(out, "  <fyi fps=\"%.2f\"", r->fps);
+    if (report_backend(r)) {
+        fprintf(out, " backend=\"%s\"", report_backend(r));
+    }
+    fprintf(out, " />\n");
     fprintf(out, "  <frames>\n");
     for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
         fprintf(out, "    <frame frameNum=\"%lld\" ", frame);
@@ -1068,7 +1115,11 @@ static void write_json_pooled(const report *r, int column) {
 static void write_json(const report *r) {
     const double *values;
     long long frame;
-    fprintf(r->out, "{\n  \"version\": \"%s\",\n  \"fps\": %.2f,\n  \"frames\": [", vmafgpu_version(), r->fps);
+    fprintf(r->out, "{\n  \"version\": \"%s\",\n  \"fps\": %.2f,\n", vmafgpu_version(), r->fps);
+    if (report_backend(r)) {
+        fprintf(r->out, "  \"backend\": \"%s\",\n", report_backend(r));
+    }
+    fprintf(r->out, "  \"frames\": [");
     for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
         write_json_frame(r, frame, values);
     }
@@ -1212,9 +1263,6 @@ static int run(vmafgpu *context, const options *o, video *reference, video *dist
         ok = fail("there is no pair of frames to score");
     }
     if (context && s.frames > 0) {
-        if (vmafgpu_flush(context) != VMAFGPU_OK) {
-            ok = fail("%s", vmafgpu_last_error(context));
-        }
         r.columns = shown_columns(context, o);
         r.rows = vmafgpu_score_count(context);
     }

@@ -200,6 +200,7 @@ position=-no-pie
 later obj_only "$CC $plain -c -o $work/only.o $work/only.c"
 later obj_use "$CC $plain -c -o $work/use.o $work/declarations.c"
 later obj_main "$CC $plain $test_macros -c -o $work/main.o $work/main.c"
+later obj_nogpu "$CC $plain -DVMAFGPU_NO_GPU -c -o $work/nogpu.o $work/only.c"
 later obj_nothreads "$CC $plain -DVMAFGPU_NO_THREADS -c -o $work/nothreads.o $work/only.c"
 later obj_nomodels "$CC $plain -DVMAFGPU_NO_MODELS -DVMAFGPU_NO_JSON -c -o $work/nomodels.o $work/only.c"
 later obj_static_one "$CC $plain -c -o $work/static_one.o $work/static_one.c"
@@ -279,7 +280,7 @@ done
 for mode in declarations only; do
     for cc in gcc clang; do
         have $cc || continue
-        printf '#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n' |
+        printf '#include <dlfcn.h>\n#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n' |
             $cc -dM -E -x c - | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/system_macros"
         $cc -dM -E "$work/$mode.c" | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/our_macros"
         comm -13 "$work/system_macros" "$work/our_macros" | grep -v '^VMAFGPU_' > "$work/strays"
@@ -290,7 +291,7 @@ done
 # ---- symbols ----
 
 if have nm; then
-    for object in only nothreads nomodels; do
+    for object in only nogpu nothreads nomodels; do
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep -v '^vmafgpu_[a-z0-9]' > "$work/strays"
         check "$object: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep '^vmafgpu__' > "$work/strays"
@@ -298,9 +299,11 @@ if have nm; then
         nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ { print $NF }' > "$work/strays"
         check "$object: writable data: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -u "$work/$object.o" | awk '{ print $NF }' | sed 's/@.*//' |
-            grep -E '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit|getenv|setlocale|rand|srand|time|signal|fopen|fenv|strtok|__errno_location)$' > "$work/strays"
+            grep -E '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit|getenv|setlocale|rand|srand|time|signal|fenv|strtok|__errno_location)$' > "$work/strays"
         check "$object: calls it should not make: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     done
+    nm -u "$work/nogpu.o" | grep -E 'fopen|fread|dlopen|dlsym' > "$work/strays"
+    check 'no GPU, no file and no library is opened' [ ! -s "$work/strays" ]
     nm -u "$work/nothreads.o" | grep pthread > "$work/strays"
     check 'no threads, no pthread' [ ! -s "$work/strays" ]
     nm -g --defined-only "$work/static_one.o" | awk '{ print $NF }' | grep -v '^use$' > "$work/strays"

@@ -116,8 +116,6 @@ check 'standard output' same stdout.csv 420.csv
 
 score 420 threads.csv --threads 4
 check 'threads' same threads.csv 420.csv
-score 420 cpu.csv --backend cpu
-check 'backend' same cpu.csv 420.csv
 score 420 mask.csv --cpumask 255 --gpumask 1
 check 'masks' same mask.csv 420.csv
 
@@ -148,7 +146,7 @@ check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" = "$(se
 $tool --help > "$work/help" 2>&1
 check '--help' [ $? -eq 0 ]
 for option in reference distorted width height pixel_format bitdepth model output xml json csv sub threads feature \
-    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend precision pool; do
+    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool; do
     check "help on $option" grep -q -e "--$option" "$work/help"
 done
 if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
@@ -158,6 +156,86 @@ if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
 fi
 score 420 small.csv -m path=test/fuzz/seeds/model/small.json
 check 'model of our own' grep -q '^2,' "$work/small.csv"
+
+# ---- backends: every one gives the same report; it says what ran only when --backend was given ----
+
+for backend in auto cpu; do
+    score 420 backend.csv --backend $backend
+    check "--backend $backend" same backend.csv 420.csv
+done
+$tool -r "$work/420.ref" -d "$work/420.dist" -o "$work/auto.csv" --csv --quiet 2> "$work/err"
+check 'a missing GPU is no news' [ ! -s "$work/err" ]
+for format in json xml; do
+    $tool -r "$work/420.ref" -d "$work/420.dist" --$format -o "$work/default" --quiet
+    $tool -r "$work/420.ref" -d "$work/420.dist" --$format -o "$work/named" --backend cpu 2> "$work/err"
+    check "$format says nothing by default" [ "$(grep -c backend "$work/default")" -eq 0 ]
+    check "$format says what ran" [ "$(grep -c 'backend"*[:=] *"cpu"' "$work/named")" -eq 1 ]
+    check 'the error stream, too' grep -q '^vmafgpu: backend cpu$' "$work/err"
+    sed 's/fps[":= ]*[0-9.]*//' "$work/default" > "$work/default.$format"
+    sed -e 's/fps[":= ]*[0-9.]*//' -e '/^  "backend": "cpu",$/d' -e 's/ backend="cpu"//' "$work/named" > "$work/named.$format"
+    check "$format is the same otherwise" same named.$format default.$format
+done
+if command -v python3 > /dev/null 2>&1; then
+    $tool -r "$work/420.ref" -d "$work/420.dist" --json -o "$work/named" --backend cpu --quiet
+    check 'JSON with a backend' python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["backend"] != "cpu")' "$work/named"
+fi
+
+# on_gpu NAME ARGUMENTS...: the same scores as the CPU's, and they come from a GPU
+on_gpu() {
+    what=$1
+    shift
+    while read -r name layout; do
+        # shellcheck disable=SC2086
+        score "$name" gpu_cpu.csv --backend cpu $layout
+        # shellcheck disable=SC2086
+        check "$what: $name" score "$name" gpu.csv --backend cuda $layout "$@"
+        check "$what: scores of $name" same gpu.csv gpu_cpu.csv
+    done << EOF
+420
+y10
+y14
+tiny
+odd -w 66 -h 49 -p 420 -b 8
+raw -w 66 -h 50 -p nv12
+r16 -w 66 -h 50 -p p016
+EOF
+    $tool -r "$work/420.ref" -d "$work/420.dist" --json -o "$work/gpu.json" --backend cuda "$@" 2> "$work/err"
+    check "$what: report" grep -q '^  "backend": "cuda",$' "$work/gpu.json"
+    check "$what: error stream" grep -q '^vmafgpu: backend cuda (..*)$' "$work/err"
+    score 420 gpu.csv --backend cuda --gpu 255 "$@"
+    check "$what: --gpu 255" grep -q 'vmafgpu: .*255' "$work/log"
+    score 420 gpu.csv --gpu 255 "$@"
+    check "$what: --gpu 255, auto" grep -q 'vmafgpu: warning: .*255' "$work/log"
+    check "$what: --gpu 255, scores" same gpu.csv 420.csv
+}
+
+if score 420 cuda.csv --backend cuda; then
+    on_gpu 'the GPU'
+else
+    refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda
+    $tool -r "$work/420.ref" -d "$work/420.dist" --gpu 1 --csv -o "$work/gpu.csv" --quiet 2> "$work/err"
+    check 'a GPU that was named and is not there' grep -q '^vmafgpu: warning: .*the CPU' "$work/err"
+    check 'a GPU that was named: scores' same gpu.csv 420.csv
+fi
+refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda --kernels "$work/no.ptx"
+score 420 kernels.csv --kernels "$work/no.ptx"
+check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
+check 'no kernels: scores' same kernels.csv 420.csv
+
+# The simulated GPU as if it were the system's; it has the kernels in it and wants only a text that looks like them.
+simulated=$build/test/libsimulated_cuda32.so
+if [ -z "$RUNNER" ] && [ -f "$simulated" ]; then
+    mkdir -p "$work/driver"
+    cp "$simulated" "$work/driver/libcuda.so.1"
+    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.ptx"
+    real=$tool
+    tool="env LD_LIBRARY_PATH=$work/driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
+    on_gpu 'the simulated GPU' --kernels "$work/kernels.ptx"
+    tool=$real
+    "$build/device_frames" "$work/kernels.ptx" "$simulated" > "$work/out" 2> "$work/err"
+    check 'device_frames on the simulated GPU' [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]
+fi
 
 # ---- what goes wrong ----
 
@@ -210,7 +288,11 @@ refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
 refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
 refused 'psnr' -r "$ref" -d "$ref" --feature psnr
 refused 'adm_enhn_gain_limit' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:adm.adm_enhn_gain_limit=0
-refused 'cuda' -r "$ref" -d "$ref" --backend cuda
+refused 'HIP' -r "$ref" -d "$ref" --backend hip
+for gpu in -1 256 x ''; do
+    refused '--gpu needs' -r "$ref" -d "$ref" --gpu "$gpu"
+done
+refused '--kernels needs' -r "$ref" -d "$ref" --kernels ''
 refused 'vulkan' -r "$ref" -d "$ref" --backend vulkan
 refused 'p101' -r "$ref" -d "$ref" --pool p101
 refused 'threads' -r "$ref" -d "$ref" --threads x
@@ -235,6 +317,8 @@ check 'minimal' [ "$($build/minimal 66 50 "$work/raw.ref" "$work/raw.dist" | gre
 check 'minimal fails' [ $? -ne 0 -a -s "$work/err" ]
 check 'encoder_loop' [ "$("$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
 check 'stream' [ "$("$build/stream" | grep -c '^frame')" -eq 50 ]
+"$build/device_frames" > "$work/out" 2> "$work/err"
+check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' "$work/out" "$work/err"
 check 'stream of nothing' [ "$("$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
 
 echo "$passed passed, $failed failed"

@@ -1,0 +1,789 @@
+/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what an
+ * open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
+ * content. test/bench/README.md explains the table.
+ *
+ *     bench_gpu [KEY=VALUE ...]
+ *         only=open|speed|latency     one part; default: all three
+ *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
+ *         batch=N queue=N             config.gpu's; default: the library's choice
+ *         pairs=8                     distinct frame pairs in rotation
+ *         seconds=0.5 repeats=5       of each timed run, and how many; the median counts
+ *         frames=N                    of each timed run instead
+ *         check=3                     pairs compared with the CPU (0: none)
+ *         gpu=N kernels=FILE driver=FILE
+ *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
+ *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its frames/s
+ */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
+#define VMAFGPU_IMPLEMENTATION
+#include "../vmafgpu.h"
+#include "clip.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_PAIRS = 64, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40 };
+
+/* The program ends here when something fails that is no result: it is a benchmark, and what it holds goes with it. */
+static void die(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fputs("bench_gpu: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+static void *take(size_t size) {
+    void *memory = malloc(size ? size : 1);
+    if (!memory) {
+        die("no memory");
+    }
+    return memory;
+}
+
+static double seconds_of(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) {
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the values; p is from 0 to 1. */
+static double quantile(double *values, int count, double p) {
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return values[(int)(p * (count - 1) + 0.5)];
+}
+
+static double median(double *values, int count) {
+    return quantile(values, count, 0.5);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Options
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef enum source { SOURCE_DEVICE, SOURCE_PINNED, SOURCE_PAGEABLE, SOURCE_COUNT } source;
+
+static const char *const source_names[SOURCE_COUNT] = {"device", "pinned", "pageable"};
+static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
+                                                               VMAFGPU_MEMORY_HOST};
+
+typedef struct options {
+    int         width, height, bits; /* 0: all */
+    int         source;              /* SOURCE_COUNT: all */
+    int         batch, queue, pairs, repeats, frames, check, gpu;
+    double      seconds;
+    const char *only, *kernels, *driver, *peer;
+} options;
+
+/* The value of `word` if it is KEY=VALUE, else NULL. */
+static const char *value_of(const char *word, const char *key) {
+    size_t length = strlen(key);
+    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+static int parse_number(const char *word, const char *key, int low, int high, int *number) {
+    const char *value = value_of(word, key);
+    char *end = NULL;
+    long parsed = value ? strtol(value, &end, 10) : 0;
+    if (value && (end == value || *end || parsed < low || parsed > high)) {
+        die("%s needs a number from %d to %d, not \"%s\"", key, low, high, value);
+    }
+    *number = value ? (int)parsed : *number;
+    return value != NULL;
+}
+
+static int parse_text(const char *word, const char *key, const char **text) {
+    const char *value = value_of(word, key);
+    *text = value ? value : *text;
+    return value != NULL;
+}
+
+static int parse_special(options *o, const char *word) {
+    const char *value;
+    if ((value = value_of(word, "size")) != NULL) {
+        return sscanf(value, "%dx%d", &o->width, &o->height) == 2;
+    }
+    if ((value = value_of(word, "seconds")) != NULL) {
+        return (o->seconds = atof(value)) >= 0;
+    }
+    if ((value = value_of(word, "source")) != NULL) {
+        for (o->source = 0; o->source < SOURCE_COUNT && strcmp(value, source_names[o->source]) != 0;) {
+            o->source++;
+        }
+        return o->source < SOURCE_COUNT;
+    }
+    return 0;
+}
+
+static options parse_options(int argc, char **argv) {
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL};
+    o.peer = getenv("VMAF_CUDA_BENCH");
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (!parse_number(word, "bits", 8, 16, &o.bits) && !parse_number(word, "batch", 0, 32, &o.batch) &&
+            !parse_number(word, "queue", 0, 8, &o.queue) && !parse_number(word, "pairs", 1, MAX_PAIRS, &o.pairs) &&
+            !parse_number(word, "repeats", 1, MAX_REPEATS, &o.repeats) &&
+            !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
+            !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_text(word, "kernels", &o.kernels) &&
+            !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
+            !parse_text(word, "only", &o.only) && !parse_special(&o, word)) {
+            die("\"%s\" is no option, or has no such value; see the top of test/bench_gpu.c", word);
+        }
+    }
+    o.check = o.check < o.pairs ? o.check : o.pairs;
+    return o;
+}
+
+static int is_wanted(const options *o, const char *part) {
+    return !*o->only || strcmp(o->only, part) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * CUDA, for frames of our own; without the toolkit
+ * ------------------------------------------------------------------------------------------------ */
+
+#define CUDA_FUNCTIONS(X) \
+    X(init, "cuInit", (unsigned flags)) \
+    X(device_get, "cuDeviceGet", (int *device, int ordinal)) \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device)) \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
+    X(context_push, "cuCtxPushCurrent_v2", (void *context)) \
+    X(context_pop, "cuCtxPopCurrent_v2", (void **context)) \
+    X(memory_take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
+    X(memory_give, "cuMemFree_v2", (uint64_t address)) \
+    X(pinned_take, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
+    X(pinned_give, "cuMemFreeHost", (void *pointer)) \
+    X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
+    X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
+    X(stream_wait, "cuStreamSynchronize", (void *stream)) \
+    X(copy_in, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream))
+
+typedef struct cuda {
+#define CUDA_FIELD(name, symbol, arguments) int (*name) arguments;
+    CUDA_FUNCTIONS(CUDA_FIELD)
+#undef CUDA_FIELD
+    void *library, *context, *streams[COPY_STREAMS];
+    int   device;
+} cuda;
+
+#define CUDA_CALL(c, name, arguments) \
+    do { \
+        int error_ = (c)->name arguments; \
+        if (error_ != 0) { \
+            die("line %d: " #name " returned %d", __LINE__, error_); \
+        } \
+    } while (0)
+
+static void cuda_open(cuda *c, const options *o) {
+    memset(c, 0, sizeof *c);
+    c->library = dlopen(o->driver ? o->driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!c->library) {
+        die("the driver cannot be loaded");
+    }
+#define CUDA_FIND(name, symbol, arguments) \
+    { \
+        void *function = dlsym(c->library, symbol); \
+        if (!function) { \
+            die("the driver has no %s", symbol); \
+        } \
+        memcpy(&c->name, &function, sizeof function); \
+    }
+    CUDA_FUNCTIONS(CUDA_FIND)
+#undef CUDA_FIND
+    CUDA_CALL(c, init, (0));
+    CUDA_CALL(c, device_get, (&c->device, o->gpu));
+    CUDA_CALL(c, context_retain, (&c->context, c->device));
+    CUDA_CALL(c, context_push, (c->context));
+    for (int i = 0; i < COPY_STREAMS; i++) {
+        CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: does not wait for the default stream */
+    }
+}
+
+static void cuda_close(cuda *c) {
+    void *context;
+    for (int i = 0; i < COPY_STREAMS; i++) {
+        CUDA_CALL(c, stream_destroy, (c->streams[i]));
+    }
+    CUDA_CALL(c, context_pop, (&context));
+    CUDA_CALL(c, context_release, (c->device));
+    dlclose(c->library);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Scores: kept for comparison with the CPU, and compared from one lap of the rotation to the next
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct sink {
+    int     columns, pairs;
+    double *kept;       /* rows of the clip's first frames, as far as there is room */
+    int64_t kept_rows;
+    double *lap;        /* a row per pair of the rotation, from a later lap than the first; NULL: no laps are compared */
+    char    has_lap[MAX_PAIRS];
+    int64_t frames;     /* of the clip; the last one's motion has no next frame, so its row is its own */
+    int64_t compared, differing, failed;
+} sink;
+
+static void on_score(void *user, const vmafgpu_score *score) {
+    sink *s = (sink *)user;
+    size_t row = (size_t)s->columns * sizeof(double);
+    if (score->result != VMAFGPU_OK) {
+        s->failed++;
+        return;
+    }
+    if (score->index < s->kept_rows) {
+        memcpy(s->kept + score->index * s->columns, score->values, row);
+    }
+    if (s->lap && score->index >= s->pairs && score->index != s->frames - 1) {
+        int pair = (int)(score->index % s->pairs);
+        double *known = s->lap + (size_t)pair * (size_t)s->columns;
+        if (s->has_lap[pair]) {
+            s->compared++;
+            s->differing += memcmp(known, score->values, row) != 0;
+        } else {
+            memcpy(known, score->values, row);
+            s->has_lap[pair] = 1;
+        }
+    }
+}
+
+static vmafgpu *open_or_die(const vmafgpu_config *config) {
+    vmafgpu *v = NULL;
+    if (vmafgpu_open(&v, config) != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
+    }
+    return v;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A film: distinct frame pairs of one size and depth, and what the CPU says of the first ones
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct film {
+    clip           clip;
+    int            pairs, sample_bytes;
+    size_t         row_bytes, plane_bytes;  /* tightly packed */
+    unsigned char *planes[MAX_PAIRS][2];
+    int            next, failed;            /* for the threads that make it */
+    pthread_mutex_t lock;
+    int            columns, check;
+    double        *rows;                    /* [check][columns] */
+} film;
+
+static void *make_planes(void *argument) {
+    film *f = (film *)argument;
+    size_t samples = clip_plane_samples(&f->clip, 0);
+    uint16_t *words = (uint16_t *)malloc(samples * sizeof *words);
+    for (;;) {
+        int ok, plane;
+        pthread_mutex_lock(&f->lock);
+        plane = f->next++;
+        pthread_mutex_unlock(&f->lock);
+        if (plane >= 2 * f->pairs) {
+            break;
+        }
+        ok = words && clip_plane(&f->clip, plane / 2, plane % 2, 0, words);
+        if (ok) {
+            clip_store(words, samples, f->sample_bytes, f->planes[plane / 2][plane % 2]);
+        } else {
+            f->failed = 1;
+        }
+    }
+    free(words);
+    return NULL;
+}
+
+static int processors(int most) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > most ? most : (int)count;
+}
+
+static vmafgpu_config film_config(const film *f) {
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    config.width = f->clip.width;
+    config.height = f->clip.height;
+    config.bit_depth = f->clip.depth;
+    config.chroma = VMAFGPU_400;
+    return config;
+}
+
+static vmafgpu_frame host_frame(const film *f, int pair, int side) {
+    vmafgpu_frame frame;
+    memset(&frame, 0, sizeof frame);
+    frame.data[0] = f->planes[pair][side];
+    return frame;
+}
+
+/* The CPU's rows. */
+static void score_on_cpu(film *f) {
+    vmafgpu_config config = film_config(f);
+    sink s;
+    vmafgpu *v;
+    memset(&s, 0, sizeof s);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.threads = processors(64);
+    config.on_score = on_score;
+    config.on_score_user = &s;
+    v = open_or_die(&config);
+    f->columns = s.columns = vmafgpu_column_count(v);
+    f->rows = s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept_rows = f->check;
+    s.pairs = f->pairs;
+    for (int i = 0; i < f->check; i++) {
+        vmafgpu_frame reference = host_frame(f, i, 0), distorted = host_frame(f, i, 1);
+        if (vmafgpu_push(v, &reference, &distorted) != VMAFGPU_OK) {
+            die("CPU: %s", vmafgpu_last_error(v));
+        }
+    }
+    if (vmafgpu_flush(v) != VMAFGPU_OK) {
+        die("CPU: %s", vmafgpu_last_error(v));
+    }
+    vmafgpu_close(v);
+}
+
+static film *film_make(int width, int height, int bits, const options *o) {
+    film *f = (film *)take(sizeof *f);
+    pthread_t threads[MAX_PAIRS];
+    int count = processors(MAX_PAIRS);
+    memset(f, 0, sizeof *f);
+    f->pairs = o->pairs;
+    f->check = o->check;
+    if (!clip_init(&f->clip, "texture+mix", width, height, bits, 400, o->pairs, 1)) {
+        die("there are no frames of %dx%d with %d bits", width, height, bits);
+    }
+    f->sample_bytes = bits > 8 ? 2 : 1;
+    f->row_bytes = (size_t)width * (size_t)f->sample_bytes;
+    f->plane_bytes = f->row_bytes * (size_t)height;
+    for (int i = 0; i < 2 * f->pairs; i++) {
+        f->planes[i / 2][i % 2] = (unsigned char *)take(f->plane_bytes);
+    }
+    pthread_mutex_init(&f->lock, NULL);
+    for (int i = 0; i < count; i++) {
+        if (pthread_create(&threads[i], NULL, make_planes, f) != 0) {
+            die("no thread");
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    if (f->failed) {
+        die("no memory");
+    }
+    score_on_cpu(f);
+    return f;
+}
+
+static void film_free(film *f) {
+    for (int i = 0; i < 2 * f->pairs; i++) {
+        free(f->planes[i / 2][i % 2]);
+    }
+    pthread_mutex_destroy(&f->lock);
+    free(f->rows);
+    free(f);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The film where a case wants it
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct reel {
+    const film   *film;
+    cuda         *cuda;
+    source        source;
+    vmafgpu_frame frames[MAX_PAIRS][2];
+    uint64_t      device[MAX_PAIRS][2];
+    void         *pinned[MAX_PAIRS][2];
+} reel;
+
+/* Rows on the device are as far apart as decoders and cuMemAllocPitch() put them. */
+static void to_device(reel *r, int pair, int side, unsigned char *padded, size_t pitch) {
+    const film *f = r->film;
+    size_t size = pitch * (size_t)f->clip.height;
+    for (int y = 0; y < f->clip.height; y++) {
+        memcpy(padded + (size_t)y * pitch, f->planes[pair][side] + (size_t)y * f->row_bytes, f->row_bytes);
+    }
+    CUDA_CALL(r->cuda, memory_take, (&r->device[pair][side], size));
+    CUDA_CALL(r->cuda, copy_in, (r->device[pair][side], padded, size, r->cuda->streams[0]));
+    CUDA_CALL(r->cuda, stream_wait, (r->cuda->streams[0]));
+    r->frames[pair][side].data[0] = (const void *)(uintptr_t)r->device[pair][side];
+    r->frames[pair][side].pitch[0] = (ptrdiff_t)pitch;
+}
+
+static void to_pinned(reel *r, int pair, int side) {
+    const film *f = r->film;
+    CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->plane_bytes, 0));
+    memcpy(r->pinned[pair][side], f->planes[pair][side], f->plane_bytes);
+    r->frames[pair][side].data[0] = r->pinned[pair][side];
+}
+
+static void reel_open(reel *r, const film *f, cuda *c, source where) {
+    size_t pitch = (f->row_bytes + 255) / 256 * 256;
+    unsigned char *padded = (unsigned char *)take(pitch * (size_t)f->clip.height);
+    memset(r, 0, sizeof *r);
+    memset(padded, 0, pitch * (size_t)f->clip.height);
+    r->film = f;
+    r->cuda = c;
+    r->source = where;
+    for (int i = 0; i < 2 * f->pairs; i++) {
+        r->frames[i / 2][i % 2] = host_frame(f, i / 2, i % 2);
+        r->frames[i / 2][i % 2].memory = source_kinds[where];
+        if (where == SOURCE_DEVICE) {
+            to_device(r, i / 2, i % 2, padded, pitch);
+        } else if (where == SOURCE_PINNED) {
+            to_pinned(r, i / 2, i % 2);
+        }
+    }
+    free(padded);
+}
+
+static void reel_close(reel *r) {
+    for (int i = 0; i < 2 * r->film->pairs; i++) {
+        if (r->device[i / 2][i % 2]) {
+            CUDA_CALL(r->cuda, memory_give, (r->device[i / 2][i % 2]));
+        }
+        if (r->pinned[i / 2][i % 2]) {
+            CUDA_CALL(r->cuda, pinned_give, (r->pinned[i / 2][i % 2]));
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Frames per second
+ * ------------------------------------------------------------------------------------------------ */
+
+static vmafgpu_config gpu_config(const film *f, const options *o) {
+    vmafgpu_config config = film_config(f);
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.gpu.device = o->gpu;
+    config.gpu.batch = o->batch;
+    config.gpu.queue = o->queue;
+    config.gpu.kernels_path = o->kernels;
+    config.gpu.driver_path = o->driver;
+    return config;
+}
+
+/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. */
+static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
+    double start;
+    if (vmafgpu_reset(v) != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
+    }
+    s->frames = frames;
+    start = now();
+    for (int64_t i = 0; i < frames; i++) {
+        const vmafgpu_frame *pair = r->frames[i % r->film->pairs];
+        if (vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+    }
+    if (vmafgpu_flush(v) != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
+    }
+    return now() - start;
+}
+
+/* Copies the same bytes from the same pinned memory and does nothing else; the seconds. */
+static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
+    double start = now();
+    for (int64_t i = 0; i < frames; i++) {
+        for (int side = 0; side < 2; side++) {
+            CUDA_CALL(r->cuda, copy_in, (targets[side], r->pinned[i % r->film->pairs][side], r->film->plane_bytes,
+                                         r->cuda->streams[side % COPY_STREAMS]));
+        }
+    }
+    for (int i = 0; i < COPY_STREAMS; i++) {
+        CUDA_CALL(r->cuda, stream_wait, (r->cuda->streams[i]));
+    }
+    return now() - start;
+}
+
+/* How many pairs a timed run has: three laps at least, so that laps can be compared. Warms up as it finds out. */
+static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *o) {
+    int64_t least = 3 * r->film->pairs, frames = least;
+    double seconds = score_clip(v, r, s, frames);
+    if (o->frames) {
+        return o->frames;
+    }
+    while (seconds < 0.2 * o->seconds) {
+        frames *= 2;
+        seconds = score_clip(v, r, s, frames);
+    }
+    frames = (int64_t)((double)frames / seconds * o->seconds);
+    return frames < least ? least : frames;
+}
+
+/* 0 when all is well, after a line about what is not. */
+static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
+    const char *problem = NULL;
+    if (*vmafgpu_backend_note(v)) {
+        problem = vmafgpu_backend_note(v);
+    } else if (s->failed) {
+        problem = "frames without a score";
+    } else if (memcmp(s->kept, f->rows, (size_t)(f->check * f->columns) * sizeof(double)) != 0) {
+        problem = "scores DIFFER from the CPU's";
+    } else if (s->differing) {
+        problem = "scores DIFFER from lap to lap";
+    }
+    if (problem) {
+        printf("  %s\n", problem);
+    } else if (s->compared) {
+        printf("  equal: %d to the CPU, %lld between laps\n", f->check, (long long)s->compared);
+    } else {
+        printf("  equal: %d to the CPU\n", f->check);
+    }
+    return problem != NULL;
+}
+
+/* What the peer says, or 0. */
+static double run_peer(const char *program, const film *f) {
+    char command[1200], line[512], last[512] = "";
+    const char *at = last;
+    double pixels = (double)f->clip.width * f->clip.height;
+    int frames = pixels * 6000 < 5e9 ? 6000 : (int)(5e9 / pixels);
+    FILE *pipe;
+    snprintf(command, sizeof command, "'%.1000s' %d %d %d %d", program, f->clip.width, f->clip.height, f->clip.depth,
+             frames);
+    pipe = popen(command, "r");
+    while (pipe && fgets(line, sizeof line, pipe)) {
+        if (line[strspn(line, " \t\r\n")]) {
+            memcpy(last, line, sizeof last);
+        }
+    }
+    if (!pipe || pclose(pipe) != 0) {
+        fprintf(stderr, "bench_gpu: \"%s\" failed\n", command);
+        return 0;
+    }
+    at += strcspn(at, "0123456789");
+    return strtod(at, NULL);
+}
+
+static void print_heading(void) {
+    printf("\n%-10s %4s %-8s %10s %6s %9s %8s %7s %5s %5s  %10s %5s  %9s %6s\n", "size", "bits", "frames in", "frames/s",
+           "+-%", "us/pair", "host us", "MB", "batch", "queue", "copies/s", "%", "peer/s", "times");
+}
+
+static int bench_speed(const film *f, cuda *c, source where, const options *o) {
+    vmafgpu_config config = gpu_config(f, o);
+    uint64_t targets[COPY_STREAMS] = {0, 0};
+    double speeds[MAX_REPEATS], copies[MAX_REPEATS], host[MAX_REPEATS], speed, spread, peer;
+    char size[24];
+    reel r;
+    sink s;
+    vmafgpu *v;
+    int64_t frames;
+    int differs;
+    reel_open(&r, f, c, where);
+    memset(&s, 0, sizeof s);
+    config.gpu.frames = source_kinds[where];
+    config.discard_scores = 1;
+    config.on_score = on_score;
+    config.on_score_user = &s;
+    v = open_or_die(&config);
+    s.columns = f->columns;
+    s.pairs = f->pairs;
+    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept_rows = f->check;
+    score_clip(v, &r, &s, f->check);
+    s.kept_rows = 0;
+    s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
+    frames = choose_frames(v, &r, &s, o);
+    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
+        CUDA_CALL(c, memory_take, (&targets[i], f->plane_bytes));
+    }
+    for (int i = 0; i < o->repeats; i++) {
+        double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        speeds[i] = (double)frames / score_clip(v, &r, &s, frames);
+        host[i] = 1e6 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / (double)frames;
+        copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(&r, targets, frames) : 0;
+    }
+    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
+        CUDA_CALL(c, memory_give, (targets[i]));
+    }
+    speed = median(speeds, o->repeats);
+    spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* they are sorted now */
+    snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
+    printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed, spread,
+           1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
+           vmafgpu_get_config(v)->gpu.batch, vmafgpu_get_config(v)->gpu.queue);
+    if (where == SOURCE_PINNED) {
+        printf("  %10.1f %5.1f", median(copies, o->repeats), 100 * speed / median(copies, o->repeats));
+    } else {
+        printf("  %10s %5s", "-", "-");
+    }
+    fflush(stdout);
+    peer = o->peer && where == SOURCE_DEVICE ? run_peer(o->peer, f) : 0;
+    if (peer > 0) {
+        printf("  %9.1f %6.2f", peer, speed / peer);
+    } else {
+        printf("  %9s %6s", "-", "-");
+    }
+    differs = report_scores(v, &s, f);
+    fflush(stdout);
+    vmafgpu_close(v);
+    reel_close(&r);
+    free(s.kept);
+    free(s.lap);
+    return differs;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Latency: one pair alone
+ * ------------------------------------------------------------------------------------------------ */
+
+static int bench_latency(const film *f, cuda *c, const options *o) {
+    vmafgpu_config config = gpu_config(f, o);
+    double single[LATENCY_RUNS], pushed[LATENCY_RUNS];
+    int runs = o->frames && o->frames < LATENCY_RUNS ? o->frames : LATENCY_RUNS;
+    int warm_up = o->frames ? 1 : LATENCY_WARM_UP, differs;
+    reel r;
+    sink s;
+    vmafgpu *v;
+    reel_open(&r, f, c, SOURCE_DEVICE);
+    memset(&s, 0, sizeof s);
+    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.gpu.batch = 1;
+    config.discard_scores = 1;
+    config.on_score = on_score;
+    config.on_score_user = &s;
+    v = open_or_die(&config);
+    s.columns = f->columns;
+    s.pairs = f->pairs;
+    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept_rows = f->check;
+    score_clip(v, &r, &s, f->check);
+    s.kept_rows = 0;
+    for (int i = -warm_up; i < runs; i++) {
+        int at = (i + warm_up) % f->pairs, before = (i + warm_up + f->pairs - 1) % f->pairs;
+        vmafgpu_score score;
+        double start = now();
+        if (vmafgpu_score_pair(v, &r.frames[before][0], &r.frames[at][0], &r.frames[at][1], &score) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        single[i < 0 ? 0 : i] = 1e6 * (now() - start);
+    }
+    for (int i = -warm_up; i < runs; i++) {
+        reel one = r;
+        memcpy(one.frames[0], r.frames[(i + warm_up) % f->pairs], sizeof one.frames[0]);
+        pushed[i < 0 ? 0 : i] = 1e6 * score_clip(v, &one, &s, 1);
+    }
+    printf("%dx%d %d bits, one pair alone in device memory, submit to score: vmafgpu_score_pair %.1f us (p90 %.1f), push + "
+           "flush %.1f us (p90 %.1f)", f->clip.width, f->clip.height, f->clip.depth, median(single, runs),
+           quantile(single, runs, 0.9), median(pushed, runs), quantile(pushed, runs, 0.9));
+    differs = report_scores(v, &s, f);
+    vmafgpu_close(v);
+    reel_close(&r);
+    free(s.kept);
+    return differs;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Opening a context
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Opens and closes; with a name for it, also scores a pair and prints the times. 0 and a sentence when there is no GPU. */
+static int time_open(const char *what, const options *o, char *reason, size_t size) {
+    vmafgpu_config config;
+    vmafgpu_frame frame;
+    vmafgpu_score score;
+    vmafgpu *v = NULL;
+    double start, opened;
+    unsigned char *grey;
+    int is_open;
+    memset(&config, 0, sizeof config);
+    memset(&frame, 0, sizeof frame);
+    config.width = o->width ? o->width : 1920;
+    config.height = o->width ? o->height : 1080;
+    config.chroma = VMAFGPU_400;
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.gpu.device = o->gpu;
+    config.gpu.kernels_path = o->kernels;
+    config.gpu.driver_path = o->driver;
+    grey = (unsigned char *)take((size_t)config.width * (size_t)config.height);
+    memset(grey, 128, (size_t)config.width * (size_t)config.height);
+    frame.data[0] = grey;
+    start = now();
+    is_open = vmafgpu_open(&v, &config) == VMAFGPU_OK;
+    opened = now();
+    if (!is_open) {
+        snprintf(reason, size, "%s", vmafgpu_last_error(v));
+    } else if (what) {
+        if (vmafgpu_score_pair(v, NULL, &frame, &frame, &score) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width, config.height,
+               what, 1e3 * (opened - start), 1e3 * (now() - opened), (double)vmafgpu_device_memory(v) / 1e6);
+    }
+    vmafgpu_close(v);
+    free(grey);
+    return is_open;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The program
+ * ------------------------------------------------------------------------------------------------ */
+
+/* The films of one size: bits that were asked for, or 8 and 10. */
+static int bench_size(int width, int height, cuda *c, const options *o, int is_latency) {
+    int differs = 0;
+    for (int bits = o->bits ? o->bits : 8; bits <= (o->bits ? o->bits : 10); bits += 2) {
+        film *f = film_make(width, height, bits, o);
+        for (int where = 0; !is_latency && where < SOURCE_COUNT; where++) {
+            if (o->source == SOURCE_COUNT || o->source == where) {
+                differs |= bench_speed(f, c, (source)where, o);
+            }
+        }
+        differs |= is_latency && bench_latency(f, c, o);
+        film_free(f);
+    }
+    return differs;
+}
+
+int main(int argc, char **argv) {
+    static const int sizes[][2] = {{576, 324}, {1920, 1080}, {3840, 2160}};
+    options o = parse_options(argc, argv);
+    const char *cache = getenv("CUDA_CACHE_DISABLE");
+    char reason[600];
+    int differs = 0;
+    cuda c;
+    /* Before anything else touches the driver, so that it is a program's first open. */
+    if (!time_open(is_wanted(&o, "open") ? "the first (driver, context, kernels)" : NULL, &o, reason, sizeof reason)) {
+        printf("bench_gpu: skipped: %s\n", reason);
+        return 0;
+    }
+    if (is_wanted(&o, "open")) {
+        (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
+    }
+    cuda_open(&c, &o);
+    if (is_wanted(&o, "open")) {
+        (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
+        printf("(the driver keeps compiled kernels from run to run unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
+               cache ? cache : "not set");
+    }
+    if (is_wanted(&o, "latency")) {
+        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, &c, &o, 1);
+    }
+    if (is_wanted(&o, "speed")) {
+        print_heading();
+        for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
+            differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], &c, &o, 0);
+        }
+    }
+    cuda_close(&c);
+    return differs;
+}

@@ -125,7 +125,7 @@ $(BUILD)/test/libsimulated_cuda32.so: $(addprefix $(BUILD)/test/simulated_,plain
 $(BUILD)/test/libsimulated_cuda64.so: $(addprefix $(BUILD)/test/simulated_,plain64.o cuda64.o)
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-test-programs: $(programs) $(BUILD)/test/make_clip $(examples) $(if $(findstring thread,$(SANITIZE)),,$(simulated))
+test-programs: $(programs) $(BUILD)/test/make_clip $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
 	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)

@@ -6,8 +6,8 @@
  *     #include "vmafgpu.h"
  *
  * and include it without the define wherever else you need it. Keep models/model_embed.h beside it (the built-in models).
- * Link the C library's maths and threads: `cc program.c -lm -lpthread` (-ldl with glibc before 2.34). Nothing else has to be
- * built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
+ * Link the C library's maths and threads: `cc program.c -lm -lpthread` (-ldl with glibc before 2.34). Nothing else
+ * has to be built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
  *
  * THE SHORTEST PROGRAM
  *
@@ -33,7 +33,8 @@
  *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
- *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory: see GPU.
+ *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory:
+ *     see GPU.
  * WHAT IT DOES NOT
  *   - no AMD GPU in this version: config.backend HIP is refused with a sentence; the field is there for later;
  *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
@@ -54,25 +55,28 @@
  *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *
- * GPU. The default backend, AUTO, uses a GPU where one can be used and is silent where not; CUDA insists, and vmafgpu_open()
- * then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what computes, and why it is not
- * the GPU.
- *   - It takes an NVIDIA driver of 525 (2022) or later and the kernels; no CUDA toolkit. The first of these counts: gpu.kernels
- *     (in memory), gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER), vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx in the
- *     folder of the running program. The driver compiles them at the first open, for a second or so, and keeps the result on disk.
+ * GPU. The default backend, AUTO, uses a GPU where one can be used and is silent where not; CUDA insists, and
+ * vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what
+ * computes, and why it is not the GPU.
+ *   - It takes an NVIDIA driver of 525 (2022) or later and the kernels; no CUDA toolkit. The first of these counts:
+ *     gpu.kernels (in memory), gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER), vmafgpu_kernels.sm80.ptx and
+ *     vmafgpu_kernels.ptx in the folder of the running program. The driver compiles them at the first open, for a
+ *     second or so, and keeps the result on disk.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
- *     CUdeviceptr as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples lie in the
- *     low bits; else the GPU makes a copy that is so. Pinned and device frames stay borrowed until vmafgpu_reusable() counts
- *     their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream() has a stream wait. gpu.stream says which of
- *     your streams fills device frames; else they are ready when they are pushed. Give gpu.frames what all frames are, and no
- *     memory is taken for other kinds.
- *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue is full.
- *     Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full. gpu.batch = 1 has the
- *     lowest latency; small pictures are many times faster with the default. vmafgpu_score_pair() does not wait for others.
- *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close); any thread may call,
- *     whatever context is current there, and finds its own current again. Several contexts share a GPU, or have one each.
- *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why; pairs in
- *     device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable.
+ *     CUdeviceptr as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples
+ *     lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay borrowed until
+ *     vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream() has a stream
+ *     wait. gpu.stream says which of your streams fills device frames; else they are ready when they are pushed. Give
+ *     gpu.frames what all frames are, and no memory is taken for other kinds.
+ *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue
+ *     is full. Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full.
+ *     gpu.batch = 1 has the lowest latency; small pictures are many times faster with the default.
+ *     vmafgpu_score_pair() does not wait for others.
+ *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close); any thread
+ *     may call, whatever context is current there, and finds its own current again. Several contexts share a GPU, or
+ *     have one each.
+ *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
+ *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable.
  *
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         in one file
@@ -80,7 +84,7 @@
  *   VMAFGPU_API                    what stands before every public function, default extern (for DLL exports and the like)
  *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
- *   VMAFGPU_PTX_HEADER "file.h"    the kernels compiled in: vmafgpu_ptx.h of `make blobs`; in the file with VMAFGPU_IMPLEMENTATION
+ *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -91,18 +95,20 @@
  * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
  *
- * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from the driver,
- * one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does not fit says how much
- * it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with config.discard_scores), and the CPU's
- * planes are taken when a GPU fails. vmafgpu_percentile() borrows a copy of one column while it sorts. Frames in host memory
- * are borrowed for the call that takes them, others until vmafgpu_reusable() says so.
+ * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
+ * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
+ * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
+ * config.discard_scores), and the CPU's planes are taken when a GPU fails. vmafgpu_percentile() borrows a copy of one
+ * column while it sorts. Frames in host memory are borrowed for the call that takes them, others until
+ * vmafgpu_reusable() says so.
  *
  * ERRORS. Every function that can fail returns a result: 0 fine, above 0 a state (AGAIN, END), below 0 a failure, for which
  * vmafgpu_last_error() has a sentence that names the field, frame or option at fault. A failed call changed nothing.
  *
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
- *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every version of
- *     this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C library.
+ *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
+ *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
+ *     library.
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
@@ -202,13 +208,13 @@ typedef enum vmafgpu_layout {
 
 /* The memory a frame is in. */
 typedef enum vmafgpu_memory_kind {
-    VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns                         */
-    VMAFGPU_MEMORY_PINNED,   /* page-locked with the GPU's API and read by the GPU itself. Reuse: vmafgpu_reusable()     */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr); nothing is copied. Reuse: vmafgpu_reusable()       */
+    VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
+    VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), not copied; see vmafgpu_reusable() */
 } vmafgpu_memory_kind;
 
-/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that takes it, else
- * until vmafgpu_reusable() says so.
+/* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
+ * takes it, else until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only by
  * features that look at chroma, none in this version, and may be NULL otherwise.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed; it may be negative
@@ -284,8 +290,8 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, else the CPU; never fails for want of a GPU
-                                   unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, else the CPU; never fails for
+                                   want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
     VMAFGPU_BACKEND_HIP         /* AMD: not in this version, VMAFGPU_ERROR_BACKEND */
@@ -293,23 +299,27 @@ typedef enum vmafgpu_backend {
 
 /* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
 typedef struct vmafgpu_gpu_config {
-    int         device;         /* ordinal, default 0                                                                   */
+    int         device;         /* ordinal, default 0 */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
-                                   context, retained from open to close. `device` is then not looked at                 */
+                                   context, retained from open to close. With a context `device` is not looked at */
     void       *stream;         /* the caller's CUstream: frames in device memory are ready when what was put on it
-                                   before the push is done. NULL: they are ready when they are pushed                   */
-    vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host: any
-                                   kind is taken; pinned: pinned or device; device: device only                         */
-    int         batch;          /* pairs per launch, 1..32; default by size: 1 at 4K, 4 at 1080p, 32 at 576x324. A pair waits until
-                                   its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency          */
-    int         queue;          /* batches in flight, 1..8; default 2..4, as many as stay below 192 MB of device memory  */
-    const void *kernels;        /* instead of looking for them: an image in memory (PTX; cubin and fatbin are taken, unchecked) */
+                                   before the push is done. NULL: they are ready when they are pushed */
+    vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
+                                   any kind is taken; pinned: pinned or device; device: device only */
+    int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324. A pair
+                                   waits until its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest
+                                   latency */
+    int         queue;          /* batches in flight, 1..8; default 2..4, as many as stay below 192 MB of device
+                                   memory */
+    const void *kernels;        /* instead of looking for them: an image in memory (PTX; machine code is taken, too,
+                                   unchecked) */
     size_t      kernels_size;
-    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER), else vmafgpu_kernels.sm80.ptx and
-                                   vmafgpu_kernels.ptx in the folder of the running program                             */
-    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll                                                 */
-    int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the same. Default by the
-                                   device's speed in either                                                             */
+    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER), else
+                                   vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx in the folder of the running
+                                   program */
+    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll */
+    int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
+                                   same. Default by the device's speed in either */
 } vmafgpu_gpu_config;
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
@@ -414,10 +424,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 /* Scores the next pair of the clip. On failure nothing was taken: the index does not advance and the pair
  * can be corrected and pushed again. VMAFGPU_ERROR_FULL is possible with discard_scores and no on_score only, when 64
  * scores wait for vmafgpu_next() or are on their way.
- * A GPU takes the pair and returns; push waits only when its queue is full. If the GPU fails later, pairs whose frames were in host
- * or pinned memory are scored by the CPU with the same bits (vmafgpu_backend_note() says why), and pairs in device memory
- * fail one by one: vmafgpu_next() returns the failure in place of their score. Samples of frames in device memory, and of those in
- * pinned memory that the GPU copies as they are, that do not fit the bit depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
+ * A GPU takes the pair and returns; push waits only when its queue is full. If the GPU fails later, pairs whose
+ * frames were in host or pinned memory are scored by the CPU with the same bits (vmafgpu_backend_note() says why),
+ * and pairs in device memory fail one by one: vmafgpu_next() returns the failure in place of their score. Samples of
+ * frames in device memory, and of those in pinned memory that the GPU copies as they are, that do not fit the bit
+ * depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
@@ -436,19 +447,22 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
  * motion depends on the following frame, so a score comes one push late (two in the first frames of the
- * five-frame window), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn too: the
- * result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not delivered again. */
+ * five-frame window), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
+ * too: the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
+ * delivered again. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
 
-/* Ends the clip: waits for the GPU, and the last frame's score becomes ready. Then only reading, vmafgpu_reset() and _close(). The
- * result is that of the first frame that has no score, if there is one; the clip is ended all the same. */
+/* Ends the clip: waits for the GPU, and the last frame's score becomes ready. Then only reading, vmafgpu_reset() and
+ * _close(). The result is that of the first frame that has no score, if there is one; the clip is ended all the
+ * same. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory are borrowed beyond the call that takes them. Those of the first vmafgpu_reusable() pairs
- * since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a full batch and returns when at least
- * `pairs` pairs are done with (default for a negative number: all pushed so far), their scores being ready but for motion.
- * vmafgpu_wait_on_stream() makes the caller's CUstream wait for the same instead of the calling thread, for frames in device memory.
- * Seeds and tails in pinned or device memory: vmafgpu_wait(v, -1) covers them as well. */
+/* Frames in pinned or device memory are borrowed beyond the call that takes them. Those of the first
+ * vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a
+ * full batch and returns when at least `pairs` pairs are done with (default for a negative number: all pushed so
+ * far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream wait for the
+ * same instead of the calling thread, for frames in device memory. Seeds and tails in pinned or device memory:
+ * vmafgpu_wait(v, -1) covers them as well. */
 VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs);
@@ -467,8 +481,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vma
 /* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
-/* One value for all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see vmafgpu_column_index().
- * The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is ready. */
+/* One value for all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
+ * vmafgpu_column_index(). The sums run in frame order, as in libvmaf. VMAFGPU_ERROR_NOT_FOUND when no frame is
+ * ready. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pooling method, double *value);
 
 /* The p-th percentile, 0..100, linear between ranks (numpy's default); 50 is the median. */
@@ -495,8 +510,8 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 /* Why no GPU is used where one was allowed, or no longer; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on, but for the
- * score list, and for the CPU's planes after a GPU failed. */
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on,
+ * but for the score list, and for the CPU's planes after a GPU failed. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
@@ -538,8 +553,8 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 
 #ifdef VMAFGPU_KERNELS
 
-/* The kernels' own sources take >>arithmetic, >>sums and >>launch from here and nothing else; they say before the include what a
- * function and a table are on their device. */
+/* The kernels' own sources take >>arithmetic, >>sums and >>launch from here and nothing else; they say before the
+ * include what a function and a table are on their device. */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
@@ -948,16 +963,19 @@ typedef struct vmafgpu__plan {
 /* ================================================================================================
  * >>launch                                       what the host tells a GPU kernel
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses; pitches are in bytes, counted from the top row,
- * and may be negative. A launch covers the pairs of a batch, which share everything but their frames and sums.
+ * Each kernel takes one of these structs by value. Pointers are device addresses; pitches are in bytes, counted from
+ * the top row, and may be negative. A launch covers the pairs of a batch, which share everything but their frames and
+ * sums.
  */
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* Luma of one pair. Planes start at multiples of 16 bytes, pitches are multiples of 16, rows are whole 4-byte words, samples lie in the low bits
- * and fit the bit depth: one byte each at 8 bits, two beyond. What is not so is imported into planes that are. */
+/* Luma of one pair. Planes start at multiples of 16 bytes, pitches are multiples of 16, rows are whole 4-byte words,
+ * samples lie in the low bits and fit the bit depth: one byte each at 8 bits, two beyond. What is not so is imported
+ * into planes that are. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted;      /* distorted NULL: only motion is wanted */
-    const void *before[2];                  /* reference frames one and two before; NULL: there is none, or it is not wanted */
+    const void *before[2];                  /* reference frames one and two before; NULL: there is none, or it is not
+                                               wanted */
     int32_t     reference_pitch, distorted_pitch;
     int32_t     before_pitch[2];
 } vmafgpu__gpu_pair;
@@ -982,7 +1000,8 @@ typedef struct vmafgpu__import_item {
     int64_t     source_pitch;
     int32_t     source_bytes;               /* per sample */
     int32_t     shift;                      /* of samples that lie in the high bits */
-    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0: no check */
+    uint32_t    illegal;                    /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0:
+                                               no check */
     int32_t     pair;
 } vmafgpu__import_item;
 
@@ -1008,22 +1027,29 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void    *fragments;            /* matrix form: tap matrices */
-    int32_t        both, only;           /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
+    int32_t both, only; /* whether both of pair.before are wanted (block z is 2 * pair + which), else the wanted one */
 } vmafgpu__motion_launch;
 
 /* ---- VIF ---- */
 
 enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
-    VMAFGPU__VIF_TILE_WIDTH = 64, VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number, for 17 taps wide enough */
-    VMAFGPU__VIF_LOG_TABLE = 32768,      /* bytes */
-    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is short. */
-    VMAFGPU__VIF_WARPS_0_8 = 12, VMAFGPU__VIF_WARPS_0_16 = 8, VMAFGPU__VIF_WARPS = 11,
-    VMAFGPU__VIF_VARIANCES = 3 * 1024, VMAFGPU__VIF_DIGITS = 36 * 256,   /* matrix form: bytes of shared memory of a warp */
-    VMAFGPU__VIF_INPUT_ROWS = 2 * 32, VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128,   /* words of a scale's tap matrices */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128
+    VMAFGPU__VIF_TILE_WIDTH = 64,
+    VMAFGPU__VIF_TILE_HEIGHT = 32,
+    VMAFGPU__VIF_TILE_STRIDE = 84,       /* words from row to row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
+    /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
+     * short. */
+    VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_0_16 = 8,
+    VMAFGPU__VIF_WARPS = 11,
+    VMAFGPU__VIF_VARIANCES = 3 * 1024,
+    VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
+    VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
+    VMAFGPU__VIF_INPUT_MARGIN = 8,
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of a scale's tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128,
+    VMAFGPU__VIF_ROUNDING = 32 /* bytes of shared memory, after the matrices */
 };
 
 /* A gain limit as the statistics without doubles compare and apply it. */
@@ -1039,20 +1065,20 @@ typedef struct vmafgpu__vif_launch {
     vmafgpu__batch    batch;
     unsigned char    *scratch;           /* of the first pair; those of the others follow */
     uint64_t          scratch_size;      /* per pair */
-    uint64_t          input[2];          /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
+    uint64_t input[2]; /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
     uint64_t          output[2];         /* in the scratch: images of the next scale; not used at scale 3 */
     int32_t           input_pitch, output_pitch;
     int32_t           width, height;     /* of this scale's images */
     const void       *log_table;
     const void       *fragments;         /* matrix form: tap matrices of this scale */
-    uint32_t         *illegal;           /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t *illegal; /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
     uint32_t          illegal_bits;      /* what must not be set in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t           mean_shift, square_shift;   /* of the vertical pass */
     int32_t           mean_half, square_half;     /* half of what they drop */
     int32_t           square_factor;              /* 2^(16 - square_shift) */
     int32_t           scale;
-    int32_t           variant, first;    /* the first variant also makes what variants share, and the next scale's images */
+    int32_t variant, first; /* the first variant also makes what variants share, and the next scale's images */
     int32_t           images_only;       /* no sums */
     int32_t           strip_steps;       /* matrix form: 16 columns each; length of a warp's strip */
     int32_t           strips;            /* matrix form: side by side in an image */
@@ -1198,16 +1224,16 @@ typedef struct vmafgpu__job {
     const vmafgpu_frame *previous;     /* instead of the history, which then stays as it is */
     int detached;                      /* the history stays as it is, and there is none without `previous` */
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
-    int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else words with
-                                          samples in the low bits */
+    int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
+                                          words with samples in the low bits */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing; collect() gives the sums
- * of the oldest pair submitted and not collected, or its failure; unless it waits it may say VMAFGPU_AGAIN. single() does
- * one detached job at once, whatever is on its way. */
+/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
+ * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
+ * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
@@ -4168,23 +4194,27 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
  * ================================================================================================ */
 /* ---- motion and VIF on a GPU: motion is one launch, VIF one launch per variant and scale, in order ----
  *
- * The matrix form is in images for compute capability 8.0 and up; above 12 bits motion takes the plain form there too. The plain form is
- * everywhere. VIF's statistics are made with doubles (f64), the better way where these are at least half as fast as floats
- * (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
+ * The matrix form is in images for compute capability 8.0 and up; above 12 bits motion takes the plain form there too.
+ * The plain form is everywhere. VIF's statistics are made with doubles (f64), the better way where these are at least
+ * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
 typedef enum vmafgpu__vif_form { VMAFGPU__VIF_PLAIN = 0, VMAFGPU__VIF_MATRIX, VMAFGPU__VIF_FORMS } vmafgpu__vif_form;
-typedef enum vmafgpu__vif_statistic { VMAFGPU__VIF_F64 = 0, VMAFGPU__VIF_INT, VMAFGPU__VIF_STATISTICS } vmafgpu__vif_statistic;
+typedef enum vmafgpu__vif_statistic {
+    VMAFGPU__VIF_F64 = 0,
+    VMAFGPU__VIF_INT,
+    VMAFGPU__VIF_STATISTICS
+} vmafgpu__vif_statistic;
 
 /* Inputs: scale 0 with 8, 9..12, 13..16 bits, scales 1, 2, 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
-    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_1_f64",
-        "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
-      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_1_int",
-        "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
-    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64", "vmafgpu_vif_matrix_1_f64",
-        "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
-      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int", "vmafgpu_vif_matrix_1_int",
-        "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } }
+    { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
+        "vmafgpu_vif_plain_1_f64", "vmafgpu_vif_plain_2_f64", "vmafgpu_vif_plain_3_f64" },
+      { "vmafgpu_vif_plain_0_8_int", "vmafgpu_vif_plain_0_16_int", "vmafgpu_vif_plain_0_16_int",
+        "vmafgpu_vif_plain_1_int", "vmafgpu_vif_plain_2_int", "vmafgpu_vif_plain_3_int" } },
+    { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
+        "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
+      { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
+        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } }
 };
 
 static int vmafgpu__vif_input(int scale, int bit_depth) {
@@ -4206,7 +4236,7 @@ typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, uint32_t limit) {
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
     const uint32_t row = (is_8 ? 16 : 32) + VMAFGPU__VIF_INPUT_MARGIN;
-    const uint32_t common = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4;
+    const uint32_t common = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING;
     const uint32_t of_warp = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * row;
     uint32_t warps = is_8 ? VMAFGPU__VIF_WARPS_0_8 : input == 2 ? VMAFGPU__VIF_WARPS_0_16 : VMAFGPU__VIF_WARPS;
     vmafgpu__block block;
@@ -4250,8 +4280,8 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second. Low digits of
- * the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
+/* Row r makes output r of 16 from inputs 8 before to 7 after those 16; the next scale's 8 outputs are every second.
+ * Low digits of the taps, high digits, next scale's: high digits in rows 0..7, low in 8..15. */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -4260,12 +4290,13 @@ static int vmafgpu__vif_high(int scale, int row, int k) {
 }
 static int vmafgpu__vif_next(int scale, int row, int k) {
     const int next = scale + 1;
-    const int tap = next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
+    const int tap =
+        next < VMAFGPU__SCALES ? vmafgpu__vif_tap_or_0(next, k - 2 * (row & 7) - 8 + vmafgpu__vif_reach(next)) : 0;
     return row < 8 ? tap >> 8 : tap & 255;
 }
 
-/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16) less those of the
- * present one, in signed digits. */
+/* Motion has scale 2's taps, five of them. Down the columns: 8 outputs from 12 rows of the earlier frame (k < 16)
+ * less those of the present one, in signed digits. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 6) & 255;
 }
@@ -4279,7 +4310,12 @@ static int vmafgpu__motion_difference(int scale, int row, int k) {
 }
 
 /* Which halves of k lie exchanged: those of no lane, of lanes with t >= 2, of the others, of all. */
-typedef enum vmafgpu__halves { VMAFGPU__HALVES_KEPT = 0, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER, VMAFGPU__HALVES_ALL } vmafgpu__halves;
+typedef enum vmafgpu__halves {
+    VMAFGPU__HALVES_KEPT = 0,
+    VMAFGPU__HALVES_UPPER,
+    VMAFGPU__HALVES_LOWER,
+    VMAFGPU__HALVES_ALL
+} vmafgpu__halves;
 
 static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int scale, vmafgpu__halves halves) {
     for (int lane = 0; lane < 32; lane++)
@@ -4358,12 +4394,14 @@ static void vmafgpu__vif_strips(vmafgpu__vif_launch *out, int warps) {
     out->strips = (columns + steps - 1) / steps;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device memory of the first pair;
- * `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once (multiprocessors times occupancy);
- * `tables`: those of vmafgpu__vif_tables; `illegal`: as in the launch; `images_only`: no sums are wanted, only the next scale. */
-static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index, int scale,
-                              vmafgpu__vif_form form, vmafgpu__block block, int resident, const vmafgpu__vif_scratch *layout,
-                              unsigned char *scratch, const unsigned char *tables, uint32_t *illegal, int images_only) {
+/* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
+ * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
+ * (multiprocessors times occupancy); `tables`: those of vmafgpu__vif_tables; `illegal`: as in the launch;
+ * `images_only`: no sums are wanted, only the next scale. */
+static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
+                              int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
+                              const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
+                              uint32_t *illegal, int images_only) {
     const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
     out->scratch = scratch;
     out->scratch_size = layout->size;
@@ -4705,7 +4743,8 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* name in the table, arguments. All return 0 for success. Handles are opaque pointers, devices ints, device addresses 64 bits. */
+/* name in the table, arguments. All return 0 for success. Handles are opaque pointers, devices ints, device addresses
+ * 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              (unsigned flags)) \
     X(device_count,      (int *count)) \
@@ -4789,13 +4828,14 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 };
 
 /* Loads the library and its functions; a reason on failure. */
-static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver, char *reason,
-                                  size_t size) {
+static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
+                                  char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path) : NULL;
     for (int i = 0; !path && !library && i < 4 && vendor->libraries[i]; i++)
         library = vmafgpu__library_open(vendor->libraries[i]);
     if (!library) {
-        vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded", path ? path : vendor->libraries[0]);
+        vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded",
+                          path ? path : vendor->libraries[0]);
         return NULL;
     }
     void *found[VMAFGPU__DRIVER_COUNT];
@@ -4840,15 +4880,17 @@ static void vmafgpu__program_folder(char *out, size_t size) {
 /* ================================================================================================
  * >>gpu                                          the backend on a GPU
  * ================================================================================================
- * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has two streams, one for
- * VIF and motion and one for ADM, device memory for intermediates, and events. Slots are used in turn; only when the oldest one is
- * needed again the host waits for it. What was submitted is known by its position (seeds, pairs, tails).
+ * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has two
+ * streams, one for VIF and motion and one for ADM, device memory for intermediates, and events. Slots are used in
+ * turn; only when the oldest one is needed again the host waits for it. What was submitted is known by its position
+ * (seeds, pairs, tails).
  *
  * Positions:  collected <= retired <= launched <= submitted. Those below `retired` have their sums on the host.
  *
- * Rings of planes, by position: `history + in flight` references, so that a frame's motion finds the frames before it, and `in
- * flight` distorted frames; on the device, and pinned on the host for frames from pageable memory. No plane is written
- * before all that reads it is retired. The pinned planes stay until their pair is collected and serve the CPU if the GPU fails.
+ * Rings of planes, by position: `history + in flight` references, so that a frame's motion finds the frames before
+ * it, and `in flight` distorted frames; on the device, and pinned on the host for frames from pageable memory. No
+ * plane is written before all that reads it is retired. The pinned planes stay until their pair is collected and
+ * serve the CPU if the GPU fails.
  */
 enum {
     VMAFGPU__MAX_QUEUE = 8,
@@ -4873,7 +4915,8 @@ typedef struct vmafgpu__kernels {
 
 /* A frame or pair on its way. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says whether it can */
+    vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says
+                                              whether it can */
     int has_distorted;
     int canonical[2];                      /* whether they are planes of ours */
     int history;
@@ -4882,7 +4925,8 @@ typedef struct vmafgpu__item {
 /* What the GPU says of a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t      illegal;                 /* bit 0: a sample of the reference does not fit the bit depth; bit 1: of the distorted */
+    uint32_t      illegal;                 /* bit 0: a sample of the reference does not fit the bit depth; bit 1: of
+                                              the distorted */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -4919,9 +4963,11 @@ struct vmafgpu__gpu {
     size_t   memory_size;
     unsigned char *pinned;                 /* all pinned memory, one allocation; vmafgpu__gpu_close() frees it */
     size_t   pinned_size;
-    uint64_t device_references, device_distorted, device_single;    /* the latter: three planes for a detached pair */
+    uint64_t device_references, device_distorted;
+    uint64_t device_single;                /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept;                   /* pageable: the latest references that were in pinned memory, once that is given back */
+    unsigned char *kept;                   /* pageable: the latest references that were in pinned memory, once that is
+                                              given back */
 
     vmafgpu__item    *items;               /* [ring] */
     vmafgpu__outcome *outcomes;            /* [ring] */
@@ -5000,11 +5046,13 @@ static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
            pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
-/* Whether the CPU writes a frame to a plane of ours first: pageable memory, and pinned memory that no copy can convert. */
+/* Whether the CPU writes a frame to a plane of ours first: pageable memory, and pinned memory that no copy can
+ * convert. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame) {
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     return frame->memory == VMAFGPU_MEMORY_HOST ||
            (frame->memory == VMAFGPU_MEMORY_PINNED &&
-            (!v->gpu->is_canonical || vmafgpu__luma_pitch(&v->config, frame) < 0));
+            (!v->gpu->is_canonical || pitch < 0 || pitch > INT32_MAX));
 }
 
 /* Checks the luma of a frame in host memory and writes it as a canonical plane. */
@@ -5012,7 +5060,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu
     const vmafgpu_config *c = &v->config;
     const vmafgpu__gpu *g = v->gpu;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
-    const int low = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 1;   /* which byte of an 8-bit sample's word is none of it */
+    const int low = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 0 : 1;   /* which byte of an 8-bit sample's word is none of
+                                                                       it */
     for (int y = 0; y < c->height; y++) {
         const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
         unsigned char *row = plane + (size_t)y * g->plane_pitch;
@@ -5033,8 +5082,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu
     return VMAFGPU_OK;
 }
 
-/* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to` is 0, and to
- * set bits of the pair's `illegal`. */
+/* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to`
+ * is 0, and to set bits of the pair's `illegal`. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int canonical,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -5051,8 +5100,8 @@ static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *fro
 /* Where the kernels find a plane. */
 typedef struct vmafgpu__target { const void *data; int32_t pitch; } vmafgpu__target;
 
-/* Starts the transfer of a frame to the plane `to` of the device: from `staged`, if that is a plane, or from the caller's memory, or
- * finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
+/* Starts the transfer of a frame to the plane `to` of the device: from `staged`, if that is a plane, or from the
+ * caller's memory, or finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame,
                                          const unsigned char *staged, uint64_t to, int is_seen, uint32_t illegal) {
     vmafgpu__gpu *g = v->gpu;
@@ -5112,8 +5161,9 @@ static void vmafgpu__launch_adm(vmafgpu *v, const vmafgpu__slot *slot) {
             vmafgpu__adm_launch launch;
             launch.batch = slot->batch;
             vmafgpu__adm_fill(&launch, &shape, &v->plan, i, s, &k->adm_layout, scratch, g->lanes);
-            vmafgpu__launch(v, k->adm[vmafgpu__adm_form_of(&v->plan.adm[i], s)][vmafgpu__adm_input(s, v->config.bit_depth)],
-                            &shape, slot->streams[1], &launch);
+            vmafgpu__launch(
+                v, k->adm[vmafgpu__adm_form_of(&v->plan.adm[i], s)][vmafgpu__adm_input(s, v->config.bit_depth)], &shape,
+                slot->streams[1], &launch);
         }
         rows.batch = slot->batch;
         vmafgpu__adm_rows_fill(&rows, &shape, i, &k->adm_layout, scratch);
@@ -5134,11 +5184,14 @@ static void vmafgpu__launch_motion_and_vif(vmafgpu *v, const vmafgpu__slot *slot
     }
     for (int i = 0; i < v->plan.vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int images_only = s == 0 && v->plan.vif_skips_scale_0;
             vmafgpu__vif_launch launch;
+            if (images_only && i > 0)
+                continue;
             launch.batch = slot->batch;
-            vmafgpu__vif_fill(&launch, &shape, &v->plan, i, s, k->vif_form, k->vif_block[s], k->vif_resident[s], &k->vif_layout,
-                              (unsigned char *)(uintptr_t)slot->scratch, tables,
-                              g->is_checked ? vmafgpu__device_illegal(g, slot) : NULL, s == 0 && v->plan.vif_skips_scale_0);
+            vmafgpu__vif_fill(&launch, &shape, &v->plan, i, s, k->vif_form, k->vif_block[s], k->vif_resident[s],
+                              &k->vif_layout, (unsigned char *)(uintptr_t)slot->scratch, tables,
+                              g->is_checked ? vmafgpu__device_illegal(g, slot) : NULL, images_only);
             vmafgpu__launch(v, k->vif[s], &shape, slot->streams[0], &launch);
         }
 }
@@ -5181,7 +5234,8 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     if (v->plan.motion[0] || v->plan.motion[1])
         vmafgpu__want(list, &count, vmafgpu__motion_kernel(form, depth), &k->motion);
     for (int s = 0; v->plan.vif_variants && s < VMAFGPU__SCALES; s++)
-        vmafgpu__want(list, &count, vmafgpu__vif_kernels[form][v->gpu->uses_integers][vmafgpu__vif_input(s, depth)], &k->vif[s]);
+        vmafgpu__want(list, &count, vmafgpu__vif_kernels[form][v->gpu->uses_integers][vmafgpu__vif_input(s, depth)],
+                      &k->vif[s]);
     for (int i = 0; i < v->plan.adm_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int adm_form = (int)vmafgpu__adm_form_of(&v->plan.adm[i], s), input = vmafgpu__adm_input(s, depth);
@@ -5219,7 +5273,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__kernels *k = &g->kernels;
     void *stream = g->slots[0].streams[0];
     for (int i = 0; v->plan.adm_variants && i < g->queue; i++)
-        (void)VMAFGPU__GPU_CALL(v, fill, (g->slots[i].scratch + k->adm_offset, 0, k->scratch_size - k->adm_offset, stream));
+        (void)VMAFGPU__GPU_CALL(v, fill,
+                                (g->slots[i].scratch + k->adm_offset, 0, k->scratch_size - k->adm_offset, stream));
     for (int s = 0; v->plan.vif_variants && s < VMAFGPU__SCALES; s++) {
         const vmafgpu__block block = vmafgpu__vif_block(k->vif_form, s, v->config.bit_depth, (uint32_t)g->shared_limit);
         int blocks = 1;
@@ -5308,8 +5363,8 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
             continue;
         vmafgpu__add_import(v, slot, slot->batch.pair[i].reference, slot->batch.pair[i].reference_pitch, 1, plane, 0);
     }
-    vmafgpu__launch_batch(v, slot, g->history && slot->first ? g->slots[(g->next_slot + g->queue - 1) % g->queue].arrived
-                                                             : NULL);
+    vmafgpu__launch_batch(
+        v, slot, g->history && slot->first ? g->slots[(g->next_slot + g->queue - 1) % g->queue].arrived : NULL);
     g->launched = g->submitted;
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
@@ -5360,7 +5415,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* The sums of the oldest pair from the CPU; a failure if its frames, or those that its motion needs, were in device memory. */
+/* The sums of the oldest pair from the CPU; a failure if its frames, or those that its motion needs, were in device
+ * memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->collected++;
@@ -5398,11 +5454,13 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const 
     if (!frame)
         return VMAFGPU_OK;
     if (frame->memory < promised)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the frame is in %s memory, but config.gpu.frames is %s",
-                             v->subject, name, vmafgpu__memory_names[frame->memory], vmafgpu__memory_names[promised]);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s, %s: the frame is in %s memory, but config.gpu.frames is %s", v->subject, name,
+                             vmafgpu__memory_names[frame->memory], vmafgpu__memory_names[promised]);
     if (vmafgpu__is_staged(v, frame) && !v->gpu->staged_single)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s, %s: a negative pitch in pinned memory needs config.gpu.frames to be host", v->subject, name);
+                             "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frames to be host",
+                             v->subject, name);
     return VMAFGPU_OK;
 }
 
@@ -5434,7 +5492,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     unsigned char *planes[2];
     planes[0] = vmafgpu__host_plane(g, g->staged_references, r);
     planes[1] = vmafgpu__host_plane(g, g->staged_distorted, d);
-    result = vmafgpu__stage_if_needed(v, "reference", job->reference, planes[0], &staged.reference, &staged.canonical[0]);
+    result =
+        vmafgpu__stage_if_needed(v, "reference", job->reference, planes[0], &staged.reference, &staged.canonical[0]);
     if (result == VMAFGPU_OK && job->distorted)
         result = vmafgpu__stage_if_needed(v, "distorted", job->distorted, planes[1], &staged.distorted,
                                           &staged.canonical[1]);
@@ -5520,17 +5579,24 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu_enter(v);
     vmafgpu__launch_filling(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
+    /* The planes that the next pair of the clip will have are free until then. */
+    const int64_t r = g->submitted % g->ring, d = g->submitted % g->flight;
+    const uint64_t to[3] = { g->device_single, vmafgpu__device_plane(g, g->device_references, r),
+                             vmafgpu__device_plane(g, g->device_distorted, d) };
+    unsigned char *planes[3];
+    planes[0] = g->staged_single;
+    planes[1] = vmafgpu__host_plane(g, g->staged_references, r);
+    planes[2] = vmafgpu__host_plane(g, g->staged_distorted, d);
     for (int i = 0; i < 3 && !g->is_dead; i++) {
-        unsigned char *plane = vmafgpu__host_plane(g, g->staged_single, i);
-        const uint64_t to = vmafgpu__device_plane(g, g->device_single, i);
         vmafgpu_frame ignored;
         int is_staged;
         if (!frames[i])
             continue;
-        result = vmafgpu__stage_if_needed(v, names[i], frames[i], plane, &ignored, &is_staged);
+        result = vmafgpu__stage_if_needed(v, names[i], frames[i], planes[i], &ignored, &is_staged);
         if (result != VMAFGPU_OK)
             break;
-        targets[i] = vmafgpu__transfer(v, slot, frames[i], is_staged ? plane : NULL, to, i > 0 && v->plan.vif_variants, i < 2 ? 1 : 2);
+        targets[i] = vmafgpu__transfer(v, slot, frames[i], is_staged ? planes[i] : NULL, to[i],
+                                       i > 0 && v->plan.vif_variants, i < 2 ? 1 : 2);
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
         memset(before, 0, sizeof before);
@@ -5545,7 +5611,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
             result = vmafgpu__check_outcome(v, &outcome);
         }
     } else if (!g->is_dead) {
-        (void)VMAFGPU__GPU_CALL(v, stream_wait, (slot->streams[0]));   /* transfers that began use planes that are used again */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (slot->streams[0]));   /* transfers that began use planes that are
+                                                                          used again */
     }
     vmafgpu__gpu_leave(v);
     if (!g->is_dead)
@@ -5568,8 +5635,8 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* How many positions are done with. The reference of a pair in pinned memory is needed for as long as the next pair's motion might have
- * to be computed on the CPU. */
+/* How many positions are done with. The reference of a pair in pinned memory is needed for as long as the next pair's
+ * motion might have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
     const int64_t done = g->is_dead ? g->collected : g->retired;
     for (int k = g->history; k > 0; k--)
@@ -5628,8 +5695,8 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it. Machine code is
- * left to the driver. */
+/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it.
+ * Machine code is left to the driver. */
 static int vmafgpu__check_image(const vmafgpu__image *image, char *reason, size_t size) {
     const size_t mark = sizeof vmafgpu__image_end - 1;
     size_t end = image->size;
@@ -5675,20 +5742,24 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-/* The i-th image to try; VMAFGPU_END behind the last. Images that use what compute capability 8.0 has come first where it is. */
+/* The i-th image to try; VMAFGPU_END behind the last. Images that use what compute capability 8.0 has come first
+ * where it is. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vmafgpu__image *image) {
     static const char *const files[] = { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx" };
     const vmafgpu_gpu_config *c = &v->config.gpu;
     const int first = capability >= 80 ? 0 : 1;
     char path[1024], folder[960];
     if (c->kernels)
-        return i ? VMAFGPU_END : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
+        return i ? VMAFGPU_END
+                 : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
     if (c->kernels_path)
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
 #ifdef VMAFGPU_PTX_INCLUDED
     if (i == 0)
-        return first ? vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, "the built-in image")
-                     : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, "the built-in image");
+        return first ? vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75,
+                                                  "the built-in image")
+                     : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80,
+                                                  "the built-in image");
     i--;
 #endif
     if (first + i >= 2)
@@ -5718,10 +5789,12 @@ static vmafgpu__vif_form vmafgpu__text_form(const vmafgpu__image *image) {
 static vmafgpu__vif_form vmafgpu__module_form(vmafgpu *v) {
     void *ignored = NULL;
     const char *name = vmafgpu__vif_kernels[VMAFGPU__VIF_MATRIX][0][VMAFGPU__VIF_INPUTS - 1];
-    return v->gpu->driver.module_function(&ignored, v->gpu->module, name) == 0 ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
+    return v->gpu->driver.module_function(&ignored, v->gpu->module, name) == 0 ? VMAFGPU__VIF_MATRIX
+                                                                               : VMAFGPU__VIF_PLAIN;
 }
 
-/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for seconds. */
+/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for
+ * seconds. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__vif_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -5777,9 +5850,12 @@ static int vmafgpu__load_image(vmafgpu *v, vmafgpu__image *image, char *reason, 
 }
 
 static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_t size) {
-    vmafgpu__sentence(reason, size, v->config.gpu.kernels_path ? "%.400s cannot be read"
-                      : "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it beside the program%.0s",
-                      v->config.gpu.kernels_path ? v->config.gpu.kernels_path : "");
+    vmafgpu__sentence(
+        reason, size,
+        v->config.gpu.kernels_path
+            ? "%.400s cannot be read"
+            : "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it beside the program%.0s",
+        v->config.gpu.kernels_path ? v->config.gpu.kernels_path : "");
     for (int i = 0;; i++) {
         vmafgpu__image image;
         memset(&image, 0, sizeof image);
@@ -5797,7 +5873,8 @@ static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_
 
 /* ---- open and close ---- */
 
-/* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are set. */
+/* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
+ * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -5806,12 +5883,13 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     uint64_t device = g->memory;
     unsigned char *pinned = g->pinned;
     size_t device_used = 0, pinned_used = 0;
+    vmafgpu__plan_kernels(v);
     g->queue = queue;
     g->flight = queue * g->batch;
     g->ring = g->flight + (g->history ? g->history : 1);
     g->results_size = ((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch + unit - 1) / unit * unit;
 
-    const size_t planes[3] = { g->plane_size * (size_t)g->ring, g->plane_size * (size_t)g->flight, g->plane_size * 3 };
+    const size_t planes[3] = { g->plane_size * (size_t)g->ring, g->plane_size * (size_t)g->flight, g->plane_size };
     uint64_t *device_planes[3];
     unsigned char **pinned_planes[3];
     device_planes[0] = &g->device_references;
@@ -5846,8 +5924,10 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
 
 /* What the sizes of frames and the device decide, before memory is taken. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
-    enum { PIXELS_OF_A_BATCH = 3840 * 2160, DEFAULT_QUEUE = 4 };
-    const size_t default_memory = (size_t)192 << 20;
+    /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
+     * gaps between launches. */
+    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
+    const size_t memory = (size_t)192 << 20;
     const vmafgpu_config *c = &v->config;
     vmafgpu__gpu *g = v->gpu;
     const int fill = PIXELS_OF_A_BATCH / (c->width * c->height);
@@ -5859,10 +5939,13 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->plane_pitch = ((size_t)c->width * (size_t)g->sample_bytes + 255) / 256 * 256;
     g->plane_size = g->plane_pitch * (size_t)c->height;
-    vmafgpu__plan_kernels(v);
-    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : DEFAULT_QUEUE);
-    while (!c->gpu.queue && g->queue > 2 && g->memory_size > default_memory)
+    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
+    while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
+    while (!c->gpu.batch && g->batch > 1 && g->memory_size > memory) {
+        g->batch--;
+        vmafgpu__gpu_layout(v, g->queue);
+    }
 }
 
 static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
@@ -6452,8 +6535,8 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
     }
 }
 
-/* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no further than
- * its motion looks ahead when it is given, so the last failure is the one that counts. */
+/* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no
+ * further than its motion looks ahead when it is given, so the last failure is the one that counts. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count;
 }

@@ -1,9 +1,11 @@
-/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one text for NVIDIA (this file alone) and AMD (vmafgpu_kernels.hip includes it)
+/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one text for NVIDIA (this file alone) and AMD
+ * (vmafgpu_kernels.hip includes it)
  *
  * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
  *
- * A kernel's product is integers (struct vmafgpu__sums), equal to the CPU's in every bit. Reductions are integer, so their
- * order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the device's: 32 or 64.
+ * A kernel's product is integers (struct vmafgpu__sums), equal to the CPU's in every bit. Reductions are integer, so
+ * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
+ * device's: 32 or 64.
  *
  * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>kernels
  */
@@ -54,7 +56,10 @@ GPU_FN void block_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
 GPU_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }   /* of all lanes */
 
 extern __shared__ __attribute__((aligned(16))) unsigned char gpu_shared_bytes[];
-GPU_FN unsigned char *shared_memory() { return gpu_shared_bytes; }                      /* the launch's dynamic shared memory */
+/* The launch's dynamic shared memory. */
+GPU_FN unsigned char *shared_memory() {
+    return gpu_shared_bytes;
+}
 
 /* ---- exchange between the lanes of a warp; all of them take part ---- */
 GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
@@ -80,14 +85,21 @@ GPU_FN uint32_t shuffle_down_word(uint32_t v, uint32_t by) {
 }
 GPU_FN bool any_lane(bool v) {
     uint32_t r;
-    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }" : "=r"(r) : "r"((uint32_t)v));
+    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(r)
+                 : "r"((uint32_t)v));
     return r != 0;
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
 
 /* ---- memory ---- */
-/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is read-only. */
-GPU_FN uint8_t load(const uint8_t *p) { uint32_t v; asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p)); return (uint8_t)v; }
+/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
+ * read-only. */
+GPU_FN uint8_t load(const uint8_t *p) {
+    uint32_t v;
+    asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p));
+    return (uint8_t)v;
+}
 GPU_FN uint16_t load(const uint16_t *p) { uint16_t v; asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
 GPU_FN uint32_t load(const uint32_t *p) { uint32_t v; asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
 GPU_FN int32_t load(const int32_t *p) { return (int32_t)load((const uint32_t *)p); }
@@ -107,8 +119,12 @@ GPU_FN int64_t take(int64_t *p) {
     return v;
 }
 /* Modulo 2^64, in any order: the total is the same. */
-GPU_FN void atomic_add(int64_t *p, int64_t v) { asm volatile("red.global.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
-GPU_FN void atomic_or(uint32_t *p, uint32_t v) { asm volatile("red.global.or.b32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+GPU_FN void atomic_add(int64_t *p, int64_t v) {
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
+    asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
 
 /* ---- arithmetic ---- */
 GPU_FN int leading_zeros(uint32_t v) { int r; asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v)); return r; }   /* 32 for 0 */
@@ -132,11 +148,39 @@ GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
 GPU_FN float float_bits(uint32_t v) { float r; asm("mov.b32 %0, %1;" : "=f"(r) : "r"(v)); return r; }
 GPU_FN uint32_t bits_of(float v) { uint32_t r; asm("mov.b32 %0, %1;" : "=r"(r) : "f"(v)); return r; }
 /* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
-GPU_FN float fused(float a, float b, float c) { float r; asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c)); return r; }
-GPU_FN double fused(double a, double b, double c) { double r; asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c)); return r; }
+GPU_FN float fused(float a, float b, float c) {
+    float r;
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
+    return r;
+}
+GPU_FN double fused(double a, double b, double c) {
+    double r;
+    asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c));
+    return r;
+}
 /* 1 / v within 1 ulp, v normal. */
 GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-GPU_FN float float_down(uint32_t v) { float r; asm("cvt.rz.f32.u32 %0, %1;" : "=f"(r) : "r"(v)); return r; }   /* towards zero */
+/* 1 / v within 2^-20, v normal as a float. */
+GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
+GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
+/* v as a double, without the slow conversion. */
+GPU_FN double whole(uint32_t v) {
+    double r;
+    asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000));
+    return r - 4503599627370496.0;
+}
+/* v toward zero; 0 <= v < 2^32, beyond that anything. */
+GPU_FN uint32_t truncate(double v) {
+    uint32_t r;
+    asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
+    return r;
+}
+/* Towards zero. */
+GPU_FN float float_down(uint32_t v) {
+    float r;
+    asm("cvt.rz.f32.u32 %0, %1;" : "=f"(r) : "r"(v));
+    return r;
+}
 GPU_FN float magnitude(float v) { float r; asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
@@ -165,32 +209,51 @@ GPU_FN void copy_16(void *shared, const void *global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
 GPU_FN void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int groups> GPU_FN void copy_wait() { asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory"); }   /* until at most that many groups are under way */
+/* Until at most that many groups are under way. */
+template <int groups> GPU_FN void copy_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+}
 
 /* ---- d += a * b, 16 x 32 times 32 x 8 bytes to 16 x 8 words, spread over the lanes as in PTX's m16n8k32 ---- */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* The same with signed a. */
+/* d = c + a * b. (With c and d the same registers, c would be copied before each product that starts from it.) */
+GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%10, %11, %12, %13};"
+        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+/* multiply_add(d, a, b0, b1) with signed a. */
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* Reads and writes of shared memory that stay where they are written: the compiler would rather keep operands of the matrix products in registers. */
+/* Reads and writes of shared memory that stay where they are written: the compiler would rather keep operands of the
+ * matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(shared_address(p)));
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                 : "r"(shared_address(p)));
 }
 GPU_FN void load_shared(uint32_t (&v)[2], const void *p) {
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(shared_address(p)) : "memory");
 }
-GPU_FN void store_shared(void *p, uint32_t v) { asm volatile("st.shared.u32 [%0], %1;" :: "r"(shared_address(p)), "r"(v) : "memory"); }
-#else
+GPU_FN void store_shared(void *p, uint32_t v) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(shared_address(p)), "r"(v) : "memory");
+}
+#  else
 GPU_FN void copy_4(void *shared, const void *global) { *(uint32_t *)shared = load((const uint32_t *)global); }
 GPU_FN void copy_8(void *shared, const void *global) { *(uint64_t *)shared = load((const uint64_t *)global); }
 GPU_FN void copy_commit() {}
 template <int groups> GPU_FN void copy_wait() {}
-#endif
+#  endif
 
 #endif /* GPU_PRIMITIVES */
 
@@ -210,12 +273,19 @@ GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word(
 GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
 GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
 
-/* The sum over the lanes of a warp, in every lane. Both halves of a value travel before anything is added: carries are kept. */
+/* The sum over the lanes of a warp, in every lane. Both halves of a value travel before anything is added: carries
+ * are kept. */
 GPU_FN int64_t warp_sum(int64_t v) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
-        const uint32_t low = shuffle_xor_word((uint32_t)v, mask), high = shuffle_xor_word((uint32_t)((uint64_t)v >> 32), mask);
+        const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
+                       high = shuffle_xor_word((uint32_t)((uint64_t)v >> 32), mask);
         v += (int64_t)((uint64_t)high << 32 | low);
     }
+    return v;
+}
+GPU_FN uint32_t warp_sum_word(uint32_t v) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2)
+        v += shuffle_xor_word(v, mask);
     return v;
 }
 GPU_FN uint32_t warp_or(uint32_t v) {
@@ -227,8 +297,8 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 /* ================================================================================================
  * >>import                                       planes as they come to planes as the kernels read them
  * ================================================================================================
- * Canonical planes hold a byte per sample at 8 bits, else 16-bit words with the sample in the low bits; rows start at multiples of 16
- * bytes. A thread takes 16 bytes of a target row.
+ * Canonical planes hold a byte per sample at 8 bits, else 16-bit words with the sample in the low bits; rows start at
+ * multiples of 16 bytes. A thread takes 16 bytes of a target row.
  */
 
 /* A sample where neither the plane nor its pitch need be aligned. */
@@ -236,7 +306,8 @@ GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* `words` consecutive samples of two bytes in place: the words are moved down, and what must not be there is collected. */
+/* `words` consecutive samples of two bytes in place: the words are moved down, and what must not be there is
+ * collected. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -248,7 +319,8 @@ GPU_FN void import_planes(const vmafgpu__import_launch &launch) {
     const uint32_t width = (uint32_t)launch.width, height = (uint32_t)launch.height;
     const uint32_t legal = (1u << launch.bit_depth) - 1;
     const uint32_t chunk = 16 / (uint32_t)launch.target_bytes;
-    const bool by_words = launch.target_bytes == item.source_bytes && ((uint64_t)item.source | (uint64_t)item.source_pitch) % 16 == 0;
+    const bool by_words =
+        launch.target_bytes == item.source_bytes && ((uint64_t)item.source | (uint64_t)item.source_pitch) % 16 == 0;
     uint32_t illegal = 0;
     for (uint32_t i = 0; i < VMAFGPU__IMPORT_ROWS; i++) {
         const uint32_t y = block_x() * VMAFGPU__IMPORT_ROWS + i;
@@ -290,38 +362,13 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 
 /* Tells the host that this file and its header agree on the launch structs. */
 GPU_KERNEL(vmafgpu_interface_1, vmafgpu__import_launch, LANES, 1) { (void)launch; }
-/* PRIMITIVES WANTED (to move to the primitives of each target; the second forms will do for AMD and the simulated GPU) */
-#if defined(__CUDA_ARCH__)
-/* v as a double, without the slow conversion. */
-GPU_FN double whole(uint32_t v) { double r; asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000)); return r - 4503599627370496.0; }
-/* v toward zero; 0 <= v < 2^32, beyond that anything. */
-GPU_FN uint32_t truncate(double v) {
-    uint32_t r;
-    asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
-    return r;
-}
-GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
-/* 1 / v within 2^-20, v normal as a float. */
-GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
-#else
-GPU_FN double whole(uint32_t v) { return (double)v; }
-GPU_FN uint32_t truncate(double v) { return (uint32_t)(int64_t)v; }
-GPU_FN uint64_t bits_of(double v) { uint64_t r; __builtin_memcpy(&r, &v, sizeof r); return r; }
-GPU_FN double reciprocal(double v) { return (double)reciprocal((float)v); }
-#endif
-/* end of PRIMITIVES WANTED */
 
 /* ================================================================================================
  * >>motion                                       the sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * Block z works on one frame and one of those before it: vertical pass of a tile into shared memory, horizontal pass out of it.
+ * Block z works on one frame and one of those before it: vertical pass of a tile into shared memory, horizontal pass
+ * out of it.
  */
-
-GPU_FN uint32_t warp_sum_word(uint32_t v) {
-    for (uint32_t mask = LANES / 2; mask; mask /= 2)
-        v += shuffle_xor_word(v, mask);
-    return v;
-}
 
 /* What a block works on. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) { return launch.both ? block_z() / 2 : block_z(); }
@@ -345,14 +392,17 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
 
 /* A tap sum that is rounded and shifted; its whole would not fit 32 bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
-    const int32_t high = motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
-    const int32_t low = motion_tap_sum(v[0] & 255, v[stride] & 255, v[2 * stride] & 255, v[3 * stride] & 255, v[4 * stride] & 255);
+    const int32_t high =
+        motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
+    const int32_t low =
+        motion_tap_sum(v[0] & 255, v[stride] & 255, v[2 * stride] & 255, v[3 * stride] & 255, v[4 * stride] & 255);
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* The sum over the block of at most 28 absolute values per thread, each at most 65535: 32 bits do. `words`: shared memory, one
- * word for each warp. */
-GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum, uint32_t *words) {
+/* The sum over the block of at most 28 absolute values per thread, each at most 65535: 32 bits do. `words`: shared
+ * memory, one word for each warp. */
+GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
+                          uint32_t *words) {
     sum = warp_sum_word(sum);
     if (lane_index() == 0)
         words[warp_index()] = sum;
@@ -368,9 +418,8 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 /* ---- plain form ---- */
 
 /* Differences of four columns, x a multiple of four, and eight rows. */
-template <int BYTES>
-GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
-                              int32_t y, int32_t (&difference)[8][4]) {
+template <int BYTES> GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair,
+                                                   uint32_t before, int32_t x, int32_t y, int32_t (&difference)[8][4]) {
     const uint8_t *earlier = (const uint8_t *)pair.before[before], *now = (const uint8_t *)pair.reference;
     const int64_t pitch[2] = { pair.before_pitch[before], pair.reference_pitch };
     const int32_t width = launch.batch.width, height = launch.batch.height;
@@ -410,9 +459,9 @@ GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgp
 }
 
 /* Vertical pass of four columns by four rows. */
-template <int BYTES>
-GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
-                                  int32_t y, int32_t *out) {
+template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch,
+                                                       const vmafgpu__gpu_pair &pair, uint32_t before, int32_t x,
+                                                       int32_t y, int32_t *out) {
     int32_t difference[8][4] = {};
     motion_plain_load<BYTES>(launch, pair, before, x, y - 2, difference);
 #pragma unroll
@@ -434,7 +483,8 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     if (!pair.before[before])
         return;
-    const int32_t x = (int32_t)block_x() * VMAFGPU__MOTION_TILE_WIDTH, y = (int32_t)block_y() * VMAFGPU__MOTION_TILE_HEIGHT;
+    const int32_t x = (int32_t)block_x() * VMAFGPU__MOTION_TILE_WIDTH,
+                  y = (int32_t)block_y() * VMAFGPU__MOTION_TILE_HEIGHT;
     int32_t *tile = (int32_t *)shared_memory();
 #pragma unroll 1
     for (uint32_t i = thread_index(); i < UNITS * VMAFGPU__MOTION_TILE_HEIGHT / 4; i += block_threads()) {
@@ -447,12 +497,13 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
 #pragma unroll 1
     for (uint32_t i = thread_index(); i < GROUPS * VMAFGPU__MOTION_TILE_HEIGHT; i += block_threads()) {
         const int32_t column = (int32_t)(i % GROUPS) * 4, row = (int32_t)(i / GROUPS);
-        const int32_t *line = tile + row * VMAFGPU__MOTION_STRIDE + column;   /* begins MARGIN columns before the group */
+        const int32_t *line = tile + row * VMAFGPU__MOTION_STRIDE + column; /* begins MARGIN columns before the group */
         int32_t v[12];
 #pragma unroll
         for (int k = 0; k < 12; k += 4) {
             const Words4 words = *(const Words4 *)(line + k);
-            v[k] = (int32_t)words.x, v[k + 1] = (int32_t)words.y, v[k + 2] = (int32_t)words.z, v[k + 3] = (int32_t)words.w;
+            v[k] = (int32_t)words.x, v[k + 1] = (int32_t)words.y, v[k + 2] = (int32_t)words.z,
+            v[k + 3] = (int32_t)words.w;
         }
         const int32_t samples = y + row < launch.batch.height ? launch.batch.width - x - column : 0;
 #pragma unroll
@@ -485,9 +536,10 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * As in VIF's matrix form, see there. Vertical: k < 16 are rows of the earlier frame, k >= 16 of the present one with negative taps, so
- * that the product is the blurred difference; rows 0..7 of operand a have the high digits of the taps, 8..15 the low ones, with signs.
- * With 65536 added the results have three digits without sign for the horizontal pass. A warp has 8 rows of results.
+ * As in VIF's matrix form, see there. Vertical: k < 16 are rows of the earlier frame, k >= 16 of the present one with
+ * negative taps, so that the product is the blurred difference; rows 0..7 of operand a have the high digits of the
+ * taps, 8..15 the low ones, with signs. With 65536 added the results have three digits without sign for the horizontal
+ * pass. A warp has 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -548,7 +600,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 
     /* Digits of rows g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, to one half of each operand b. */
-    GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half, uint32_t (&b)[DIGITS][2]) {
+    GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half,
+                         uint32_t (&b)[DIGITS][2]) {
         uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
 #pragma unroll
         for (int f = 0; f < 2; f++) {
@@ -584,8 +637,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 
     /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, as far as they are inside. */
-    GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2], bool at_edge,
-                                  int32_t right, int32_t below, uint32_t *sum) {
+    GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
+                           bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         int32_t part[DIGITS + 1][4] = {}, v[4];
 #pragma unroll
@@ -650,21 +703,27 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 };
 
-GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 1) { MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch); }
-GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) { MotionMatrix<2, VMAFGPU__MOTION_MATRIX_WARPS_12>::run(launch); }
+GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 1) {
+    MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch);
+}
+GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) {
+    MotionMatrix<2, VMAFGPU__MOTION_MATRIX_WARPS_12>::run(launch);
+}
 
 #endif /* GPU_MATRIX */
 
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * Both forms take a tile from the two images of a scale to its four sums and to its part of the next scale's images, with nothing in
- * between in global memory: vertical pass (means, squares, product, and the next scale's filter), horizontal pass, statistics.
+ * Both forms take a tile from the two images of a scale to its four sums and to its part of the next scale's images,
+ * with nothing in between in global memory: vertical pass (means, squares, product, and the next scale's filter),
+ * horizontal pass, statistics.
  */
 
 /* ---- statistics ---- */
 
-/* Of a thread, or of a warp. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for 8192 samples. */
+/* Of a thread, or of a warp. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for
+ * 8192 samples. */
 struct VifSums {
     uint64_t flat_noise;
     uint32_t denominator;      /* with VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE too much for each of `logs` */
@@ -672,17 +731,19 @@ struct VifSums {
     int32_t  numerator;
 };
 
-enum { VIF_LOG_BIAS = 260096, VIF_LOG_TABLE = 32768 };
+enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the bias of a float's exponent */
 
-/* 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Rounded toward zero to a float, v has its exponent and the fifteen bits that
- * the table wants side by side. The table holds what the logarithm is above the straight line through its powers of two. */
+/* 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Rounded toward zero to a float, v has its exponent and the fifteen
+ * bits that the table wants side by side. The table holds what the logarithm is above the straight line through its
+ * powers of two. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
-/* a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until it is within a rounding of
- * its value; then one correction of the quotient by its exact remainder rounds it as division does (Markstein). */
+/* a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until it is
+ * within a rounding of its value; then one correction of the quotient by its exact remainder rounds it as division
+ * does (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -705,12 +766,14 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
 
 /* The same without doubles; false where they are needed. For s1 >= noise, s12 >= 0.
  *
- * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a hair too small, by its
- * epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always when m = 0, else unless m / s1 is
- * within some 2^-16 * q / s1 of zero, which is left to the doubles (about one sample in 40000). */
-GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t *n1, uint32_t *n2) {
-    /* The first quotient is too small by 2^-20 of itself or less, in spite of all roundings; its remainder gives the rest of it,
-     * one too small or too large at most. */
+ * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a
+ * hair too small, by its epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always
+ * when m = 0, else unless m / s1 is within some 2^-16 * q / s1 of zero, which is left to the doubles (about one
+ * sample in 40000). */
+GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t *n1,
+                               uint32_t *n2) {
+    /* The first quotient is too small by 2^-20 of itself or less, in spite of all roundings; its remainder gives the
+     * rest of it, one too small or too large at most. */
     const float x12 = (float)s12, r = reciprocal((float)s1);
     const uint64_t square = (uint64_t)(uint32_t)s12 * (uint32_t)s12;
     uint32_t q = (uint32_t)(x12 * x12 * (r * (1 - 1.0f / 1048576)));
@@ -728,7 +791,8 @@ GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgp
     bool certain = m == 0 || m > 2 + (s1 >> 23) + (int32_t)(q >> 16);
     if (x12 > gain.low * (float)s1) {
         /* gain > limit, in units of 2^-24; an integer limit knows no doubt but in the last part of 2^23. */
-        const int64_t beyond = (int64_t)((uint64_t)(uint32_t)s12 << 24) - (int64_t)((uint64_t)gain.fixed * (uint32_t)s1);
+        const int64_t beyond =
+            (int64_t)((uint64_t)(uint32_t)s12 << 24) - (int64_t)((uint64_t)gain.fixed * (uint32_t)s1);
         if (beyond > 0) {
             /* limit^2 * s1 in units of 2^-18, less than two of them too small. */
             const uint64_t limited = (uint64_t)(uint32_t)(gain.square >> 32) * (uint32_t)s1 +
@@ -741,9 +805,9 @@ GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgp
 }
 
 /* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
-template <bool DOUBLES, int N>
-GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t (&s1)[N], const int32_t (&s2)[N],
-                           const int32_t (&s12)[N], VifSums *sums) {
+template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table,
+                                                          const int32_t (&s1)[N], const int32_t (&s2)[N],
+                                                          const int32_t (&s12)[N], VifSums *sums) {
     uint32_t logs = 0, doubtful = 0, noise[N];
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -765,8 +829,10 @@ GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, 
         if (DOUBLES)
             vif_levels(s1[i], s2[i], s12[i], gain.limit, &n1, &n2);
         else
-            certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain, &n1, &n2);
-        const int32_t term = vif_log(n2, table) - vif_log(n1, table), log_s1 = vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
+            certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain,
+                                         &n1, &n2);
+        const int32_t term = vif_log(n2, table) - vif_log(n1, table),
+                      log_s1 = vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
         sums->denominator += has_log ? (uint32_t)log_s1 : 0;
         sums->numerator += has_term && certain ? term : 0;
         doubtful |= has_term && !certain ? 1u << i : 0;
@@ -797,8 +863,8 @@ GPU_FN int64_t vif_total(const VifSums &sums, uint32_t samples, uint32_t which) 
 
 /* Over the lanes of a warp. */
 GPU_FN VifSums vif_warp_sums(const VifSums &sums) {
-    return VifSums{ (uint64_t)warp_sum((int64_t)sums.flat_noise), warp_sum_word(sums.denominator), warp_sum_word(sums.logs),
-                    (int32_t)warp_sum_word((uint32_t)sums.numerator) };
+    return VifSums{ (uint64_t)warp_sum((int64_t)sums.flat_noise), warp_sum_word(sums.denominator),
+                    warp_sum_word(sums.logs), (int32_t)warp_sum_word((uint32_t)sums.numerator) };
 }
 
 /* Adds one of the four, by number. */
@@ -831,10 +897,11 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 
 /* ---- plain form ----
  *
- * A block takes a tile of 64 x 32 samples. Vertical: a thread reads a column of 8 + 2 * reach samples of both images and makes 8 results of
- * each kind, by taps folded about their centre, in 32 bits: squares are split into high and low parts where their sum would not fit.
- * Horizontal: a thread makes 8 neighbouring samples of a row. A warp's lanes lie in different rows, whose distance in shared memory
- * is four times an odd number of words: 16-byte accesses do not conflict. Last, the logarithms' table takes the tile's place.
+ * A block takes a tile of 64 x 32 samples. Vertical: a thread reads a column of 8 + 2 * reach samples of both images
+ * and makes 8 results of each kind, by taps folded about their centre, in 32 bits: squares are split into high and low
+ * parts where their sum would not fit. Horizontal: a thread makes 8 neighbouring samples of a row. A warp's lanes lie
+ * in different rows, whose distance in shared memory is four times an odd number of words: 16-byte accesses do not
+ * conflict. Last, the logarithms' table takes the tile's place.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 
@@ -887,9 +954,9 @@ GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[CO
                        : vif_tap_sum<SCALE>(high + i) + ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift);
 }
 
-template <int SCALE, int BYTES>
-GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, bool images, bool statistics,
-                               uint32_t *tile, uint32_t (&seen)[2]) {
+template <int SCALE, int BYTES> GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair,
+                                                               int32_t x, int32_t y, bool images, bool statistics,
+                                                               uint32_t *tile, uint32_t (&seen)[2]) {
     constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__VIF_TILE_WIDTH + 2 * REACH, COUNT = VIF_RUN + 2 * REACH;
     constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : launch.mean_shift;
@@ -901,8 +968,9 @@ GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair,
         uint32_t sample[2][COUNT];
 #pragma unroll
         for (int f = 0; f < 2; f++)
-            seen[f] |= vif_load_column<BYTES>(vif_input<SCALE>(launch, pair, f), mirror(x - REACH + column, launch.width),
-                                              y - REACH + row, launch.height, sample[f]);
+            seen[f] |=
+                vif_load_column<BYTES>(vif_input<SCALE>(launch, pair, f), mirror(x - REACH + column, launch.width),
+                                       y - REACH + row, launch.height, sample[f]);
         uint32_t *out = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
         if (statistics) {
 #pragma unroll
@@ -935,8 +1003,8 @@ template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)
 }
 
 /* Four samples of a row of the next scale. */
-template <int SCALE>
-GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, const uint32_t *tile) {
+template <int SCALE> GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x,
+                                                  int32_t y, const uint32_t *tile) {
     enum { ROWS = VMAFGPU__VIF_TILE_HEIGHT / 2, GROUPS = VMAFGPU__VIF_TILE_WIDTH / 8 };
     constexpr int NEXT = SCALE + 1, NEXT_REACH = 8 >> NEXT, FIRST = (8 >> SCALE) - NEXT_REACH, SKIP = FIRST % 4;
     constexpr int COUNT = (SKIP + 2 * NEXT_REACH + 7 + 3) / 4 * 4;
@@ -954,12 +1022,13 @@ GPU_FN void vif_plain_shrink(const vmafgpu__vif_launch &launch, uint32_t pair, i
 #pragma unroll
     for (int i = 0; i < 4; i++)
         four |= (uint64_t)((vif_tap_sum<NEXT>(v + SKIP + 2 * i) + 32768) >> 16) << 16 * i;
-    store((uint64_t *)(vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch + 2 * out_x), four);   /* rows are padded */
+    uint8_t *row_out = vif_output(launch, pair, frame) + (int64_t)out_y * launch.output_pitch;
+    store((uint64_t *)(row_out + 2 * out_x), four);   /* rows are padded to more than that */
 }
 
 /* Variances of eight neighbouring samples of a row. */
-template <int SCALE>
-GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN], int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
+template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN],
+                                                      int32_t (&s2)[VIF_RUN], int32_t (&s12)[VIF_RUN]) {
     constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
     uint32_t mean[2][VIF_RUN], v[COUNT], part[COUNT];
     vif_load_row(row, v);
@@ -996,7 +1065,8 @@ GPU_FN void vif_plain_horizontal(const uint32_t *row, int32_t (&s1)[VIF_RUN], in
 }
 
 /* Those of all threads of the block. `words`: shared memory, 4 words for each warp. */
-GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples, int64_t *words) {
+GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples,
+                             int64_t *words) {
     const VifSums of_warp = vif_warp_sums(sums);
     const uint32_t samples_of_warp = warp_sum_word(samples);
     if (lane_index() < 4)
@@ -1040,17 +1110,21 @@ template <int SCALE, int BYTES, bool DOUBLES> GPU_FN void vif_plain(const vmafgp
                 s1[i] = s2[i] = s12[i] = 0;
     block_barrier();
 
-    for (uint32_t i = thread_index(); i < VIF_LOG_TABLE / 16; i += block_threads())
+    for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
         ((Words4 *)tile)[i] = load((const Words4 *)launch.log_table + i);
     block_barrier();
     VifSums sums = {};
     vif_statistics<DOUBLES, VIF_RUN>(launch.gain, (const uint8_t *)tile, s1, s2, s12, &sums);
-    vif_plain_finish(launch, pair, sums, (uint32_t)samples, (int64_t *)(tile + VIF_LOG_TABLE / 4));
+    vif_plain_finish(launch, pair, sums, (uint32_t)samples, (int64_t *)(tile + VMAFGPU__VIF_LOG_TABLE / 4));
 }
 
-#define VIF_PLAIN_KERNELS(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_vif_plain_##input##_f64, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { vif_plain<SCALE, BYTES, true>(launch); } \
-    GPU_KERNEL(vmafgpu_vif_plain_##input##_int, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) { vif_plain<SCALE, BYTES, false>(launch); }
+#define VIF_PLAIN_KERNELS(input, SCALE, BYTES)                                                                         \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_f64, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) {                  \
+        vif_plain<SCALE, BYTES, true>(launch);                                                                         \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_vif_plain_##input##_int, vmafgpu__vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) {                  \
+        vif_plain<SCALE, BYTES, false>(launch);                                                                        \
+    }
 VIF_PLAIN_KERNELS(0_8, 0, 1)
 VIF_PLAIN_KERNELS(0_16, 0, 2)
 VIF_PLAIN_KERNELS(1, 1, 2)
@@ -1062,25 +1136,29 @@ VIF_PLAIN_KERNELS(3, 3, 2)
 
 /* ---- matrix form ----
  *
- * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two, a square two
- * to four; digit i of the taps times digit j of the data has weight 256^(i + j), and products of equal weight share an accumulator. The matrix
- * of the taps is the left operand: row r has them shifted by r, so that a product takes 32 values to 16 results.
+ * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two,
+ * a square two to four; digit i of the taps times digit j of the data has weight 256^(i + j), and products of equal
+ * weight share an accumulator. The matrix of the taps is the left operand: row r has them shifted by r, so that a
+ * product takes 32 values to 16 results.
  *
  * A warp walks along a strip of 16 rows, 16 columns a step, by itself: warps meet nowhere. In a step
  * 1. the copy of the next step's input is started: 32 rows of 16 columns of both images;
- * 2. vertical: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two products make the columns
- *    2 * n and 2 * n + 1. So the lane gets, of rows g and g + 8, the columns 4 * t .. 4 * t + 3:
- * 3. a digit of these four, packed to a word, is just what the lane has to bring as operand b of the horizontal product, where k is the
- *    column and n the row. Nothing has to cross lanes; the words wait in shared memory for
- * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later half of k and
- *    then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every other step.
- * 5. Variances take the way through shared memory too: the statistics then are a short loop. (Loops of more than some 32 KB of code
- *    leave the instruction cache, once warps are at different places of it.)
+ * 2. vertical: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two products
+ *    make the columns 2 * n and 2 * n + 1. So the lane gets, of rows g and g + 8, the columns 4 * t .. 4 * t + 3:
+ * 3. a digit of these four, packed to a word, is just what the lane has to bring as operand b of the horizontal
+ *    product, where k is the column and n the row. Nothing has to cross lanes; the words wait in shared memory for
+ * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later
+ *    half of k and then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every
+ *    other step.
+ * 5. Variances take the way through shared memory too: the statistics then are a short loop. (Loops of more than some
+ *    32 KB of code leave the instruction cache, once warps are at different places of it.)
  *
- * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows 8..15 the low ones.
+ * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
+ * 8..15 the low ones.
  *
- * Digit words lie in pairs, of even and odd steps, so that one read of 8 bytes makes both registers of operand b. So that writes of
- * 4 bytes at that distance do not conflict, lanes with t >= 2 have the pair exchanged, which the taps' matrices take into account.
+ * Digit words lie in pairs, of even and odd steps, so that one read of 8 bytes makes both registers of operand b. So
+ * that writes of 4 bytes at that distance do not conflict, lanes with t >= 2 have the pair exchanged, which the taps'
+ * matrices take into account.
  */
 enum {
     VIF_PASS = 3 * 512,        /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
@@ -1110,19 +1188,20 @@ template <int SOURCES> struct VifStrip {
 
 /* Products of the four bytes of two words: low digits, high digits. Two products fit one word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
-    const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442);   /* byte 2, in place of byte 0 */
-    const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434);   /* byte 3, in place of byte 1 */
+    const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, in place of byte 0 */
+    const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, in place of byte 1 */
     const uint32_t first = (a & 0xff) * (b & 0xff) + (a & 0xff00) * (b & 0xff00);
     const uint32_t second = a2 * b2 + a3 * b3;
     out[0] = permute_bytes(first, second, 0x6420);
     out[1] = permute_bytes(first, second, 0x7531);
 }
 
-/* Operand b for the squares or products of two columns: digits of four products, of rows that k wants in one register. `sample`: words of four
- * rows, with two columns of 16 bits each; `bytes`: the same of 8 bits, of one column. */
-template <int BYTES, int DIGITS>
-GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes, int column,
-                               uint32_t (&out)[DIGITS]) {
+/* Operand b for the squares or products of two columns: digits of four products, of rows that k wants in one
+ * register. `sample`: words of four rows, with two columns of 16 bits each; `bytes`: the same of 8 bits, of one
+ * column. */
+template <int BYTES, int DIGITS> GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4],
+                                                                uint32_t a_bytes, uint32_t b_bytes, int column,
+                                                                uint32_t (&out)[DIGITS]) {
     if constexpr (BYTES == 1) {
         multiply_bytes(a_bytes, b_bytes, out);
     } else {
@@ -1191,7 +1270,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         if (strip.rows_inside && column >= 0 && column + 16 <= launch.width) {
             uint8_t *at = to + lane_index() / UNITS * ROW + lane_index() % UNITS * 8;
             const uint8_t *from[2] = { strip.source[0] + 16 * BYTES * step,
-                                       (SCALE ? strip.source[0] + (launch.input[1] - launch.input[0]) : strip.source[SCALE == 0]) +
+                                       (SCALE ? strip.source[0] + (launch.input[1] - launch.input[0])
+                                              : strip.source[SCALE == 0]) +
                                            16 * BYTES * step };
 #pragma unroll
             for (int k = FIRST_ROW; k < END_ROW; k += COPY_ROWS)
@@ -1208,15 +1288,18 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     /* Sums of two digits of taps times N digits of data, of weights 256^0 .. 256^N. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
-                         const int32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
+                         const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
 #pragma unroll
         for (int j = 0; j <= N; j++)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                sum[j][i] = j ? 0 : rounding[i];
+                sum[j][i] = 0;
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            multiply_add(sum[j], low, b[j][0], b[j][1]);
+            if (j == 0)
+                multiply_add(sum[0], low, b[0][0], b[0][1], rounding);
+            else
+                multiply_add(sum[j], low, b[j][0], b[j][1]);
             multiply_add(sum[j + 1], high, b[j][0], b[j][1]);
         }
     }
@@ -1234,8 +1317,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             store_shared(out + j * VIF_DIGIT, digit[j]);
     }
 
-    /* What a lane brings to the vertical pass: rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1. What it gets are rows g
-     * and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
+    /* What a lane brings to the vertical pass: rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1.
+     * What it gets are rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
     struct Samples {
         uint32_t row[2][2][4];               /* [frame][half of k]: words of two columns */
     };
@@ -1266,27 +1349,23 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* What rounds the means and the squares, in the registers that a product takes as its first sum. */
+    /* What rounds the means and the squares, in four registers each as a product takes it. Where it is no constant
+     * it comes from shared memory: four copies of a register would be made anew for each product. */
     struct Rounding {
-        int32_t mean[4], square[4];
+        uint32_t mean[4], square[4];
     };
 
-    GPU_FN Rounding rounding_of(const vmafgpu__vif_launch &launch) {
-        Rounding r;
+    GPU_FN void load_rounding(const VifWarp &warp, Rounding *rounding) {
+        if constexpr (SCALE == 0 && BYTES == 2) {
+            load_shared(rounding->mean, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS);
+            load_shared(rounding->square, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + 16);
+        } else {
 #pragma unroll
-        for (int i = 0; i < 4; i += 2) {
-            if (SCALE || BYTES == 1) {
-                r.mean[i] = r.mean[i + 1] = SCALE ? 32768 : 128;
-                r.square[i] = r.square[i + 1] = SCALE ? 32768 : 0;
-                continue;
+            for (int i = 0; i < 4; i++) {
+                rounding->mean[i] = SCALE ? 32768 : 128;
+                rounding->square[i] = SCALE ? 32768 : 0;
             }
-            const uint64_t both = ((uint64_t)1 << 32) + 1;   /* opaque: made once, not at each use */
-            const uint64_t mean = opaque((uint64_t)(uint32_t)launch.mean_half * both);
-            const uint64_t square = opaque((uint64_t)(uint32_t)launch.square_half * both);
-            r.mean[i] = (int32_t)(uint32_t)mean, r.mean[i + 1] = (int32_t)(mean >> 32);
-            r.square[i] = (int32_t)(uint32_t)square, r.square[i + 1] = (int32_t)(square >> 32);
         }
-        return r;
     }
 
     /* One column of the means of an image. */
@@ -1301,9 +1380,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* The same for the next scale: high digits of the taps give elements 0 and 1, low digits 2 and 3 of the same rows. */
-    GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4], const uint32_t (&bytes)[BYTES][2],
-                            uint32_t (&shrunk)[2]) {
+    /* The same for the next scale: high digits of the taps give elements 0 and 1, low digits 2 and 3 of the same
+     * rows. */
+    GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
+                            const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
         int32_t sum[2][4] = {};
 #pragma unroll
@@ -1321,15 +1401,17 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
 
     /* One column of the squares of an image, or of the product of both. */
     GPU_FN void square_column(const vmafgpu__vif_launch &launch, const uint32_t (&low)[4], const uint32_t (&high)[4],
-                              const Rounding &rounding, const Samples &samples, const Bytes &bytes, int plane, int column, uint32_t (&square)[4]) {
+                              const Rounding &rounding, const Samples &samples, const Bytes &bytes, int plane,
+                              int column, uint32_t (&square)[4]) {
         const int a = plane == 1, b = plane != 0, shift = SCALE ? 16 : BYTES == 1 ? 0 : launch.square_shift;
         uint32_t digit[DIGITS][2];
         int32_t sum[DIGITS + 1][4];
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             uint32_t of_half[DIGITS];
-            vif_product_digits<BYTES, DIGITS>(samples.row[a][half], samples.row[b][half], bytes.digit[a][column][0][half],
-                                              bytes.digit[b][column][0][half], column, of_half);
+            vif_product_digits<BYTES, DIGITS>(samples.row[a][half], samples.row[b][half],
+                                              bytes.digit[a][column][0][half], bytes.digit[b][column][0][half], column,
+                                              of_half);
 #pragma unroll
             for (int j = 0; j < DIGITS; j++)
                 digit[j][half] = of_half[j];
@@ -1342,7 +1424,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                 continue;
             }
             const uint32_t upper = weigh(sum[2][i], sum[3][i], DIGITS > 3 ? sum[DIGITS][i] : 0);
-            square[i] = upper * (SCALE ? 1 : (uint32_t)launch.square_factor) + (weigh(sum[0][i], sum[1][i], 0) >> shift);
+            square[i] =
+                upper * (SCALE ? 1 : (uint32_t)launch.square_factor) + (weigh(sum[0][i], sum[1][i], 0) >> shift);
         }
     }
 
@@ -1350,13 +1433,14 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
         uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
         uint32_t low[4], high[4], next[4];
-        const Rounding rounding = rounding_of(launch);
+        Rounding rounding;
         Samples samples;
         Bytes bytes;
         load_shared(low, warp.matrices);
         load_shared(high, warp.matrices + 512);
         if (HAS_NEXT)
             load_shared(next, warp.matrices + 1024);
+        load_rounding(warp, &rounding);
         take(warp.input + (step & 1) * STAGE, &samples);
         transpose(samples, &bytes);
         if (SCALE == 0 && BYTES == 2)
@@ -1403,11 +1487,13 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             }
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                sample[f][i] = (uint32_t)part[1][i] + ((weigh(part[0][i + 2], part[0][i] + part[1][i + 2], 0) + 32768) >> 16);
+                sample[f][i] =
+                    (uint32_t)part[1][i] + ((weigh(part[0][i + 2], part[0][i] + part[1][i + 2], 0) + 32768) >> 16);
         }
     }
 
-    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t step, const uint32_t (&sample)[2][2]) {
+    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t step,
+                      const uint32_t (&sample)[2][2]) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const int32_t x = strip.x / 2 + 8 * (step - 1) + g, y = strip.y / 2 + 2 * t;
 #pragma unroll
@@ -1425,7 +1511,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Variances of columns g and g + 8 (elements 0, 1 and 2, 3) of the 16 before this step's, rows 2 * t and 2 * t + 1 of each half. */
+    /* Variances of columns g and g + 8 (elements 0, 1 and 2, 3) of the 16 before this step's, rows 2 * t and 2 * t +
+     * 1 of each half. */
     GPU_FN void horizontal(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t step) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
@@ -1451,24 +1538,31 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             }
 #pragma unroll
             for (int plane = 0; plane < 3; plane++) {
-                int32_t sum[5][4] = { { 32768, 32768, 32768, 32768 } };
+                const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
+                int32_t sum[5][4] = {};
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
                     load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
-                    multiply_add(sum[j], low, b[0], b[1]);
+                    if (j == 0)
+                        multiply_add(sum[0], low, b[0], b[1], rounding);
+                    else
+                        multiply_add(sum[j], low, b[0], b[1]);
                     multiply_add(sum[j + 1], high, b[0], b[1]);
                 }
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
-                    const int32_t v = (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
+                    const uint32_t square =
+                        weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
+                    const int32_t v =
+                        (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
                     variance[plane][i] = plane == 1 && v < 0 ? 0 : v;
                 }
             }
             if (strip.at_edge)
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    if (strip.x + 16 * (step - 1) + g + i / 2 * 8 >= launch.width || strip.y + 8 * half + 2 * t + i % 2 >= launch.height)
+                    if (strip.x + 16 * (step - 1) + g + i / 2 * 8 >= launch.width ||
+                        strip.y + 8 * half + 2 * t + i % 2 >= launch.height)
                         variance[0][i] = variance[1][i] = variance[2][i] = 0;
 #pragma unroll
             for (int plane = 0; plane < 3; plane++)
@@ -1478,7 +1572,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    template <bool DOUBLES> GPU_FN void statistics(const vmafgpu__vif_launch &launch, const VifWarp &warp, VifSums *sums) {
+    template <bool DOUBLES>
+    GPU_FN void statistics(const vmafgpu__vif_launch &launch, const VifWarp &warp, VifSums *sums) {
 #pragma unroll 1
         for (int half = 0; half < 2; half++) {
             int32_t v[3][4];
@@ -1493,16 +1588,20 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
-        uint8_t *shared = shared_memory(), *of_warp = shared + VIF_LOG_TABLE + 3 * VIF_PASS + warp_index() * WARP_BYTES;
+        uint8_t *shared = shared_memory(), *of_block = shared + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS;
+        uint8_t *of_warp = of_block + VMAFGPU__VIF_ROUNDING + warp_index() * WARP_BYTES;
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
-        for (uint32_t i = thread_index(); i < VIF_LOG_TABLE / 16; i += block_threads())
+        for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
             ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
-            ((Words4 *)(shared + VIF_LOG_TABLE))[i] = load((const Words4 *)launch.fragments + i);
+            ((Words4 *)(shared + VMAFGPU__VIF_LOG_TABLE))[i] = load((const Words4 *)launch.fragments + i);
+        if (thread_index() < 8)
+            ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
         block_barrier();
-        return VifWarp{ shared, shared + VIF_LOG_TABLE + 16 * lane_index(), of_warp + VMAFGPU__VIF_VARIANCES + 8 * slot,
-                        of_warp + 16 * lane_index(), of_warp + VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS };
+        return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(),
+                        of_warp + VMAFGPU__VIF_VARIANCES + 8 * slot, of_warp + 16 * lane_index(),
+                        of_warp + VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS };
     }
 
     GPU_FN Strip strip_of(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, int32_t steps) {
@@ -1516,10 +1615,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
 #pragma unroll
         for (int f = 0; f < (SCALE ? 1 : 2); f++) {
             const VifImage image = vif_input<SCALE>(launch, pair, f);
-            strip.source[f] = image.data + (int64_t)(y - 8 + FIRST_ROW + lane / UNITS) * image.pitch + (int64_t)(x - 8) * BYTES +
-                              lane % UNITS * 8;
+            strip.source[f] = image.data + (int64_t)(y - 8 + FIRST_ROW + lane / UNITS) * image.pitch +
+                              (int64_t)(x - 8) * BYTES + lane % UNITS * 8;
         }
-        strip.output = vif_output(launch, pair, 0) + (int64_t)(y / 2 + lane % 4 * 2) * launch.output_pitch + (x / 2 + lane / 4) * 2;
+        strip.output = vif_output(launch, pair, 0) + (int64_t)(y / 2 + lane % 4 * 2) * launch.output_pitch +
+                       (x / 2 + lane / 4) * 2;
         return strip;
     }
 
@@ -1531,7 +1631,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
 #pragma unroll 1
         for (uint32_t unit = block_x() + grid_x() * warp_index(); unit < units; unit += grid_x() * warps) {
             const uint32_t pair = unit / strips;
-            const int32_t of_pair = (int32_t)(unit - pair * strips), row = of_pair / launch.strips, first = (of_pair - row * launch.strips) * launch.strip_steps;
+            const int32_t of_pair = (int32_t)(unit - pair * strips), row = of_pair / launch.strips,
+                          first = (of_pair - row * launch.strips) * launch.strip_steps;
             const int32_t steps = columns - first < launch.strip_steps ? columns - first : launch.strip_steps;
             if (!launch.batch.pair[pair].distorted)
                 continue;
@@ -1567,7 +1668,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    GPU_FN void finish(const vmafgpu__vif_launch &launch, uint32_t pair, const Strip &strip, int32_t steps, const VifSums &sums) {
+    GPU_FN void finish(const vmafgpu__vif_launch &launch, uint32_t pair, const Strip &strip, int32_t steps,
+                       const VifSums &sums) {
         const int32_t right = launch.width - strip.x, below = launch.height - strip.y;
         const int32_t samples = (right < 16 * steps ? right : 16 * steps) * (below < 16 ? below : 16);
         const VifSums all = vif_warp_sums(sums);
@@ -1576,9 +1678,13 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 };
 
-#define VIF_MATRIX_KERNELS(input, SCALE, BYTES, DIGITS, WARPS) \
-    GPU_KERNEL(vmafgpu_vif_matrix_##input##_f64, vmafgpu__vif_launch, WARPS * LANES, 1) { VifMatrix<SCALE, BYTES, DIGITS>::run<true>(launch); } \
-    GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) { VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); }
+#define VIF_MATRIX_KERNELS(input, SCALE, BYTES, DIGITS, WARPS)                                                         \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_f64, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
+        VifMatrix<SCALE, BYTES, DIGITS>::run<true>(launch);                                                            \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
+        VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
+    }
 VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_0_8)
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
@@ -1588,6 +1694,7 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS)
 #undef VIF_MATRIX_KERNELS
 
 #endif /* GPU_MATRIX */
+
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
@@ -2031,7 +2138,7 @@ template <class Kind> struct AdmWalk {
     int32_t x, end;                    /* first band column of the tile; the one after its last that is summed */
     uint32_t columns;                  /* masked columns since the last flush */
     AdmColumn before[3];               /* the input columns that the next band column begins with */
-    AdmPixel pixel;                    /* of the band column before; its masked cubes wait for the next column's sides */
+    AdmPixel pixel; /* of the band column before; its masked cubes wait for the next column's sides */
     uint32_t side_before[2];           /* of the column before that */
     uint32_t packed[2];                /* scale 0: low-pass samples that wait for their neighbour in a word */
     AdmSums<Kind, Kind::FAST> sums;

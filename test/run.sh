@@ -12,11 +12,11 @@ if [ "$SANITIZE" = thread ]; then
 else
     tests='test_figures test_golden test_memory test_frames test_stream test_model test_config test_threads test_private
            test_output.sh test_tool.sh'
-    # A simulated GPU under valgrind takes hours.
-    case $RUNNER in *valgrind*) ;; *) tests="$tests test_gpu.sh" ;; esac
 fi
-# What the compilers say about the header does not depend on how the tests were built.
+# What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated GPU
+# under another program takes hours.
 [ -z "$SANITIZE$RUNNER" ] && tests="headers.sh check_kernels.sh $tests"
+[ -z "$RUNNER" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
 
 # A status that no program here uses, so that a sanitizer's word is never taken for an expected failure.
 export ASAN_OPTIONS="exitcode=99:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"

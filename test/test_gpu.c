@@ -1023,7 +1023,7 @@ static void test_kinds_of_memory(gpu *g) {
     film_free(&f);
 }
 
-/* A config with which no GPU can be used: if one was asked for, a sentence with these words; else the CPU and a note. */
+/* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
 static void check_unusable(const film *f, vmafgpu_config config, const scores *expected, const char *words) {
     static const vmafgpu_memory_kind frames[3] = {VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE};
     for (int way = 0; way < 3; way++) {

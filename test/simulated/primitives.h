@@ -218,6 +218,20 @@ GPU_FN float magnitude(float v) {
 GPU_FN float smaller(float a, float b) {
     return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b;   /* -0 is less than 0 */
 }
+GPU_FN double reciprocal(double v) {
+    return reciprocal(static_cast<float>(v));
+}
+GPU_FN uint64_t bits_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+GPU_FN double whole(uint32_t v) {
+    return v;
+}
+GPU_FN uint32_t truncate(double v) {
+    return static_cast<uint32_t>(static_cast<int64_t>(v));
+}
 GPU_FN uint32_t opaque(uint32_t v) {
     return v;
 }
@@ -294,6 +308,12 @@ static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4
 }
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated_multiply_add<uint8_t>(d, a, b0, b1);
+}
+GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
+    for (int i = 0; i < 4; i++) {
+        d[i] = static_cast<int32_t>(c[i]);
+    }
+    multiply_add(d, a, b0, b1);
 }
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated_multiply_add<int8_t>(d, a, b0, b1);

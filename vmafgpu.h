@@ -71,7 +71,8 @@
  *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue
  *     is full. Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full.
  *     gpu.batch = 1 has the lowest latency; small pictures are many times faster with the default.
- *     vmafgpu_score_pair() does not wait for others.
+ *     vmafgpu_score_pair() sends off what gathers and waits for no other pair, but with a full queue for the oldest
+ *     batch.
  *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close); any thread
  *     may call, whatever context is current there, and finds its own current again. Several contexts share a GPU, or
  *     have one each.
@@ -210,7 +211,7 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), not copied; see vmafgpu_reusable() */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable() */
 } vmafgpu_memory_kind;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
@@ -268,11 +269,12 @@ typedef struct vmafgpu_model {
  *
  * Zero-initialise it (`vmafgpu_config cfg = {0};`, in C++ `vmafgpu_config cfg = {};`); zero means the
  * default in every field. Everything it points to is borrowed for the call of vmafgpu_open() only,
- * except models and the callbacks' user pointers, which must live as long as the context.
+ * except models, the callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, on the calling thread only. */
+ * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once from
+ * whatever is called next, on the calling thread only. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -303,14 +305,15 @@ typedef struct vmafgpu_gpu_config {
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
                                    context, retained from open to close. With a context `device` is not looked at */
     void       *stream;         /* the caller's CUstream: frames in device memory are ready when what was put on it
-                                   before the push is done. NULL: they are ready when they are pushed */
+                                   before the push is done. NULL: they are ready when they are pushed (for the default
+                                   stream give CU_STREAM_LEGACY) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
-    int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324. A pair
-                                   waits until its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest
-                                   latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4, as many as stay below 192 MB of device
-                                   memory */
+    int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
+                                   twice that if `frames` is device; less where memory is short. A pair waits until its
+                                   batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
+    int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
+                                   it, the defaults stay below 192 MB of device memory, 384 if `frames` is device */
     const void *kernels;        /* instead of looking for them: an image in memory (PTX; machine code is taken, too,
                                    unchecked) */
     size_t      kernels_size;
@@ -375,7 +378,7 @@ typedef struct vmafgpu_config {
     void           *log_user;
 
     /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail(), _next(),
-     * _wait() and _flush(). Of the same context it may only ask what takes it as const (columns, names, config). */
+     * _wait(), _reusable() and _flush(). Of the same context it may only ask what takes it as const (columns, names, config). */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 } vmafgpu_config;
@@ -457,7 +460,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
  * same. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory are borrowed beyond the call that takes them. Those of the first
+/* Frames in pinned or device memory are borrowed beyond the call that takes them. With motion the latest one or two
+ * references in pinned memory are kept until the pairs after them are done with, or until vmafgpu_wait() copies them. Those of the first
  * vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a
  * full batch and returns when at least `pairs` pairs are done with (default for a negative number: all pushed so
  * far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream wait for the
@@ -1231,7 +1235,8 @@ typedef struct vmafgpu__job {
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
+/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing (VMAFGPU_AGAIN:
+ * what it has taken before must be collected first, which is possible at once); collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way. */
 typedef struct vmafgpu__backend_table {
@@ -1280,8 +1285,10 @@ struct vmafgpu {
     int64_t            collected;                   /* of all these, those whose sums the backend has given */
     int64_t            failed_position;             /* the last of them that failed instead */
     vmafgpu_result     failed_result;
-    int64_t            first_failed_frame;          /* index, or -1 */
-    char               failure[VMAFGPU__ERROR_SIZE];/* the sentence of the last failure */
+    char               failure[VMAFGPU__ERROR_SIZE];/* its sentence */
+    int64_t            first_failed_frame;          /* index of the first frame without a score, or -1; why it has none */
+    vmafgpu_result     first_failed_result;
+    char               first_failure[VMAFGPU__ERROR_SIZE];
     int64_t            emitted;                     /* seeds and pairs whose every column is known */
     int64_t            delivered;                   /* rows given by next() */
     double            *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, used as a ring */
@@ -3443,30 +3450,38 @@ struct vmafgpu__cpu {
 
 /* ---- import: the caller's luma to 16-bit samples in the low bits, checked ---- */
 
-/* Reads one row; returns the OR of what must not be there. */
-static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, uint16_t *row) {
-    const int w = c->width;
-    uint32_t seen = 0, low = 0;
-    if (canonical ? c->bit_depth == 8 : c->bytes_per_sample == 1) {
-        for (int x = 0; x < w; x++)
-            row[x] = source[x];
-        return 0;
+/* Moves words of two bytes down by `shift`; returns the OR of the bits outside `legal`, which is in place. */
+static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int w, int shift, uint32_t legal) {
+    uint32_t illegal = 0;
+    int x = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t four = 0x0001000100010001u, mask = four * (0xffffu >> shift), outside = ~(four * legal);
+    uint64_t seen = 0;
+    for (; x + 4 <= w; x += 4) {
+        uint64_t words;
+        memcpy(&words, source + 2 * x, sizeof words);
+        seen |= words & outside;
+        words = (words >> shift) & mask;
+        memcpy(row + x, &words, sizeof words);
     }
-    if (c->layout == VMAFGPU_SEMIPLANAR_HIGH && !canonical) {
-        const int shift = 16 - c->bit_depth;
-        for (int x = 0; x < w; x++) {
-            const uint32_t word = (uint32_t)source[2 * x] | (uint32_t)source[2 * x + 1] << 8;
-            low |= word & ((1u << shift) - 1);
-            row[x] = (uint16_t)(word >> shift);
-        }
-        return low;
-    }
-    for (int x = 0; x < w; x++) {
+    illegal = seen != 0;
+#endif
+    for (; x < w; x++) {
         const uint32_t word = (uint32_t)source[2 * x] | (uint32_t)source[2 * x + 1] << 8;
-        seen |= word;
-        row[x] = (uint16_t)word;
+        illegal |= word & ~legal;
+        row[x] = (uint16_t)(word >> shift);
     }
-    return seen >> c->bit_depth;
+    return illegal;
+}
+
+/* Reads one row; not 0 if a sample does not fit the bit depth. */
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, uint16_t *row) {
+    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH && !canonical ? 16 - c->bit_depth : 0;
+    if (canonical ? c->bit_depth > 8 : c->bytes_per_sample == 2)
+        return vmafgpu__import_words(source, row, c->width, shift, ((1u << c->bit_depth) - 1) << shift);
+    for (int x = 0; x < c->width; x++)
+        row[x] = source[x];
+    return 0;
 }
 
 static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
@@ -4354,7 +4369,7 @@ static void vmafgpu__motion_matrices(uint32_t *out) {
 /* Tables that all launches share, made once: device memory of this size, alignment 256. */
 enum {
     VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE,
-    VMAFGPU__MOTION_FRAGMENTS_AT = VMAFGPU__VIF_FRAGMENTS_AT + VMAFGPU__SCALES * VMAFGPU__VIF_FRAGMENTS * 4,
+    VMAFGPU__MOTION_FRAGMENTS_AT = VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4,
     VMAFGPU__VIF_TABLES_SIZE = 65536
 };
 
@@ -4369,7 +4384,7 @@ static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
 /* Fills a buffer of VMAFGPU__VIF_TABLES_SIZE bytes, aligned to 4. */
 static void vmafgpu__vif_tables(unsigned char *buffer) {
     vmafgpu__vif_log_bytes(buffer);
-    memset(buffer + VMAFGPU__VIF_LOG_TABLE, 0, VMAFGPU__VIF_TABLES_SIZE - VMAFGPU__VIF_LOG_TABLE);
+    memset(buffer + VMAFGPU__VIF_LOG_TABLE, 0, (int)VMAFGPU__VIF_TABLES_SIZE - (int)VMAFGPU__VIF_LOG_TABLE);
     vmafgpu__vif_matrices((uint32_t *)(void *)(buffer + VMAFGPU__VIF_FRAGMENTS_AT));
     vmafgpu__motion_matrices((uint32_t *)(void *)(buffer + VMAFGPU__MOTION_FRAGMENTS_AT));
 }
@@ -4950,6 +4965,7 @@ struct vmafgpu__gpu {
     int     lanes, multiprocessors, shared_limit;
     int     uses_integers;                 /* for the statistics of VIF */
     int     is_dead;                       /* a call failed; the note says which */
+    int     is_drained;                    /* and nothing of ours runs there any more */
 
     int     batch, queue;
     int     history;                       /* frames before a pair that its motion looks at, 0..2 */
@@ -4991,7 +5007,8 @@ static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     if (g->driver.error_name(error, &name) != 0 || !name)
         name = "unknown error";
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error, name);
-    vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    if (v->is_open)   /* an open says by itself what it makes of it */
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
 }
 
 static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
@@ -5014,6 +5031,22 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     if (v->gpu->is_inside)
         (void)v->gpu->driver.context_pop(&ours);
     v->gpu->is_inside = 0;
+}
+
+/* After a failure that leaves the device alive, earlier batches may still run: waits until they have let go of the
+ * caller's frames. */
+static void vmafgpu__gpu_drain(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    void *ours = NULL;
+    if (!g->is_dead || g->is_drained)
+        return;
+    g->is_drained = 1;
+    const int is_inside = g->driver.context_push(g->context) == 0;
+    for (int i = 0; is_inside && i < g->queue; i++)
+        for (int k = 0; k < 2; k++)
+            (void)g->driver.stream_wait(g->slots[i].streams[k]);
+    if (is_inside)
+        (void)g->driver.context_pop(&ours);
 }
 
 /* ---- planes ---- */
@@ -5213,7 +5246,7 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 4 + VMAFGPU__SCALES + VMAFGPU__ADM_FORMS * VMAFGPU__ADM_INPUTS };
+enum { VMAFGPU__MAX_WANTED = 4 + (int)VMAFGPU__SCALES + (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     for (int i = 0; i < *count; i++)
@@ -5419,6 +5452,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
  * memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_drain(v);
     const int64_t position = g->collected++;
     const vmafgpu__item *item = &g->items[position % g->ring];
     const int history = item->history < g->history ? item->history : g->history;
@@ -5428,7 +5462,6 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
-    /* Two canonical frames, or two of the caller's, can be imported together; one of either kind cannot. */
     for (int k = g->fed == position ? 0 : history; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -5489,6 +5522,10 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     /* First what may fail; then the pair is taken. */
     vmafgpu__gpu_enter(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
+    if (g->is_dead && g->collected < g->submitted) {   /* the CPU needs their planes first */
+        vmafgpu__gpu_leave(v);
+        return VMAFGPU_AGAIN;
+    }
     unsigned char *planes[2];
     planes[0] = vmafgpu__host_plane(g, g->staged_references, r);
     planes[1] = vmafgpu__host_plane(g, g->staged_distorted, d);
@@ -5617,6 +5654,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu_leave(v);
     if (!g->is_dead)
         return result;
+    vmafgpu__gpu_drain(v);
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
     result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
@@ -5631,6 +5669,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     if (g->launched < g->submitted)   /* transfers of a batch that is given up */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
     vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
     g->submitted = g->launched = g->retired = g->collected = 0;
     g->fed = -1;
 }
@@ -5664,15 +5703,20 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
 }
 
 /* Makes the caller's stream wait for all before `position`. */
-static void vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
+static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
+    int error = 0;
     vmafgpu__gpu_enter(v);
     if (position > g->launched)
         vmafgpu__launch_filling(v);
-    for (int i = 0; i < g->queue; i++)
+    for (int i = 0; i < g->queue && error == 0 && !g->is_dead; i++)
         if (g->slots[i].is_running && g->slots[i].first < position)
-            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->slots[i].done, 0));
+            error = g->driver.stream_wait_event(stream, g->slots[i].done, 0);
     vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return error == 0 ? VMAFGPU_OK
+                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_wait_on_stream: the driver refused the stream "
+                                      "(%d)", error);
 }
 
 /* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
@@ -5702,7 +5746,7 @@ static int vmafgpu__check_image(const vmafgpu__image *image, char *reason, size_
     size_t end = image->size;
     if (vmafgpu__is_machine_code(image))
         return 1;
-    while (end && (image->data[end - 1] == '\n' || image->data[end - 1] == '\r' || image->data[end - 1] == '\0'))
+    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* finds NUL, too */
         end--;
     if (end >= mark && !memcmp(image->data + end - mark, vmafgpu__image_end, mark))
         return 1;
@@ -5755,12 +5799,11 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vma
     if (c->kernels_path)
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
 #ifdef VMAFGPU_PTX_INCLUDED
-    if (i == 0)
-        return first ? vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75,
-                                                  "the built-in image")
-                     : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80,
-                                                  "the built-in image");
-    i--;
+    if (first + i == 0)
+        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, "the built-in image");
+    if (first + i == 1)
+        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, "the built-in image");
+    i -= 2 - first;
 #endif
     if (first + i >= 2)
         return VMAFGPU_END;
@@ -5853,7 +5896,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_
     vmafgpu__sentence(
         reason, size,
         v->config.gpu.kernels_path
-            ? "%.400s cannot be read"
+            ? "config.gpu.kernels_path: %.400s cannot be read"
             : "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it beside the program%.0s",
         v->config.gpu.kernels_path ? v->config.gpu.kernels_path : "");
     for (int i = 0;; i++) {
@@ -5927,10 +5970,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
      * gaps between launches. */
     enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
-    const size_t memory = (size_t)192 << 20;
     const vmafgpu_config *c = &v->config;
+    const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
+    const size_t memory = ((size_t)192 << 20) * (size_t)larger;
     vmafgpu__gpu *g = v->gpu;
-    const int fill = PIXELS_OF_A_BATCH / (c->width * c->height);
+    const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
@@ -6019,8 +6063,10 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
     if (!g->library)
         return 0;
-    const int error = g->driver.init(0);
-    if (error != 0 || g->driver.device_count(&count) != 0 || count == 0) {
+    int error = g->driver.init(0);
+    if (error == 0)
+        error = g->driver.device_count(&count);
+    if (error != 0 || count == 0) {
         vmafgpu__sentence(reason, size, "the driver found no device (%d)", error);
         return 0;
     }
@@ -6538,7 +6584,8 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
 /* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no
  * further than its motion looks ahead when it is given, so the last failure is the one that counts. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
-    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count;
+    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count &&
+           (v->seed_count || v->failed_position == position);
 }
 
 /* Gives every position whose motion is known its late features and, if it is a pair and no seed, its prediction, in order. */
@@ -6567,8 +6614,11 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         if (spoilt) {
             for (int i = 0; i < v->column_count; i++)
                 row[i] = (double)NAN;
-            if (v->first_failed_frame < 0)
+            if (v->first_failed_frame < 0) {
                 v->first_failed_frame = index;
+                v->first_failed_result = v->failed_result;
+                memcpy(v->first_failure, v->failure, sizeof v->first_failure);
+            }
         } else {
             vmafgpu__predict(v, row);
             vmafgpu__add_to_totals(v, row);
@@ -6592,7 +6642,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
             return;
         if (result != VMAFGPU_OK) {
             memset(&sums, 0, sizeof sums);
-            memcpy(v->failure, v->error, sizeof v->failure);
+            vmafgpu__sentence(v->failure, sizeof v->failure, "%s %lld: %.440s", index < 0 ? "seed" : "frame",
+                              (long long)(index < 0 ? position : index), v->error);
             v->failed_position = position;
             v->failed_result = result;
         }
@@ -6935,7 +6986,10 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
             return result;
 #endif
         if (needs_gpu)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: there is no GPU to score on: %.440s", v->note);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
+                                 c->backend == VMAFGPU_BACKEND_CUDA ? "config.backend" : "config.gpu.frames is device",
+                                 v->note);
+        v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is device, but config.backend is cpu");
@@ -6965,6 +7019,8 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     vmafgpu__clear_clip(v);
     result = vmafgpu__open_backend(v);
     v->is_open = result == VMAFGPU_OK;
+    v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
+    v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     if (v->is_open && (c->width <= 32 || c->height <= 32))
         vmafgpu__log(v, VMAFGPU_LOG_WARNING,
                      "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
@@ -7065,6 +7121,10 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.history = position < 2 ? (int)position : 2;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = v->backend->submit(v, &job);
+    if (result == VMAFGPU_AGAIN) {
+        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
+        result = v->backend->submit(v, &job);
+    }
     if (result != VMAFGPU_OK)
         return result;
     ++*count;
@@ -7143,9 +7203,14 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
     return context ? context->seed_count : 0;
 }
 
-/* The sentence for a frame without a score. */
+/* The sentence for a frame without a score; why, as far as it is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
-    return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, v->failure);
+    enum { AHEAD = 2 };   /* frames that motion looks ahead at most */
+    const int64_t distance = v->failed_position - (index + v->seeded);
+    const char *why = index == v->first_failed_frame                                  ? v->first_failure
+                      : distance >= -(int64_t)v->seed_count && distance <= AHEAD ? v->failure
+                                                                                      : vmafgpu_result_string(result);
+    return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, why);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) {
@@ -7172,7 +7237,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
-    return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->failed_result);
+    return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *previous,
@@ -7363,7 +7428,7 @@ VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
     vmafgpu *v = context;
     if (!v || !v->is_open)
         return 0;
-    if (!v->gpu)
+    if (!v->gpu || v->flushed)
         return v->pushed;
     vmafgpu__collect(v, 0, VMAFGPU__LOOK);
     const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
@@ -7396,9 +7461,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(context, "vmafgpu_wait_on_stream", pairs, &position);
-    if (result == VMAFGPU_OK && context->gpu)
-        vmafgpu__gpu_wait_on_stream(context, stream, position);
-    return result;
+    return result == VMAFGPU_OK && context->gpu ? vmafgpu__gpu_wait_on_stream(context, stream, position) : result;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {

@@ -624,9 +624,11 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                 if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
                     blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)(sum[0][i + 2] + BIAS * 256 + 128) >> 8);
                 } else {
-                    const int32_t middle = sum[0][i] + sum[1][i + 2];
-                    const int32_t whole_sum = sum[0][i + 2] + middle * 256 + sum[1][i] * 65536 + (1 << (bit_depth - 1));
-                    blurred[column][i] = (uint32_t)((whole_sum >> bit_depth) + BIAS);
+                    /* Unsigned, because illegal samples wrap it. */
+                    const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
+                    const uint32_t whole_sum = (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 +
+                                               (1u << (bit_depth - 1));
+                    blurred[column][i] = (uint32_t)(((int32_t)whole_sum >> bit_depth) + BIAS);
                 }
             }
         }

@@ -1414,7 +1414,14 @@ static void test_illegal(gpu *g) {
 /* ---- failures, on the simulated GPU ---- */
 
 /* The pair by itself comes before its frames are pushed. */
-enum { SHORT_FRAMES = 5, PAIR_AT = 2, PAIR = 4, PAIR_BEFORE = 3 };
+enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
+
+/* How the run goes. Without a pair by itself the queue is full now and then. */
+typedef struct course {
+    int batch, queue;
+    int pair_at; /* behind which frame a pair is scored by itself; -1: none */
+    int spoils;  /* host frames are overwritten as soon as they may be */
+} course;
 
 /* What the CPU makes of the short run. */
 typedef struct answers {
@@ -1460,9 +1467,9 @@ static int is_harmless(const char *entry) {
 }
 
 /* One run from open to close, in which a call of the driver or an allocation may fail. on_device: frames are where the
- * CPU cannot read them. spoils: host frames are overwritten as soon as they may be. */
+ * CPU cannot read them. */
 static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const answers *expected, const tally *t,
-                      int spoils) {
+                      const course *way) {
     const int on_device = config->gpu.frames == VMAFGPU_MEMORY_DEVICE;
     const int must_open = config->backend == VMAFGPU_BACKEND_AUTO && !on_device && !t->fail_at;
     vmafgpu *context = NULL;
@@ -1480,10 +1487,10 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     }
     for (int i = 0; i < SHORT_FRAMES; i++) {
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
-        if (spoils) {
+        if (way->spoils) {
             spoil_reusable(r, context, &spoilt);
         }
-        if (i == PAIR_AT) {
+        if (i == way->pair_at) {
             result = vmafgpu_score_pair(context, reel_frame(r, PAIR_BEFORE, 0), reel_frame(r, PAIR, 0),
                                         reel_frame(r, PAIR, 1), &score);
             if (on_device && result != VMAFGPU_OK) {
@@ -1493,7 +1500,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
                 check_row(score.values, expected->pair, expected->clip.columns);
             }
         }
-        if (spoils && i == 3) {
+        if (way->spoils && i == 3) {
             CHECK_INT(vmafgpu_wait(context, 3), VMAFGPU_OK);
             CHECK(vmafgpu_reusable(context) >= 3);
             spoil_reusable(r, context, &spoilt);
@@ -1519,7 +1526,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK(!missing || g->sim.hit()[0] != 0);
 
     /* once more, shorter; what failed stays failed, and frames on the device cannot be had */
-    if (!spoils) {
+    CHECK_INT(vmafgpu_reusable(context), SHORT_FRAMES);
+    if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         for (int i = 0; i < 2; i++) {
             CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
@@ -1545,7 +1553,7 @@ enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 
 /* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
 static void check_faults(gpu *g, const film *f, const answers *expected, const char *kind, vmafgpu_backend backend,
-                         int fault, int spoils, int stride) {
+                         int fault, const course *way, int stride) {
     static const int errors[] = {2, 700, 719, 999};
     static const char *const names[FAULTS] = {"call", "lost from call", "allocation"};
     vmafgpu_config config = gpu_config(g, f);
@@ -1554,12 +1562,13 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
     int is_over = 0;
     config.backend = backend;
     config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
-    config.gpu.batch = 2;
-    config.gpu.queue = 2;
+    config.gpu.batch = way->batch;
+    config.gpu.queue = way->queue;
     for (long n = 1; !is_over; n += stride) {
         tally t;
-        where("%s %ld fails, '%s', backend %d%s", names[fault], n, kind, (int)backend, spoils ? ", reuse" : "");
-        if (spoils && runs) {
+        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", names[fault], n, kind, (int)backend, way->batch,
+              way->queue, way->spoils ? ", reuse" : "");
+        if (way->spoils && runs) {
             reel_free(g, &r);
             r = reel_of_kinds(g, f, kind);
         }
@@ -1575,7 +1584,7 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
         } else {
             t.fail_at = n;
         }
-        short_run(g, &r, &config, expected, &t, spoils);
+        short_run(g, &r, &config, expected, &t, way);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
         /* While the device is lost no context can be made current, so what is in it goes with it. */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
@@ -1604,13 +1613,17 @@ static void test_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("failures: this driver does not fail on demand");
     } else {
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, 0, 1);
-        check_faults(g, &f, &expected, "p", VMAFGPU_BACKEND_CUDA, ONE_CALL, 1, 1);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_AUTO, ONE_CALL, 0, 1);
-        check_faults(g, &f, &expected, "hp", VMAFGPU_BACKEND_CUDA, LOST, 1, 2);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, LOST, 0, 2);
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, 0, 1);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, ALLOCATION, 0, 1);
+        static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
+        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
+        check_faults(g, &f, &expected, "p", VMAFGPU_BACKEND_CUDA, ONE_CALL, &reuse, 1);
+        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
+        check_faults(g, &f, &expected, "hp", VMAFGPU_BACKEND_CUDA, LOST, &reuse, 3);
+        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, LOST, &plain, 3);
+        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
+        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, ALLOCATION, &plain, 1);
+        for (int i = 0; i < 3; i++) {
+            check_faults(g, &f, &expected, i == 1 ? "hp" : i ? "p" : "h", VMAFGPU_BACKEND_CUDA, ONE_CALL, &full[i], 1);
+        }
     }
     scores_free(&expected.clip);
     free(expected.pair);

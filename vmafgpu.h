@@ -5786,13 +5786,22 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
+static const char *const vmafgpu__image_files[] = { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx" };
+
+/* The path of a file in the folder of the running program; 0 where the system does not say which that is. */
+static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
+    char folder[960];
+    vmafgpu__program_folder(folder, sizeof folder);
+    vmafgpu__sentence(path, size, "%s%s", folder, file);
+    return folder[0] != '\0';
+}
+
 /* The i-th image to try; VMAFGPU_END behind the last. Images that use what compute capability 8.0 has come first
  * where it is. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vmafgpu__image *image) {
-    static const char *const files[] = { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx" };
     const vmafgpu_gpu_config *c = &v->config.gpu;
     const int first = capability >= 80 ? 0 : 1;
-    char path[1024], folder[960];
+    char path[1024];
     if (c->kernels)
         return i ? VMAFGPU_END
                  : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
@@ -5807,9 +5816,9 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vma
 #endif
     if (first + i >= 2)
         return VMAFGPU_END;
-    vmafgpu__program_folder(folder, sizeof folder);
-    vmafgpu__sentence(path, sizeof path, "%s%s", folder, files[first + i]);
-    return folder[0] ? vmafgpu__image_from_file(v, image, path) : VMAFGPU_ERROR_NOT_FOUND;
+    return vmafgpu__path_beside(vmafgpu__image_files[first + i], path, sizeof path)
+               ? vmafgpu__image_from_file(v, image, path)
+               : VMAFGPU_ERROR_NOT_FOUND;
 }
 
 /* Whether a kernel's name begins at `at`, in PTX behind its ".entry ". */
@@ -5892,13 +5901,37 @@ static int vmafgpu__load_image(vmafgpu *v, vmafgpu__image *image, char *reason, 
     return 0;
 }
 
+/* Why there is no image, as far as that is known before one was tried. */
+static void vmafgpu__explain_no_image(const vmafgpu *v, char *reason, size_t size) {
+    if (v->config.gpu.kernels_path)
+        vmafgpu__sentence(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
+    else
+        vmafgpu__sentence(reason, size, "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it "
+                          "beside the program");
+}
+
+static int vmafgpu__is_readable(const char *path) {
+    FILE *file = fopen(path, "rb");
+    return file && fclose(file) == 0;
+}
+
+/* Whether there is any image to try: asked before the driver is started, which takes a moment. */
+static int vmafgpu__has_image(const vmafgpu *v) {
+#ifdef VMAFGPU_PTX_INCLUDED
+    return !v->config.gpu.kernels_path || vmafgpu__is_readable(v->config.gpu.kernels_path);
+#else
+    char path[1024];
+    if (v->config.gpu.kernels || v->config.gpu.kernels_path)
+        return v->config.gpu.kernels || vmafgpu__is_readable(v->config.gpu.kernels_path);
+    for (int i = 0; i < 2; i++)
+        if (vmafgpu__path_beside(vmafgpu__image_files[i], path, sizeof path) && vmafgpu__is_readable(path))
+            return 1;
+    return 0;
+#endif
+}
+
 static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_t size) {
-    vmafgpu__sentence(
-        reason, size,
-        v->config.gpu.kernels_path
-            ? "config.gpu.kernels_path: %.400s cannot be read"
-            : "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it beside the program%.0s",
-        v->config.gpu.kernels_path ? v->config.gpu.kernels_path : "");
+    vmafgpu__explain_no_image(v, reason, size);
     for (int i = 0;; i++) {
         vmafgpu__image image;
         memset(&image, 0, sizeof image);
@@ -6063,6 +6096,10 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
     if (!g->library)
         return 0;
+    if (!vmafgpu__has_image(v)) {
+        vmafgpu__explain_no_image(v, reason, size);
+        return 0;
+    }
     int error = g->driver.init(0);
     if (error == 0)
         error = g->driver.device_count(&count);

@@ -1177,6 +1177,7 @@ enum {
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 12,
     VMAFGPU__MAX_THREADS = 256,
+    VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__FIRST_CHUNK_ROWS = 64,    /* rows of the score list come in chunks, each twice the one before */
@@ -4907,10 +4908,7 @@ static void vmafgpu__program_folder(char *out, size_t size) {
  * plane is written before all that reads it is retired. The pinned planes stay until their pair is collected and
  * serve the CPU if the GPU fails.
  */
-enum {
-    VMAFGPU__MAX_QUEUE = 8,
-    VMAFGPU__LARGEST_IMAGE = 64 << 20      /* bytes of a file with kernels */
-};
+enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
@@ -5033,6 +5031,14 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
+/* With the context current: until nothing of ours is under way. */
+static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
+    for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
+        for (int k = 0; k < 2; k++)
+            if (g->slots[i].streams[k])
+                (void)g->driver.stream_wait(g->slots[i].streams[k]);
+}
+
 /* After a failure that leaves the device alive, earlier batches may still run: waits until they have let go of the
  * caller's frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
@@ -5041,12 +5047,10 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
     if (!g->is_dead || g->is_drained)
         return;
     g->is_drained = 1;
-    const int is_inside = g->driver.context_push(g->context) == 0;
-    for (int i = 0; is_inside && i < g->queue; i++)
-        for (int k = 0; k < 2; k++)
-            (void)g->driver.stream_wait(g->slots[i].streams[k]);
-    if (is_inside)
-        (void)g->driver.context_pop(&ours);
+    if (g->driver.context_push(g->context) != 0)
+        return;
+    vmafgpu__gpu_finish(g);
+    (void)g->driver.context_pop(&ours);
 }
 
 /* ---- planes ---- */
@@ -6129,10 +6133,8 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         /* Also after a failure: what can be given back is. */
         const int is_inside = g->context && (g->driver.context_push(g->context) == 0 ||
                                              g->driver.context_push(g->context) == 0);   /* a fault may pass */
-        for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++)
-            for (int k = 0; k < 2; k++)
-                if (g->slots[i].streams[k])
-                    (void)g->driver.stream_wait(g->slots[i].streams[k]);
+        if (is_inside)
+            vmafgpu__gpu_finish(g);
         for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
             void *const events[3] = { g->slots[i].arrived, g->slots[i].branch, g->slots[i].done };
             for (int k = 0; k < 3; k++)
@@ -6203,10 +6205,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v) {
     }
     if (!g->is_dead)   /* else the note is written already */
         vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
-    char note[VMAFGPU__ERROR_SIZE];
-    memcpy(note, v->note, sizeof note);
     vmafgpu__gpu_close(v);
-    memcpy(v->note, note, sizeof note);
     return VMAFGPU_ERROR_BACKEND;
 }
 
@@ -6739,7 +6738,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.device", c->gpu.device, 0, INT_MAX},
         {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
-        {"gpu.queue", c->gpu.queue, 0, 8},
+        {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}
     };
@@ -7428,48 +7427,18 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {
     return context ? &context->config : NULL;
 }
 
-#ifdef VMAFGPU_NO_GPU
-
-VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
-    return context && context->is_open ? context->pushed : 0;
-}
-
-VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
-    (void)pairs;
-    return vmafgpu__check_open(context);
-}
-
-VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
-    (void)stream;
-    (void)pairs;
-    return vmafgpu__check_open(context);
-}
-
-VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
-    return context && context->is_open ? context->backend->name : "";
-}
-
-VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
-    (void)context;
-    return "";
-}
-
-VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
-    (void)context;
-    return 0;
-}
-
-#else
-
 VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {
     vmafgpu *v = context;
     if (!v || !v->is_open)
         return 0;
-    if (!v->gpu || v->flushed)
-        return v->pushed;
-    vmafgpu__collect(v, 0, VMAFGPU__LOOK);
-    const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
-    return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && !v->flushed) {
+        vmafgpu__collect(v, 0, VMAFGPU__LOOK);
+        const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
+        return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
+    }
+#endif
+    return v->pushed;
 }
 
 /* The position behind the first `pairs` pairs; behind everything for a negative number. */
@@ -7490,32 +7459,51 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs) {
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__collect(context, position, VMAFGPU__GLANCE);
+#ifndef VMAFGPU_NO_GPU
     if (context->gpu)
         vmafgpu__gpu_keep(context);
+#endif
     return VMAFGPU_OK;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream, int64_t pairs) {
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(context, "vmafgpu_wait_on_stream", pairs, &position);
-    return result == VMAFGPU_OK && context->gpu ? vmafgpu__gpu_wait_on_stream(context, stream, position) : result;
+#ifndef VMAFGPU_NO_GPU
+    if (result == VMAFGPU_OK && context->gpu)
+        return vmafgpu__gpu_wait_on_stream(context, stream, position);
+#endif
+    (void)stream;
+    return result;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     if (!context || !context->is_open)
         return "";
-    return context->gpu && context->gpu->is_dead ? vmafgpu__cpu_backend.name : context->backend->name;
+#ifndef VMAFGPU_NO_GPU
+    if (context->gpu && context->gpu->is_dead)
+        return vmafgpu__cpu_backend.name;
+#endif
+    return context->backend->name;
 }
 
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
-    return context && context->gpu ? context->gpu->name : "";
+#ifndef VMAFGPU_NO_GPU
+    if (context && context->gpu)
+        return context->gpu->name;
+#endif
+    (void)context;
+    return "";
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
-    return context && context->gpu ? context->gpu->memory_size : 0;
-}
-
+#ifndef VMAFGPU_NO_GPU
+    if (context && context->gpu)
+        return context->gpu->memory_size;
 #endif
+    (void)context;
+    return 0;
+}
 
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
     return context ? context->note : "";

@@ -7,7 +7,7 @@
  * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
  * device's: 32 or 64.
  *
- * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>kernels
+ * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm
  */
 
 /* ================================================================================================

@@ -1,4 +1,4 @@
-/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and NVIDIA GPUs, bit for bit libvmaf 3.2.0's scores
+/* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs, NVIDIA and AMD GPUs, bit for bit libvmaf 3.2.0's scores
  *
  * Do this in ONE file of your program, C99 or C++11 and later:
  *
@@ -33,10 +33,9 @@
  *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
- *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory:
- *     see GPU.
+ *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
+ *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - no AMD GPU in this version: config.backend HIP is refused with a sentence; the field is there for later;
  *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
@@ -55,15 +54,17 @@
  *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *
- * GPU. The default backend, AUTO, uses a GPU where one can be used and is silent where not; CUDA insists, and
- * vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what
+ * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
+ * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what
  * computes, and why it is not the GPU.
- *   - It takes an NVIDIA driver of 525 (2022) or later and the kernels; no CUDA toolkit. The first of these counts:
- *     gpu.kernels (in memory), gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER), vmafgpu_kernels.sm80.ptx and
- *     vmafgpu_kernels.ptx in the folder of the running program. The driver compiles them at the first open, for a
- *     second or so, and keeps the result on disk.
+ *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
+ *     libamdhip64 of ROCm 5 to 8 or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
+ *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
+ *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the running program. NVIDIA's driver compiles
+ *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
+ *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
- *     CUdeviceptr as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples
+ *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples
  *     lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay borrowed until
  *     vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream() has a stream
  *     wait. gpu.stream says which of your streams fills device frames; else they are ready when they are pushed. Give
@@ -73,9 +74,10 @@
  *     gpu.batch = 1 has the lowest latency; small pictures are many times faster with the default.
  *     vmafgpu_score_pair() sends off what gathers and waits for no other pair, but with a full queue for the oldest
  *     batch.
- *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close); any thread
- *     may call, whatever context is current there, and finds its own current again. Several contexts share a GPU, or
- *     have one each.
+ *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close; HIP has none);
+ *     any thread may call, whatever context or HIP device is current there, and finds its own current again, and
+ *     HIP's last error as it was. Several contexts share a GPU, or have one each. The HIP runtime stays loaded once
+ *     it was used: some versions crash when they are unloaded.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
  *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable.
  *
@@ -86,6 +88,7 @@
  *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
+ *   VMAFGPU_HSACO_HEADER "file.h"  the same for AMD, vmafgpu_hsaco.h; VMAFGPU_NO_GFX900, ... leaves one target out
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -122,7 +125,7 @@
  *     32-bit x86 needs -msse2 -mfpmath=sse.
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>launch >>context >>memory >>text >>json
- * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>finish >>scores >>open >>public
+ * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>vendors >>finish >>scores >>open >>public
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
  */
@@ -292,21 +295,25 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, else the CPU; never fails for
-                                   want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, NVIDIA's first, else the CPU;
+                                   never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Name the
+                                   backend where frames are in device memory: an address does not say whose it is */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
-    VMAFGPU_BACKEND_HIP         /* AMD: not in this version, VMAFGPU_ERROR_BACKEND */
+    VMAFGPU_BACKEND_HIP         /* AMD, likewise */
 } vmafgpu_backend;
 
 /* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
 typedef struct vmafgpu_gpu_config {
     int         device;         /* ordinal, default 0 */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
-                                   context, retained from open to close. With a context `device` is not looked at */
-    void       *stream;         /* the caller's CUstream: frames in device memory are ready when what was put on it
-                                   before the push is done. NULL: they are ready when they are pushed (for the default
-                                   stream give CU_STREAM_LEGACY) */
+                                   context, retained from open to close. With a context `device` is not looked at.
+                                   With HIP there are no contexts: it must be NULL */
+    void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when what
+                                   was put on it before the push is done. NULL: they are ready when they are pushed
+                                   (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
+                                   runtime has it). With backend AUTO a stream or context is CUDA's, and HIP is
+                                   not tried */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
@@ -314,13 +321,13 @@ typedef struct vmafgpu_gpu_config {
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
                                    it, the defaults stay below 192 MB of device memory, 384 if `frames` is device */
-    const void *kernels;        /* instead of looking for them: an image in memory (PTX; machine code is taken, too,
-                                   unchecked) */
+    const void *kernels;        /* instead of looking for them: an image in memory (NVIDIA: PTX; machine code is taken,
+                                   too, unchecked. AMD: a bundle of code objects, uncompressed, or a code object) */
     size_t      kernels_size;
-    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER), else
-                                   vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx in the folder of the running
-                                   program */
-    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll */
+    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), else
+                                   vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the
+                                   folder of the running program */
+    const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
 } vmafgpu_gpu_config;
@@ -505,7 +512,7 @@ VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
  * borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu" or "cuda". "cpu" also after a GPU failed. */
+/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* "NVIDIA H200"; "" without a GPU. */
@@ -4696,7 +4703,9 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
  * ================================================================================================
- * One table of functions; a vendor fills it from its library by name. No other line of the engine knows the vendor.
+ * One table of functions; a vendor fills it from its library by name. What differs in more than names is a function of
+ * the vendor (>>vendors). No other line of the engine knows which one it is. Functions of drivers and of vendors
+ * return the driver's error, 0 for none, unless they say otherwise.
  */
 #ifdef _WIN32
 /* As windows.h declares them, which may have been included or not. */
@@ -4715,11 +4724,19 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #  include <dlfcn.h>
 #endif
 
-static void *vmafgpu__library_open(const char *path) {
+/* is_kept: it stays loaded to the end of the process. */
+static void *vmafgpu__library_open(const char *path, int is_kept) {
 #ifdef _WIN32
-    return LoadLibraryA(path);
+    void *library = LoadLibraryA(path);
+    if (library && is_kept)
+        (void)LoadLibraryA(path);   /* one time more than it is freed */
+    return library;
 #else
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int flags = RTLD_NOW | RTLD_LOCAL;
+#  ifdef RTLD_NODELETE
+    flags |= is_kept ? RTLD_NODELETE : 0;
+#  endif
+    return dlopen(path, flags);
 #endif
 }
 
@@ -4759,111 +4776,137 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* name in the table, arguments. All return 0 for success. Handles are opaque pointers, devices ints, device addresses
- * 64 bits. */
+/* name in the table, result, arguments, CUDA's and HIP's name. NULL: not needed there; a '?' in front: old libraries
+ * may lack it. Handles are opaque pointers, devices ints, device addresses 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
-    X(init,              (unsigned flags)) \
-    X(device_count,      (int *count)) \
-    X(device_get,        (int *device, int ordinal)) \
-    X(device_name,       (char *name, int size, int device)) \
-    X(device_attribute,  (int *value, int attribute, int device)) \
-    X(context_retain,    (void **context, int device)) \
-    X(context_release,   (int device)) \
-    X(context_push,      (void *context)) \
-    X(context_pop,       (void **context)) \
-    X(context_device,    (int *device)) \
-    X(module_load,       (void **module, const void *image, unsigned count, int *options, void **values)) \
-    X(module_unload,     (void *module)) \
-    X(module_function,   (void **function, void *module, const char *name)) \
-    X(function_set,      (void *function, int attribute, int value)) \
-    X(occupancy,         (int *blocks, void *function, int threads, size_t shared)) \
-    X(memory_info,       (size_t *available, size_t *total)) \
-    X(memory_take,       (uint64_t *address, size_t size)) \
-    X(memory_give,       (uint64_t address)) \
-    X(pinned_take,       (void **pointer, size_t size, unsigned flags)) \
-    X(pinned_give,       (void *pointer)) \
-    X(copy_in,           (uint64_t to, const void *from, size_t size, void *stream)) \
-    X(copy_rows,         (const vmafgpu__copy_rows *what, void *stream)) \
-    X(copy_out,          (void *to, uint64_t from, size_t size, void *stream)) \
-    X(fill,              (uint64_t to, unsigned char value, size_t size, void *stream)) \
-    X(stream_create,     (void **stream, unsigned flags)) \
-    X(stream_destroy,    (void *stream)) \
-    X(stream_wait,       (void *stream)) \
-    X(stream_wait_event, (void *stream, void *event, unsigned flags)) \
-    X(event_create,      (void **event, unsigned flags)) \
-    X(event_destroy,     (void *event)) \
-    X(event_record,      (void *event, void *stream)) \
-    X(event_query,       (void *event)) \
-    X(event_wait,        (void *event)) \
-    X(launch,            (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y, \
-                          unsigned z, unsigned shared, void *stream, void **arguments, void **extra)) \
-    X(error_name,        (int error, const char **name))
+    X(init,              int, (unsigned flags), "cuInit", "hipInit") \
+    X(device_count,      int, (int *count), "cuDeviceGetCount", "hipGetDeviceCount") \
+    X(device_get,        int, (int *device, int ordinal), "cuDeviceGet", NULL) \
+    X(device_name,       int, (char *name, int size, int device), "cuDeviceGetName", NULL) \
+    X(device_attribute,  int, (int *value, int attribute, int device), "cuDeviceGetAttribute", NULL) \
+    X(properties,        int, (void *properties, int device), NULL, "?hipGetDevicePropertiesR0600") \
+    X(old_properties,    int, (void *properties, int device), NULL, "?hipGetDeviceProperties") \
+    X(context_retain,    int, (void **context, int device), "cuDevicePrimaryCtxRetain", NULL) \
+    X(context_release,   int, (int device), "cuDevicePrimaryCtxRelease_v2", NULL) \
+    X(context_push,      int, (void *context), "cuCtxPushCurrent_v2", NULL) \
+    X(context_pop,       int, (void **context), "cuCtxPopCurrent_v2", NULL) \
+    X(context_device,    int, (int *device), "cuCtxGetDevice", NULL) \
+    X(current_device,    int, (int *device), NULL, "hipGetDevice") \
+    X(use_device,        int, (int device), NULL, "hipSetDevice") \
+    X(pending_error,     int, (void), NULL, "?hipPeekAtLastError") \
+    X(clear_error,       int, (void), NULL, "?hipGetLastError") \
+    X(module_load,       int, (void **module, const void *image, unsigned count, int *options, void **values), \
+      "cuModuleLoadDataEx", "hipModuleLoadDataEx") \
+    X(module_unload,     int, (void *module), "cuModuleUnload", "hipModuleUnload") \
+    X(module_function,   int, (void **function, void *module, const char *name), \
+      "cuModuleGetFunction", "hipModuleGetFunction") \
+    X(function_set,      int, (void *function, int attribute, int value), "cuFuncSetAttribute", NULL) \
+    X(occupancy,         int, (int *blocks, void *function, int threads, size_t shared), \
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor") \
+    X(memory_info,       int, (size_t *available, size_t *total), "cuMemGetInfo_v2", "hipMemGetInfo") \
+    X(memory_take,       int, (uint64_t *address, size_t size), "cuMemAlloc_v2", "hipMalloc") \
+    X(memory_give,       int, (uint64_t address), "cuMemFree_v2", "hipFree") \
+    X(pinned_take,       int, (void **pointer, size_t size, unsigned flags), "cuMemHostAlloc", "hipHostMalloc") \
+    X(pinned_give,       int, (void *pointer), "cuMemFreeHost", "hipHostFree") \
+    X(copy_in,           int, (uint64_t to, const void *from, size_t size, void *stream), \
+      "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync") \
+    X(copy_rows,         int, (const vmafgpu__copy_rows *what, void *stream), "cuMemcpy2DAsync_v2", NULL) \
+    X(copy_2d,           int, (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, \
+                               size_t height, int direction, void *stream), NULL, "hipMemcpy2DAsync") \
+    X(copy_out,          int, (void *to, uint64_t from, size_t size, void *stream), \
+      "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync") \
+    X(fill,              int, (uint64_t to, unsigned char value, size_t size, void *stream), \
+      "cuMemsetD8Async", "hipMemsetD8Async") \
+    X(stream_create,     int, (void **stream, unsigned flags), "cuStreamCreate", "hipStreamCreateWithFlags") \
+    X(stream_destroy,    int, (void *stream), "cuStreamDestroy_v2", "hipStreamDestroy") \
+    X(stream_wait,       int, (void *stream), "cuStreamSynchronize", "hipStreamSynchronize") \
+    X(stream_wait_event, int, (void *stream, void *event, unsigned flags), "cuStreamWaitEvent", "hipStreamWaitEvent") \
+    X(event_create,      int, (void **event, unsigned flags), "cuEventCreate", "hipEventCreateWithFlags") \
+    X(event_destroy,     int, (void *event), "cuEventDestroy_v2", "hipEventDestroy") \
+    X(event_record,      int, (void *event, void *stream), "cuEventRecord", "hipEventRecord") \
+    X(event_query,       int, (void *event), "cuEventQuery", "hipEventQuery") \
+    X(event_wait,        int, (void *event), "cuEventSynchronize", "hipEventSynchronize") \
+    X(launch,            int, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, \
+                               unsigned y, unsigned z, unsigned shared, void *stream, void **arguments, void **extra), \
+      "cuLaunchKernel", "hipModuleLaunchKernel") \
+    X(error_name,        int, (int error, const char **name), "cuGetErrorName", NULL) \
+    X(error_text,        const char *, (int error), NULL, "?hipGetErrorName")
 
 typedef struct vmafgpu__driver {
-#define VMAFGPU__DRIVER_FIELD(name, arguments) int (*name) arguments;
+#define VMAFGPU__DRIVER_FIELD(name, result, arguments, cuda, hip) result (*name) arguments;
     VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_FIELD)
 #undef VMAFGPU__DRIVER_FIELD
 } vmafgpu__driver;
 
 enum {
-#define VMAFGPU__DRIVER_INDEX(name, arguments) VMAFGPU__DRIVER_##name,
+#define VMAFGPU__DRIVER_INDEX(name, result, arguments, cuda, hip) VMAFGPU__DRIVER_##name,
     VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_INDEX)
 #undef VMAFGPU__DRIVER_INDEX
     VMAFGPU__DRIVER_COUNT
 };
 
+/* Errors, and what an event answers with while work is under way, have the same numbers at both vendors. */
+enum { VMAFGPU__DRIVER_NOT_READY = 600 };
+
+/* The kernels as a driver takes them. */
+typedef struct vmafgpu__image {
+    char  *data;                           /* ends with NUL, as CUDA wants text; taken from the allocator */
+    size_t size;
+    char   name[256];                      /* for sentences */
+} vmafgpu__image;
+
+/* What differs between the vendors. */
 typedef struct vmafgpu__vendor {
     const char *name;
-    const char *libraries[4];
+    const char *library;                          /* for sentences */
+    const char *libraries[12];                    /* to try, in this order */
+    int         is_kept;                          /* whether the library must not be unloaded */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
-    int not_ready;                                /* the error that an event answers with while work is under way */
-    int host_memory, device_memory;               /* kinds, for copies by rows */
-    /* attributes of a device */
-    int lanes, multiprocessors, major, minor, double_ratio, shared_limit;
-    int largest_shared;                           /* attribute of a function */
-} vmafgpu__vendor;
+    const char *image_files[3];                   /* to look for beside the program, best first */
+    int         is_built_in;                      /* whether images are compiled in */
+    int         enter_function;                   /* what `enter` calls, for a sentence */
 
-static const vmafgpu__vendor vmafgpu__cuda = {
-    "cuda",
-#ifdef _WIN32
-    { "nvcuda.dll", NULL, NULL, NULL },
-#else
-    { "libcuda.so.1", "libcuda.so", NULL, NULL },
-#endif
-    { "cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
-      "cuDevicePrimaryCtxRelease_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuCtxGetDevice", "cuModuleLoadDataEx",
-      "cuModuleUnload", "cuModuleGetFunction", "cuFuncSetAttribute", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-      "cuMemGetInfo_v2", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemcpyHtoDAsync_v2",
-      "cuMemcpy2DAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuStreamCreate", "cuStreamDestroy_v2",
-      "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery",
-      "cuEventSynchronize", "cuLaunchKernel", "cuGetErrorName" },
-    600,
-    1, 2,
-    10, 16, 75, 76, 87, 97,
-    8
-};
+    /* Takes what keeps the device in use, which `close` gives back; 1 on success, else there may be a reason. */
+    int (*open)(vmafgpu *v, char *reason, size_t size);
+    void (*close)(vmafgpu__gpu *g);
+    /* Makes the device current on this thread, and what was so before. */
+    int (*enter)(vmafgpu__gpu *g);
+    void (*leave)(vmafgpu__gpu *g);
+    /* Fills what the engine wants to know of the device, which is current; 1 on success. */
+    int (*describe)(vmafgpu *v, char *reason, size_t size);
+    /* From pinned to device memory. */
+    int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                     size_t height, void *stream);
+    const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
+    /* The i-th image that is compiled in; VMAFGPU_END behind the last, VMAFGPU_ERROR_NOT_FOUND: not for this device. */
+    vmafgpu_result (*built_in)(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size);
+    /* Gives the image to the driver and finds the kernels in it; 1 on success. */
+    int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
+} vmafgpu__vendor;
 
 /* Loads the library and its functions; a reason on failure. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
-    void *library = path ? vmafgpu__library_open(path) : NULL;
-    for (int i = 0; !path && !library && i < 4 && vendor->libraries[i]; i++)
-        library = vmafgpu__library_open(vendor->libraries[i]);
+    void *library = path ? vmafgpu__library_open(path, vendor->is_kept) : NULL;
+    for (int i = 0; !path && !library && vendor->libraries[i]; i++)
+        library = vmafgpu__library_open(vendor->libraries[i], vendor->is_kept);
     if (!library) {
         vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded",
-                          path ? path : vendor->libraries[0]);
+                          path ? path : vendor->library);
         return NULL;
     }
     void *found[VMAFGPU__DRIVER_COUNT];
     for (int i = 0; i < VMAFGPU__DRIVER_COUNT; i++) {
-        found[i] = vmafgpu__library_symbol(library, vendor->symbols[i]);
-        if (!found[i]) {
-            vmafgpu__sentence(reason, size, "the driver library has no %s: it is too old", vendor->symbols[i]);
+        const char *symbol = vendor->symbols[i];
+        const int is_optional = !symbol || symbol[0] == '?';
+        found[i] = symbol ? vmafgpu__library_symbol(library, symbol + is_optional) : NULL;
+        if (!found[i] && !is_optional) {
+            vmafgpu__sentence(reason, size, "the driver library has no %s: it is too old", symbol);
             vmafgpu__library_close(library);
             return NULL;
         }
     }
-#define VMAFGPU__DRIVER_FILL(name, arguments) \
+#define VMAFGPU__DRIVER_FILL(name, result, arguments, cuda, hip) \
     memcpy(&driver->name, &found[VMAFGPU__DRIVER_##name], sizeof driver->name);
     VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__DRIVER_FILL)
 #undef VMAFGPU__DRIVER_FILL
@@ -4958,8 +5001,11 @@ struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
     void   *library, *context, *module;
-    int     device, owns_context, is_inside;
+    int     device, has_device, owns_context, is_inside;
+    int     caller_device, caller_error;   /* of the thread that is inside; HIP only */
     char    name[128];
+    char    architecture[32];              /* "sm_90", "gfx1100" */
+    int     capability;                    /* 90; NVIDIA only */
     int     lanes, multiprocessors, shared_limit;
     int     uses_integers;                 /* for the statistics of VIF */
     int     is_dead;                       /* a call failed; the note says which */
@@ -4998,13 +5044,12 @@ struct vmafgpu__gpu {
 /* The GPU is not used any more, and the note says why. */
 static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     vmafgpu__gpu *g = v->gpu;
-    const char *name = NULL;
     if (g->is_dead)
         return;
     g->is_dead = 1;
-    if (g->driver.error_name(error, &name) != 0 || !name)
-        name = "unknown error";
-    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error, name);
+    const char *name = g->vendor->error_name(g, error);
+    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error,
+                      name ? name : "unknown error");
     if (v->is_open)   /* an open says by itself what it makes of it */
         vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
 }
@@ -5019,19 +5064,19 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Every way in makes the device's context current, and the way out gives the caller's back. */
+/* Every way in makes the device current, and the way out gives the caller's back. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
-    v->gpu->is_inside = VMAFGPU__GPU_CALL(v, context_push, (v->gpu->context));
+    vmafgpu__gpu *g = v->gpu;
+    g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
 }
 
 static void vmafgpu__gpu_leave(vmafgpu *v) {
-    void *ours = NULL;
     if (v->gpu->is_inside)
-        (void)v->gpu->driver.context_pop(&ours);
+        v->gpu->vendor->leave(v->gpu);
     v->gpu->is_inside = 0;
 }
 
-/* With the context current: until nothing of ours is under way. */
+/* With the device current: until nothing of ours is under way. */
 static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
         for (int k = 0; k < 2; k++)
@@ -5043,14 +5088,13 @@ static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
  * caller's frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
-    void *ours = NULL;
     if (!g->is_dead || g->is_drained)
         return;
     g->is_drained = 1;
-    if (g->driver.context_push(g->context) != 0)
+    if (g->vendor->enter(g) != 0)
         return;
     vmafgpu__gpu_finish(g);
-    (void)g->driver.context_pop(&ours);
+    g->vendor->leave(g);
 }
 
 /* ---- planes ---- */
@@ -5151,21 +5195,14 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
         return target;
     }
     if (frame->memory == VMAFGPU_MEMORY_PINNED) {
-        vmafgpu__copy_rows rows;
-        memset(&rows, 0, sizeof rows);
-        rows.source_kind = g->vendor->host_memory;
-        rows.source_host = frame->data[0];
-        rows.source_pitch = (size_t)pitch;
-        rows.target_kind = g->vendor->device_memory;
-        rows.target_device = to;
-        rows.target_pitch = g->plane_pitch;
-        rows.width = (size_t)v->config.width * (size_t)g->sample_bytes;
-        rows.height = (size_t)v->config.height;
-        if (rows.source_pitch == rows.target_pitch)
-            (void)VMAFGPU__GPU_CALL(v, copy_in, (to, frame->data[0], g->plane_pitch * (rows.height - 1) + rows.width,
-                                                 slot->streams[0]));
-        else
-            (void)VMAFGPU__GPU_CALL(v, copy_rows, (&rows, slot->streams[0]));
+        const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes, height = (size_t)v->config.height;
+        if ((size_t)pitch == g->plane_pitch)
+            (void)VMAFGPU__GPU_CALL(v, copy_in,
+                                    (to, frame->data[0], g->plane_pitch * (height - 1) + width, slot->streams[0]));
+        else if (!g->is_dead)
+            (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
+                                  g->vendor->copy_rows(g, to, g->plane_pitch, frame->data[0], (size_t)pitch, width,
+                                                       height, slot->streams[0]));
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -5309,6 +5346,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
     void *stream = g->slots[0].streams[0];
+    enum { LARGEST_SHARED = 8 };   /* attribute of a function */
     for (int i = 0; v->plan.adm_variants && i < g->queue; i++)
         (void)VMAFGPU__GPU_CALL(v, fill,
                                 (g->slots[i].scratch + k->adm_offset, 0, k->scratch_size - k->adm_offset, stream));
@@ -5316,7 +5354,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         const vmafgpu__block block = vmafgpu__vif_block(k->vif_form, s, v->config.bit_depth, (uint32_t)g->shared_limit);
         int blocks = 1;
         k->vif_block[s] = block;
-        (void)VMAFGPU__GPU_CALL(v, function_set, (k->vif[s], g->vendor->largest_shared, (int)block.shared));
+        if (g->driver.function_set)   /* who has none gives what there is without being asked */
+            (void)VMAFGPU__GPU_CALL(v, function_set, (k->vif[s], LARGEST_SHARED, (int)block.shared));
         (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, k->vif[s], (int)block.threads, block.shared));
         k->vif_resident[s] = (blocks > 0 ? blocks : 1) * g->multiprocessors;
     }
@@ -5427,7 +5466,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
             return;
     } else {
         const int error = g->driver.event_query(slot->done);
-        if (error == g->vendor->not_ready || !vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_event_query, error))
+        if (error == VMAFGPU__DRIVER_NOT_READY || !vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_event_query, error))
             return;
     }
     for (int i = 0; i < slot->batch.pairs; i++)
@@ -5725,39 +5764,6 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
 
 /* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
 
-#ifdef VMAFGPU_PTX_HEADER
-#  include VMAFGPU_PTX_HEADER
-#endif
-
-static const char vmafgpu__image_end[] = "// end of vmafgpu kernels";
-
-typedef struct vmafgpu__image {
-    char  *data;                           /* ends with NUL, as the driver wants it; taken from the allocator */
-    size_t size;
-    char   name[256];                      /* for sentences */
-} vmafgpu__image;
-
-/* An ELF file or a fat binary; anything else is text. */
-static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
-    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
-    return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
-}
-
-/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it.
- * Machine code is left to the driver. */
-static int vmafgpu__check_image(const vmafgpu__image *image, char *reason, size_t size) {
-    const size_t mark = sizeof vmafgpu__image_end - 1;
-    size_t end = image->size;
-    if (vmafgpu__is_machine_code(image))
-        return 1;
-    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* finds NUL, too */
-        end--;
-    if (end >= mark && !memcmp(image->data + end - mark, vmafgpu__image_end, mark))
-        return 1;
-    vmafgpu__sentence(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
-    return 0;
-}
-
 static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *image, const void *data, size_t size,
                                                  const char *name) {
     image->data = (char *)vmafgpu__take(v, size + 1);
@@ -5790,8 +5796,6 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-static const char *const vmafgpu__image_files[] = { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx" };
-
 /* The path of a file in the folder of the running program; 0 where the system does not say which that is. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     char folder[960];
@@ -5800,118 +5804,32 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     return folder[0] != '\0';
 }
 
-/* The i-th image to try; VMAFGPU_END behind the last. Images that use what compute capability 8.0 has come first
- * where it is. */
-static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, int capability, vmafgpu__image *image) {
+/* The i-th image to try; VMAFGPU_END behind the last. */
+static vmafgpu_result vmafgpu__find_image(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
-    const int first = capability >= 80 ? 0 : 1;
+    const vmafgpu__vendor *vendor = v->gpu->vendor;
     char path[1024];
     if (c->kernels)
         return i ? VMAFGPU_END
                  : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
     if (c->kernels_path)
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
-#ifdef VMAFGPU_PTX_INCLUDED
-    if (first + i == 0)
-        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, "the built-in image");
-    if (first + i == 1)
-        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, "the built-in image");
-    i -= 2 - first;
-#endif
-    if (first + i >= 2)
+    if (vendor->is_built_in)
+        return vendor->built_in(v, i, image, reason, size);
+    if (!vendor->image_files[i])
         return VMAFGPU_END;
-    return vmafgpu__path_beside(vmafgpu__image_files[first + i], path, sizeof path)
-               ? vmafgpu__image_from_file(v, image, path)
-               : VMAFGPU_ERROR_NOT_FOUND;
-}
-
-/* Whether a kernel's name begins at `at`, in PTX behind its ".entry ". */
-static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
-    const size_t size = strcspn(at, "( \t\r\n");
-    for (int i = 0; i < count; i++)
-        if (vmafgpu__text_equal(at, at + size, list[i].name))
-            return 1;
-    return 0;
-}
-
-/* The form of VIF in PTX: the image for compute capability 8.0 has the matrix form. */
-static vmafgpu__vif_form vmafgpu__text_form(const vmafgpu__image *image) {
-    static const char target[] = ".target sm_";
-    const char *at = strstr(image->data, target);
-    return at && strtol(at + sizeof target - 1, NULL, 10) >= 80 ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
-}
-
-/* The same for machine code, which is loaded already. */
-static vmafgpu__vif_form vmafgpu__module_form(vmafgpu *v) {
-    void *ignored = NULL;
-    const char *name = vmafgpu__vif_kernels[VMAFGPU__VIF_MATRIX][0][VMAFGPU__VIF_INPUTS - 1];
-    return v->gpu->driver.module_function(&ignored, v->gpu->module, name) == 0 ? VMAFGPU__VIF_MATRIX
-                                                                               : VMAFGPU__VIF_PLAIN;
-}
-
-/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for
- * seconds. */
-static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__vif_form form) {
-    static const char start[] = ".visible .entry ";
-    vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
-    const int count = vmafgpu__list_kernels(v, form, list);
-    const char *from = image->data, *found;
-    char *to = image->data;
-    while ((found = strstr(from, start)) != NULL) {
-        const char *end = found;
-        for (int depth = 0; *end && !(*end == '}' && depth == 1); end++)
-            depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
-        end += *end != '\0';
-        const char *kept = vmafgpu__is_wanted(list, count, found + sizeof start - 1) ? end : found;
-        memmove(to, from, (size_t)(kept - from));
-        to += kept - from;
-        from = end;
-    }
-    memmove(to, from, strlen(from) + 1);
-}
-
-/* Loads one image and looks its kernels up. */
-static int vmafgpu__load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
-    enum { LOG_BUFFER = 5, LOG_SIZE = 6 };   /* the compiler's errors, as the driver numbers its options */
-    vmafgpu__gpu *g = v->gpu;
-    char log[256] = "";
-    int options[2] = { LOG_BUFFER, LOG_SIZE };
-    void *values[2];
-    values[0] = log;
-    values[1] = (void *)(uintptr_t)(sizeof log - 1);
-    if (!vmafgpu__check_image(image, reason, size))
-        return 0;
-    const int is_text = !vmafgpu__is_machine_code(image);
-    const vmafgpu__vif_form text_form = vmafgpu__text_form(image);
-    if (is_text)
-        vmafgpu__trim_image(v, image, text_form);
-    const int error = g->driver.module_load(&g->module, image->data, 2, options, values);
-    if (error != 0) {
-        const char *name = NULL;
-        (void)g->driver.error_name(error, &name);
-        g->module = NULL;
-        log[strcspn(log, "\r\n")] = '\0';
-        vmafgpu__sentence(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
-                          name ? name : "", log);
-        return 0;
-    }
-    const char *missing = vmafgpu__find_kernels(v, is_text ? text_form : vmafgpu__module_form(v));
-    if (!missing)
-        return 1;
-    vmafgpu__sentence(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
-                      missing);
-    (void)g->driver.module_unload(g->module);
-    g->module = NULL;
-    return 0;
+    return vmafgpu__path_beside(vendor->image_files[i], path, sizeof path) ? vmafgpu__image_from_file(v, image, path)
+                                                                           : VMAFGPU_ERROR_NOT_FOUND;
 }
 
 /* Why there is no image, as far as that is known before one was tried. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, char *reason, size_t size) {
+    const char *const *files = v->gpu->vendor->image_files;
     if (v->config.gpu.kernels_path)
         vmafgpu__sentence(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
     else
-        vmafgpu__sentence(reason, size, "no kernels were found: build vmafgpu_kernels.ptx with `make blobs` and put it "
-                          "beside the program");
+        vmafgpu__sentence(reason, size, "no kernels were found: build %s with `make blobs` and put it beside the "
+                          "program", files[1] ? files[1] : files[0]);
 }
 
 static int vmafgpu__is_readable(const char *path) {
@@ -5921,26 +5839,24 @@ static int vmafgpu__is_readable(const char *path) {
 
 /* Whether there is any image to try: asked before the driver is started, which takes a moment. */
 static int vmafgpu__has_image(const vmafgpu *v) {
-#ifdef VMAFGPU_PTX_INCLUDED
-    return !v->config.gpu.kernels_path || vmafgpu__is_readable(v->config.gpu.kernels_path);
-#else
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const vmafgpu__vendor *vendor = v->gpu->vendor;
     char path[1024];
-    if (v->config.gpu.kernels || v->config.gpu.kernels_path)
-        return v->config.gpu.kernels || vmafgpu__is_readable(v->config.gpu.kernels_path);
-    for (int i = 0; i < 2; i++)
-        if (vmafgpu__path_beside(vmafgpu__image_files[i], path, sizeof path) && vmafgpu__is_readable(path))
+    if (c->kernels || c->kernels_path)
+        return c->kernels || vmafgpu__is_readable(c->kernels_path);
+    for (int i = 0; !vendor->is_built_in && vendor->image_files[i]; i++)
+        if (vmafgpu__path_beside(vendor->image_files[i], path, sizeof path) && vmafgpu__is_readable(path))
             return 1;
-    return 0;
-#endif
+    return vendor->is_built_in;
 }
 
-static int vmafgpu__load_kernels(vmafgpu *v, int capability, char *reason, size_t size) {
+static int vmafgpu__load_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__explain_no_image(v, reason, size);
     for (int i = 0;; i++) {
         vmafgpu__image image;
         memset(&image, 0, sizeof image);
-        const vmafgpu_result result = vmafgpu__find_image(v, i, capability, &image);
-        const int is_loaded = result == VMAFGPU_OK && vmafgpu__load_image(v, &image, reason, size);
+        const vmafgpu_result result = vmafgpu__find_image(v, i, &image, reason, size);
+        const int is_loaded = result == VMAFGPU_OK && v->gpu->vendor->load_image(v, &image, reason, size);
         vmafgpu__give(v, image.data);
         if (is_loaded || result == VMAFGPU_END)
             return is_loaded;
@@ -6054,22 +5970,15 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Everything on the device but the library; the context is current. */
+/* Everything on the device; it is current. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__vendor *vendor = g->vendor;
-    int major = 0, minor = 0, ratio = 0;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
-    const struct { int *value, attribute; } attributes[] = {
-        { &g->lanes, vendor->lanes }, { &g->multiprocessors, vendor->multiprocessors }, { &major, vendor->major },
-        { &minor, vendor->minor }, { &ratio, vendor->double_ratio }, { &g->shared_limit, vendor->shared_limit }
-    };
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (!VMAFGPU__GPU_CALL(v, device_attribute, (attributes[i].value, attributes[i].attribute, g->device)))
-            return 0;
-    (void)g->driver.device_name(g->name, (int)sizeof g->name, g->device);
-    g->uses_integers = v->config.gpu.arithmetic ? v->config.gpu.arithmetic == 2 : ratio > 4;
-    if (!vmafgpu__load_kernels(v, major * 10 + minor, reason, size))
+    if (!g->vendor->describe(v, reason, size))
+        return 0;
+    if (v->config.gpu.arithmetic)
+        g->uses_integers = v->config.gpu.arithmetic == 2;
+    if (!vmafgpu__load_kernels(v, reason, size))
         return 0;
     vmafgpu__gpu_measure(v);
     if (!vmafgpu__take_device_memory(v, reason, size))
@@ -6092,7 +6001,7 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     return vmafgpu__prepare_kernels(v, reason, size);
 }
 
-/* Makes the device's context, or takes the caller's. */
+/* Loads the driver and takes the device. */
 static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -6100,6 +6009,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
     if (!g->library)
         return 0;
+    if (g->driver.pending_error)
+        g->caller_error = g->driver.pending_error();
     if (!vmafgpu__has_image(v)) {
         vmafgpu__explain_no_image(v, reason, size);
         return 0;
@@ -6108,21 +6019,18 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     if (error == 0)
         error = g->driver.device_count(&count);
     if (error != 0 || count == 0) {
-        vmafgpu__sentence(reason, size, "the driver found no device (%d)", error);
+        const char *name = g->vendor->error_name(g, error);
+        vmafgpu__sentence(reason, size, "the driver found no device (%d%s%.60s)", error, name ? ", " : "",
+                          name ? name : "");
         return 0;
     }
-    if (c->context) {
-        g->context = c->context;
-        return 1;
-    }
-    if (c->device >= count) {
+    if (!c->context && c->device >= count) {
         vmafgpu__sentence(reason, size, "config.gpu.device is %d, but there %s %d device%s", c->device,
                           count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
         return 0;
     }
-    g->owns_context = VMAFGPU__GPU_CALL(v, device_get, (&g->device, c->device)) &&
-                      VMAFGPU__GPU_CALL(v, context_retain, (&g->context, g->device));
-    return g->owns_context;
+    g->has_device = g->vendor->open(v, reason, size);
+    return g->has_device;
 }
 
 static void vmafgpu__gpu_close(vmafgpu *v) {
@@ -6131,8 +6039,8 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         return;
     if (g->library) {
         /* Also after a failure: what can be given back is. */
-        const int is_inside = g->context && (g->driver.context_push(g->context) == 0 ||
-                                             g->driver.context_push(g->context) == 0);   /* a fault may pass */
+        const int is_inside =
+            g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);   /* a fault may pass */
         if (is_inside)
             vmafgpu__gpu_finish(g);
         for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
@@ -6152,12 +6060,9 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
             (void)g->driver.pinned_give(g->pinned);
         if (is_inside && g->module)
             (void)g->driver.module_unload(g->module);
-        if (is_inside) {
-            void *ours = NULL;
-            (void)g->driver.context_pop(&ours);
-        }
-        if (g->owns_context)
-            (void)g->driver.context_release(g->device);
+        if (is_inside)
+            g->vendor->leave(g);
+        g->vendor->close(g);
         vmafgpu__library_close(g->library);
     }
     if (g->pinned)
@@ -6171,21 +6076,19 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
 }
 
 /* On failure the note says why, and nothing is left. */
-static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, sizeof *g);
     if (!g)
         return vmafgpu__fail_memory(v, "the GPU backend", sizeof *g);
     v->gpu = g;
     v->note[0] = '\0';
-    g->vendor = &vmafgpu__cuda;
+    g->vendor = vendor;
     g->fed = -1;
     int is_ready = vmafgpu__gpu_find(v, reason, sizeof reason);
     if (is_ready) {
         vmafgpu__gpu_enter(v);
         is_ready = g->is_inside;
-        if (is_ready && v->config.gpu.context)
-            is_ready = VMAFGPU__GPU_CALL(v, context_device, (&g->device));
         if (is_ready)
             is_ready = vmafgpu__gpu_prepare(v, reason, sizeof reason);
         vmafgpu__gpu_leave(v);
@@ -6209,9 +6112,479 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 }
 
+/* ================================================================================================
+ * >>vendors                                      what differs between NVIDIA and AMD
+ * ================================================================================================ */
+#ifdef VMAFGPU_PTX_HEADER
+#  include VMAFGPU_PTX_HEADER
+#endif
+#ifdef VMAFGPU_HSACO_HEADER
+#  include VMAFGPU_HSACO_HEADER
+#endif
+
+/* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; NULL for form: the kernels
+ * that are there tell. */
+static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const vmafgpu__vif_form *form,
+                                int option_count, int *options, void **values, char *log, char *reason,
+                                size_t size) {
+    static const vmafgpu__vif_form forms[2] = { VMAFGPU__VIF_PLAIN, VMAFGPU__VIF_MATRIX };
+    vmafgpu__gpu *g = v->gpu;
+    const int error = g->driver.module_load(&g->module, image->data, (unsigned)option_count, options, values);
+    if (error != 0) {
+        const char *name = g->vendor->error_name(g, error);
+        g->module = NULL;
+        log[strcspn(log, "\r\n")] = '\0';
+        vmafgpu__sentence(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
+                          name ? name : "", log);
+        return 0;
+    }
+    if (!form) {
+        const char *name = vmafgpu__vif_kernels[VMAFGPU__VIF_MATRIX][0][VMAFGPU__VIF_INPUTS - 1];
+        void *ignored = NULL;
+        form = &forms[g->driver.module_function(&ignored, g->module, name) == 0];
+    }
+    const char *missing = vmafgpu__find_kernels(v, *form);
+    if (!missing)
+        return 1;
+    vmafgpu__sentence(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
+                      missing);
+    (void)g->driver.module_unload(g->module);
+    g->module = NULL;
+    return 0;
+}
+
+/* ---- NVIDIA: images are PTX, which the driver compiles ---- */
+
+static int vmafgpu__cuda_open(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    (void)reason;
+    (void)size;
+    g->context = v->config.gpu.context;
+    if (!g->context)
+        g->owns_context = VMAFGPU__GPU_CALL(v, device_get, (&g->device, v->config.gpu.device)) &&
+                          VMAFGPU__GPU_CALL(v, context_retain, (&g->context, g->device));
+    return g->context != NULL;
+}
+
+static void vmafgpu__cuda_close(vmafgpu__gpu *g) {
+    if (g->owns_context)
+        (void)g->driver.context_release(g->device);
+}
+
+static int vmafgpu__cuda_enter(vmafgpu__gpu *g) {
+    return g->driver.context_push(g->context);
+}
+
+static void vmafgpu__cuda_leave(vmafgpu__gpu *g) {
+    void *ours = NULL;
+    (void)g->driver.context_pop(&ours);
+}
+
+static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
+    enum { MULTIPROCESSORS = 16, LANES = 10, MAJOR = 75, MINOR = 76, DOUBLE_RATIO = 87, SHARED_LIMIT = 97 };
+    vmafgpu__gpu *g = v->gpu;
+    int major = 0, minor = 0, ratio = 0;
+    const struct { int *value, attribute; } attributes[] = {
+        { &g->lanes, LANES }, { &g->multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
+        { &ratio, DOUBLE_RATIO }, { &g->shared_limit, SHARED_LIMIT }
+    };
+    (void)reason;
+    (void)size;
+    if (!g->owns_context && !VMAFGPU__GPU_CALL(v, context_device, (&g->device)))
+        return 0;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (!VMAFGPU__GPU_CALL(v, device_attribute, (attributes[i].value, attributes[i].attribute, g->device)))
+            return 0;
+    (void)g->driver.device_name(g->name, (int)sizeof g->name, g->device);
+    g->capability = major * 10 + minor;
+    g->uses_integers = ratio > 4;
+    return 1;
+}
+
+static int vmafgpu__cuda_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
+                                   size_t width, size_t height, void *stream) {
+    enum { HOST = 1, DEVICE = 2 };
+    vmafgpu__copy_rows rows;
+    memset(&rows, 0, sizeof rows);
+    rows.source_kind = HOST;
+    rows.source_host = from;
+    rows.source_pitch = from_pitch;
+    rows.target_kind = DEVICE;
+    rows.target_device = to;
+    rows.target_pitch = to_pitch;
+    rows.width = width;
+    rows.height = height;
+    return g->driver.copy_rows(&rows, stream);
+}
+
+static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
+    const char *name = NULL;
+    return g->driver.error_name(error, &name) == 0 ? name : NULL;
+}
+
+static vmafgpu_result vmafgpu__cuda_built_in(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size) {
+    (void)reason;
+    (void)size;
+#ifdef VMAFGPU_PTX_INCLUDED
+    static const char name[] = "what is compiled in";
+    if (i == 0)
+        return v->gpu->capability < 80
+                   ? VMAFGPU_ERROR_NOT_FOUND
+                   : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, name);
+    if (i == 1)
+        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, name);
+#endif
+    (void)v;
+    (void)i;
+    (void)image;
+    return VMAFGPU_END;
+}
+
+/* An ELF file or a fat binary; anything else is text. */
+static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
+    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
+    return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
+}
+
+/* PTX ends with a line of `make blobs`, so that what is cut off or foreign is found before the driver sees it. */
+static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
+    static const char mark[] = "// end of vmafgpu kernels";
+    const size_t length = sizeof mark - 1;
+    size_t end = image->size;
+    while (end && strchr(" \t\r\n", image->data[end - 1]))   /* finds NUL, too */
+        end--;
+    return end >= length && !memcmp(image->data + end - length, mark, length);
+}
+
+/* The compute capability that PTX is for. */
+static long vmafgpu__text_target(const vmafgpu__image *image) {
+    static const char target[] = ".target sm_";
+    const char *at = strstr(image->data, target);
+    return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
+}
+
+/* Whether a kernel's name begins at `at`, in PTX behind its ".entry ". */
+static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
+    const size_t size = strcspn(at, "( \t\r\n");
+    for (int i = 0; i < count; i++)
+        if (vmafgpu__text_equal(at, at + size, list[i].name))
+            return 1;
+    return 0;
+}
+
+/* Leaves the kernels out of PTX that this context does not use: the driver compiles all that it is given, for
+ * seconds. */
+static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__vif_form form) {
+    static const char start[] = ".visible .entry ";
+    vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
+    const int count = vmafgpu__list_kernels(v, form, list);
+    const char *from = image->data, *found;
+    char *to = image->data;
+    while ((found = strstr(from, start)) != NULL) {
+        const char *end = found;
+        for (int depth = 0; *end && !(*end == '}' && depth == 1); end++)
+            depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
+        end += *end != '\0';
+        const char *kept = vmafgpu__is_wanted(list, count, found + sizeof start - 1) ? end : found;
+        memmove(to, from, (size_t)(kept - from));
+        to += kept - from;
+        from = end;
+    }
+    memmove(to, from, strlen(from) + 1);
+}
+
+/* Machine code is left to the driver. */
+static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
+    enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
+    char log[256] = "";
+    int options[2] = { LOG_BUFFER, LOG_SIZE };
+    void *values[2];
+    values[0] = log;
+    values[1] = (void *)(uintptr_t)(sizeof log - 1);
+    if (vmafgpu__is_machine_code(image))
+        return vmafgpu__load_module(v, image, NULL, 2, options, values, log, reason, size);
+    if (!vmafgpu__is_whole_text(image)) {
+        vmafgpu__sentence(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
+        return 0;
+    }
+    const long target = vmafgpu__text_target(image);
+    if (target > v->gpu->capability) {
+        vmafgpu__sentence(reason, size, "%.200s is for compute capability %ld.%ld and up, the device has %d.%d",
+                          image->name, target / 10, target % 10, v->gpu->capability / 10, v->gpu->capability % 10);
+        return 0;
+    }
+    const vmafgpu__vif_form form = target >= MATRIX_CAPABILITY ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
+    vmafgpu__trim_image(v, image, form);
+    return vmafgpu__load_module(v, image, &form, 2, options, values, log, reason, size);
+}
+
+#define VMAFGPU__CUDA_SYMBOL(name, result, arguments, cuda, hip) cuda,
+static const vmafgpu__vendor vmafgpu__cuda = {
+    "cuda",
+#ifdef _WIN32
+    "nvcuda.dll", { "nvcuda.dll", NULL }, 0,
+#else
+    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0,
+#endif
+    { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__CUDA_SYMBOL) },
+    { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx", NULL },
+#ifdef VMAFGPU_PTX_INCLUDED
+    1,
+#else
+    0,
+#endif
+    VMAFGPU__DRIVER_context_push,
+    vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
+    vmafgpu__cuda_copy_rows, vmafgpu__cuda_error_name, vmafgpu__cuda_built_in, vmafgpu__cuda_load_image
+};
+#undef VMAFGPU__CUDA_SYMBOL
+
+static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
+    return vmafgpu__gpu_open(v, &vmafgpu__cuda);
+}
+
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__gpu_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset,
-    vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
+    vmafgpu__gpu_reset, vmafgpu__gpu_close
+};
+
+/* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
+
+/* HIP has a current device and a last error for each thread, and no contexts. */
+static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
+    v->gpu->device = v->config.gpu.device;
+    if (!v->config.gpu.context)
+        return 1;
+    vmafgpu__sentence(reason, size, "config.gpu.context is a CUDA context");
+    return 0;
+}
+
+/* Errors of ours, such as that an event is not ready yet, must not look like errors of the caller's. */
+static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
+    if (!g->caller_error && g->driver.clear_error)
+        (void)g->driver.clear_error();
+}
+
+static int vmafgpu__hip_enter(vmafgpu__gpu *g) {
+    g->caller_error = g->driver.pending_error ? g->driver.pending_error() : 0;
+    if (g->driver.current_device(&g->caller_device) != 0)
+        g->caller_device = -1;
+    const int error = g->driver.use_device(g->device);
+    if (error != 0)
+        vmafgpu__hip_forget_error(g);
+    return error;
+}
+
+static void vmafgpu__hip_leave(vmafgpu__gpu *g) {
+    if (g->caller_device >= 0 && g->caller_device != g->device)
+        (void)g->driver.use_device(g->caller_device);
+    vmafgpu__hip_forget_error(g);
+}
+
+/* Whether doubles are at least half as fast as floats. */
+static int vmafgpu__has_fast_doubles(const char *architecture) {
+    static const char *const names[] = { "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(architecture, names[i]))
+            return 1;
+    return 0;
+}
+
+/* The properties have changed their layout once, with version 6 of the library; what is read lies at these offsets. */
+static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
+    static const struct { size_t shared, lanes, multiprocessors, architecture; } layouts[2] = {
+        { 296, 308, 388, 1160 }, { 264, 276, 336, 396 }
+    };
+    vmafgpu__gpu *g = v->gpu;
+    unsigned char properties[4096];
+    size_t shared = 0, length = 0;
+    const int is_old = !g->driver.properties;
+    memset(properties, 0, sizeof properties);
+    if (is_old && !g->driver.old_properties) {
+        vmafgpu__sentence(reason, size, "the driver library has no hipGetDeviceProperties");
+        return 0;
+    }
+    if (is_old ? !VMAFGPU__GPU_CALL(v, old_properties, (properties, g->device))
+               : !VMAFGPU__GPU_CALL(v, properties, (properties, g->device)))
+        return 0;
+    const char *architecture = (const char *)properties + layouts[is_old].architecture;
+    memcpy(&shared, properties + layouts[is_old].shared, sizeof shared);
+    memcpy(&g->lanes, properties + layouts[is_old].lanes, sizeof g->lanes);
+    memcpy(&g->multiprocessors, properties + layouts[is_old].multiprocessors, sizeof g->multiprocessors);
+    g->shared_limit = shared < 65536 ? (int)shared : 65536;
+    vmafgpu__sentence(g->name, sizeof g->name, "%.120s", (const char *)properties);
+    while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
+        length++;   /* then come features, as in "gfx90a:sramecc+:xnack-" */
+    memcpy(g->architecture, architecture, length);
+    g->uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
+    /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
+    if (!strncmp(g->architecture, "gfx", 3) && g->lanes == (g->architecture[3] == '9' ? 64 : 32))
+        return 1;
+    vmafgpu__sentence(reason, size, "the device is none that there are kernels for: '%s', waves of %d lanes",
+                      g->architecture, g->lanes);
+    return 0;
+}
+
+static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
+                                  size_t width, size_t height, void *stream) {
+    enum { HOST_TO_DEVICE = 1 };
+    return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height, HOST_TO_DEVICE, stream);
+}
+
+static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
+    return g->driver.error_text ? g->driver.error_text(error) : NULL;
+}
+
+/* The targets that there are, while they are looked through. */
+typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
+
+/* 1 if it is the device's. `target` may have features behind a colon, which the driver looks at. */
+static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length, vmafgpu__targets *seen) {
+    const char *colon = (const char *)memchr(target, ':', length);
+    const size_t bare = colon ? (size_t)(colon - target) : length, used = strlen(seen->list);
+    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "", (int)length, target);
+    return bare == strlen(g->architecture) && !memcmp(target, g->architecture, bare);
+}
+
+static void vmafgpu__explain_no_target(const vmafgpu__gpu *g, const char *name, const vmafgpu__targets *seen,
+                                       char *reason, size_t size) {
+    vmafgpu__sentence(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name, g->architecture,
+                      seen->list[0] ? seen->list : "none at all");
+}
+
+static vmafgpu_result vmafgpu__hip_built_in(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size) {
+#ifdef VMAFGPU_HSACO_INCLUDED
+    static const char name[] = "what is compiled in";
+    vmafgpu__targets seen = { "" };
+    if (i > 0)
+        return VMAFGPU_END;
+    for (const struct vmafgpu_hsaco_entry *entry = vmafgpu_hsaco; entry->target; entry++)
+        if (vmafgpu__is_target(v->gpu, entry->target, strlen(entry->target), &seen))
+            return vmafgpu__image_from_memory(v, image, entry->data, entry->size, name);
+    vmafgpu__explain_no_target(v->gpu, name, &seen, reason, size);
+    return VMAFGPU_ERROR_NOT_FOUND;
+#else
+    (void)v;
+    (void)i;
+    (void)image;
+    (void)reason;
+    (void)size;
+    return VMAFGPU_END;
+#endif
+}
+
+static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
+    uint64_t v;
+    memcpy(&v, image->data + at, sizeof v);
+    return v;
+}
+
+/* Whether a code object is whole: drivers do not look where it ends. */
+static int vmafgpu__is_code_object(const vmafgpu__image *image) {
+    static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };   /* 64 bits, little-endian */
+    enum { HEADER = 64, AMD_GPU = 224 };
+    uint16_t machine, entry_size, entries;
+    if (image->size < HEADER || memcmp(image->data, start, sizeof start))
+        return 0;
+    memcpy(&machine, image->data + 18, sizeof machine);
+    memcpy(&entry_size, image->data + 58, sizeof entry_size);
+    memcpy(&entries, image->data + 60, sizeof entries);
+    const uint64_t sections = vmafgpu__read_u64(image, 40);   /* at the end of what linkers write */
+    return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
+}
+
+/* A bundle, as clang writes them: a mark, the number of entries, then offset, size and the name of each, such as
+ * "hipv4-amdgcn-amd-amdhsa--gfx1100". 1 if it is one that is whole. */
+static int vmafgpu__is_bundle(const vmafgpu__image *image) {
+    static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
+    const size_t length = sizeof mark - 1;
+    size_t at = length + 8;
+    if (image->size < at || memcmp(image->data, mark, length))
+        return 0;
+    for (uint64_t left = vmafgpu__read_u64(image, length); left; left--) {
+        if (image->size - at < 24)
+            return 0;
+        const uint64_t offset = vmafgpu__read_u64(image, at), size = vmafgpu__read_u64(image, at + 8);
+        const uint64_t name = vmafgpu__read_u64(image, at + 16);
+        at += 24;
+        if (name > image->size - at || offset > image->size || size > image->size - offset)
+            return 0;
+        at += (size_t)name;
+    }
+    return 1;
+}
+
+/* Leaves of a bundle what is for the device; 0 with a reason if there is nothing. */
+static int vmafgpu__open_bundle(const vmafgpu__gpu *g, vmafgpu__image *image, char *reason, size_t size) {
+    static const char kind[] = "amdgcn-amd-amdhsa-";
+    const size_t mark = 24;
+    vmafgpu__targets seen = { "" };
+    size_t at = mark + 8;
+    for (uint64_t left = vmafgpu__read_u64(image, mark); left; left--) {
+        const size_t offset = (size_t)vmafgpu__read_u64(image, at), bytes = (size_t)vmafgpu__read_u64(image, at + 8);
+        const size_t length = (size_t)vmafgpu__read_u64(image, at + 16), skipped = sizeof kind - 1;
+        const char *name = image->data + at + 24, *end = name + length;
+        at += 24 + length;
+        while (name < end && !((size_t)(end - name) > skipped && !memcmp(name, kind, skipped)))
+            name++;
+        if (name == end)   /* the entry of the host */
+            continue;
+        name += skipped;
+        name += *name == '-';
+        if (!vmafgpu__is_target(g, name, (size_t)(end - name), &seen))
+            continue;
+        memmove(image->data, image->data + offset, bytes);
+        image->size = bytes;
+        return 1;
+    }
+    vmafgpu__explain_no_target(g, image->name, &seen, reason, size);
+    return 0;
+}
+
+static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
+    const vmafgpu__vif_form form = VMAFGPU__VIF_PLAIN;
+    char no_log[1] = "";
+    if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v->gpu, image, reason, size))
+        return 0;
+    if (vmafgpu__is_code_object(image))
+        return vmafgpu__load_module(v, image, &form, 0, NULL, NULL, no_log, reason, size);
+    vmafgpu__sentence(reason, size, "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
+                      "cut off", image->name);
+    return 0;
+}
+
+#define VMAFGPU__HIP_SYMBOL(name, result, arguments, cuda, hip) hip,
+static const vmafgpu__vendor vmafgpu__hip = {
+    "hip",
+#ifdef _WIN32
+    "amdhip64.dll", { "amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL },
+#else
+    "libamdhip64.so",
+    { "libamdhip64.so.8", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
+      "/opt/rocm/lib/libamdhip64.so.8", "/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6",
+      "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
+#endif
+    1,   /* some versions crash when they are unloaded */
+    { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
+    { "vmafgpu_kernels.hsaco", NULL },
+#ifdef VMAFGPU_HSACO_INCLUDED
+    1,
+#else
+    0,
+#endif
+    VMAFGPU__DRIVER_use_device,
+    vmafgpu__hip_open, vmafgpu__hip_forget_error, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
+    vmafgpu__hip_copy_rows, vmafgpu__hip_error_name, vmafgpu__hip_built_in, vmafgpu__hip_load_image
+};
+#undef VMAFGPU__HIP_SYMBOL
+
+static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
+    return vmafgpu__gpu_open(v, &vmafgpu__hip);
+}
+
+static const vmafgpu__backend_table vmafgpu__hip_backend = {
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
+    vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 #endif /* !VMAFGPU_NO_GPU */
@@ -6760,8 +7133,9 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     if (c->no_model && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.no_model is set and config.features is empty: there is nothing to compute");
-    if (c->backend == VMAFGPU_BACKEND_HIP)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "config.backend: this version has no HIP backend yet");
+    if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
     if (!c->gpu.kernels != !c->gpu.kernels_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
 #ifdef VMAFGPU_NO_THREADS
@@ -7011,19 +7385,36 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
 /* The GPU if it may and can be used. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    const int needs_gpu = c->backend == VMAFGPU_BACKEND_CUDA || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
+    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
     if (c->backend != VMAFGPU_BACKEND_CPU) {
 #ifdef VMAFGPU_NO_GPU
         vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
 #else
-        v->backend = &vmafgpu__cuda_backend;
-        const vmafgpu_result result = v->backend->open(v);
-        if (result != VMAFGPU_ERROR_BACKEND)
-            return result;
+        /* A stream or context that comes without a backend's name is CUDA's. */
+        const int may_be_hip = c->backend == VMAFGPU_BACKEND_HIP ||
+                               (c->backend == VMAFGPU_BACKEND_AUTO && !c->gpu.context && !c->gpu.stream);
+        char before[VMAFGPU__ERROR_SIZE] = "";
+        if (c->backend != VMAFGPU_BACKEND_HIP) {
+            v->backend = &vmafgpu__cuda_backend;
+            const vmafgpu_result result = v->backend->open(v);
+            if (result != VMAFGPU_ERROR_BACKEND)
+                return result;
+            vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
+        }
+        if (may_be_hip) {
+            v->backend = &vmafgpu__hip_backend;
+            const vmafgpu_result result = v->backend->open(v);
+            if (result != VMAFGPU_ERROR_BACKEND)
+                return result;
+            char note[VMAFGPU__ERROR_SIZE];
+            memcpy(note, v->note, sizeof note);
+            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
+        }
 #endif
         if (needs_gpu)
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
-                                 c->backend == VMAFGPU_BACKEND_CUDA ? "config.backend" : "config.gpu.frames is device",
+                                 is_named ? "config.backend" : "config.gpu.frames is device",
                                  v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);

@@ -266,6 +266,12 @@ template <int groups> GPU_FN void copy_wait() {}
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
+/* No block has a warp with lanes missing: whoever exchanges values counts on all of them. */
+static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
+                  VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
+                  VMAFGPU__ADM_ROW_THREADS % LANES == 0,
+              "blocks are whole warps");
+
 GPU_FN uint32_t lane_index() { return thread_index() % LANES; }
 GPU_FN uint32_t warp_index() { return thread_index() / LANES; }
 

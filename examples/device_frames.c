@@ -2,10 +2,10 @@
  * scored where they lie; nothing but the scores comes back. Two pairs of frames are in rotation: while one is scored the
  * next is drawn, and vmafgpu_reusable() and vmafgpu_wait() say when a frame may be overwritten.
  *
- *     device_frames [KERNELS [DRIVER]]     kernels: by default beside the program; driver: by default NVIDIA's
+ *     device_frames [cuda | hip [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
  *
- * The engine here is a stand-in: it draws on the CPU and copies. It looks the CUDA driver up at run time, so that this file
- * builds everywhere; yours has its context and its frames from cuda.h, and needs only run() and score_frames() below.
+ * The engine here is a stand-in: it draws on the CPU and copies. It looks the driver up at run time, so that this file builds
+ * everywhere; yours has its frames from cuda.h or hip_runtime.h, and needs only run() and score_frames() below.
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -19,29 +19,32 @@
 
 enum { WIDTH = 320, HEIGHT = 180, FRAMES = 20, PAIRS = 2 };
 
-/* ---- the stand-in for an engine: a CUDA context, a stream, frames in device memory ---- */
+/* ---- the stand-in for an engine: a context (CUDA) or a device (HIP), a stream, frames in device memory ---- */
 
-/* Of the CUDA driver API what is needed here. Contexts and streams are opaque, device addresses 64 bits, 0 is success. */
-#define CUDA_FUNCTIONS(X) \
-    X(init, "cuInit", (unsigned flags)) \
-    X(device_get, "cuDeviceGet", (int *device, int ordinal)) \
-    X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device)) \
-    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
-    X(context_push, "cuCtxPushCurrent_v2", (void *context)) \
-    X(context_pop, "cuCtxPopCurrent_v2", (void **context)) \
-    X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
-    X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
-    X(stream_wait, "cuStreamSynchronize", (void *stream)) \
-    X(memory_take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
-    X(memory_give, "cuMemFree_v2", (uint64_t address)) \
-    X(copy_in, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream))
+/* What is needed here: name, CUDA's, HIP's, arguments. Contexts and streams are opaque, device addresses 64 bits, 0 is
+ * success. NULL: not needed there. */
+#define GPU_FUNCTIONS(X) \
+    X(init, "cuInit", "hipInit", (unsigned flags)) \
+    X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count)) \
+    X(device_use, NULL, "hipSetDevice", (int device)) \
+    X(context_retain, "cuDevicePrimaryCtxRetain", NULL, (void **context, int device)) \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", NULL, (int device)) \
+    X(context_push, "cuCtxPushCurrent_v2", NULL, (void *context)) \
+    X(context_pop, "cuCtxPopCurrent_v2", NULL, (void **context)) \
+    X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", (void **stream, unsigned flags)) \
+    X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
+    X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream)) \
+    X(memory_take, "cuMemAlloc_v2", "hipMalloc", (uint64_t *address, size_t size)) \
+    X(memory_give, "cuMemFree_v2", "hipFree", (uint64_t address)) \
+    X(copy_in, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
+      (uint64_t to, const void *from, size_t size, void *stream))
 
 typedef struct engine {
-#define CUDA_FIELD(name, symbol, arguments) int (*name) arguments;
-    CUDA_FUNCTIONS(CUDA_FIELD)
-#undef CUDA_FIELD
+#define GPU_FIELD(name, cuda, hip, arguments) int (*name) arguments;
+    GPU_FUNCTIONS(GPU_FIELD)
+#undef GPU_FIELD
     void          *driver;
-    int            device, has_context, is_current;
+    int            is_hip, has_context, is_current;
     void          *context, *stream;
     uint64_t       frames[PAIRS][2]; /* reference and distorted */
     unsigned char *picture;          /* on the CPU */
@@ -49,14 +52,16 @@ typedef struct engine {
 
 static int find_functions(engine *e) {
 #ifndef _WIN32
-#  define CUDA_FIND(name, symbol, arguments) \
-    function = dlsym(e->driver, symbol); \
+#  define GPU_FIND(name, cuda, hip, arguments) \
+    symbol = e->is_hip ? hip : cuda; \
+    function = symbol ? dlsym(e->driver, symbol) : NULL; \
     memcpy(&e->name, &function, sizeof function); \
-    found = found && function;
+    found = found && (function || !symbol);
+    const char *symbol;
     void *function;
     int found = 1;
-    CUDA_FUNCTIONS(CUDA_FIND)
-#  undef CUDA_FIND
+    GPU_FUNCTIONS(GPU_FIND)
+#  undef GPU_FIND
     return found;
 #else
     (void)e;
@@ -65,24 +70,30 @@ static int find_functions(engine *e) {
 }
 
 /* Says why there is none; the caller closes it in any case. */
-static const char *engine_open(engine *e, const char *driver) {
+static const char *engine_open(engine *e, int is_hip, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
+    int count = 0;
     memset(e, 0, sizeof *e);
+    e->is_hip = is_hip;
 #ifndef _WIN32
-    e->driver = dlopen(driver ? driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    e->driver = dlopen(driver ? driver : is_hip ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 #else
     (void)driver; /* LoadLibrary("nvcuda.dll") */
 #endif
     if (!e->driver || !find_functions(e)) {
-        return "there is no CUDA driver";
+        return "there is no driver";
     }
-    if (e->init(0) != 0 || e->device_get(&e->device, 0) != 0) {
-        return "the CUDA driver finds no device";
+    if (e->init(0) != 0 || e->device_count(&count) != 0 || count == 0) {
+        return "the driver finds no device";
     }
-    e->has_context = e->context_retain(&e->context, e->device) == 0;
-    e->is_current = e->has_context && e->context_push(e->context) == 0;
+    if (is_hip) {
+        e->is_current = e->device_use(0) == 0;
+    } else {
+        e->has_context = e->context_retain(&e->context, 0) == 0;
+        e->is_current = e->has_context && e->context_push(e->context) == 0;
+    }
     if (!e->is_current || e->stream_create(&e->stream, 0) != 0) {
-        return "the device gives no context";
+        return "the device cannot be used";
     }
     for (int i = 0; i < 2 * PAIRS; i++) {
         if (e->memory_take(&e->frames[i / 2][i % 2], size) != 0) {
@@ -104,11 +115,11 @@ static void engine_close(engine *e) {
     if (e->stream) {
         e->stream_destroy(e->stream);
     }
-    if (e->is_current) {
+    if (e->has_context && e->is_current) {
         e->context_pop(&context);
     }
     if (e->has_context) {
-        e->context_release(e->device);
+        e->context_release(0);
     }
 #ifndef _WIN32
     if (e->driver) {
@@ -173,9 +184,9 @@ static int run(engine *e, const char *kernels, const char *driver) {
     config.width = WIDTH;
     config.height = HEIGHT;
     config.chroma = VMAFGPU_400;
-    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.backend = e->is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
     config.gpu.frames = VMAFGPU_MEMORY_DEVICE; /* no others: then no pinned memory is taken for them */
-    config.gpu.context = e->context;
+    config.gpu.context = e->context; /* NULL with HIP */
     config.gpu.batch = 1; /* the default gathers pairs, so it needs as many in rotation, and is faster */
     config.gpu.kernels_path = kernels;
     config.gpu.driver_path = driver;
@@ -193,10 +204,11 @@ static int run(engine *e, const char *kernels, const char *driver) {
 }
 
 int main(int argc, char **argv) {
-    const char *kernels = argc > 1 ? argv[1] : NULL, *driver = argc > 2 ? argv[2] : NULL, *missing;
+    const int is_hip = argc > 1 && strcmp(argv[1], "hip") == 0;
+    const char *kernels = argc > 2 ? argv[2] : NULL, *driver = argc > 3 ? argv[3] : NULL, *missing;
     engine e;
     int ok = 1;
-    missing = engine_open(&e, driver);
+    missing = engine_open(&e, is_hip, driver);
     if (missing) {
         printf("no GPU: %s\n", missing);
     } else {

@@ -1,0 +1,155 @@
+/* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, then the kernels of vmafgpu_kernels.cu
+ *
+ * `make blobs` compiles this with clang alone: no HIP header, no device library.
+ */
+#ifndef GPU_PRIMITIVES
+#define GPU_PRIMITIVES
+
+#include <stdint.h>
+
+#define GPU_FN [[maybe_unused]] static __attribute__((device, always_inline)) inline
+#define GPU_FAR GPU_FN                                 /* a call would need a stack */
+#define GPU_TABLE [[maybe_unused]] static __attribute__((constant)) const
+/* How many blocks a multiprocessor shall hold is NVIDIA's: here the compiler weighs registers against waves. */
+#define GPU_KERNEL(name, Launch, threads, blocks) \
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
+
+/* The compiler is told the same by an option; make check-codegen reads it off the code objects. */
+#ifdef __GFX9__
+enum { LANES = 64 };
+#else
+enum { LANES = 32 };
+#endif
+
+/* ---- where a thread is ---- */
+/* The packet of the launch has the block's and the grid's size: hidden arguments, which would have them too, are of
+ * HIP's runtime, not of the device. */
+struct Packet { uint16_t header, setup, threads[3], reserved; uint32_t grid_threads[3]; };
+#define GPU_PACKET ((const __attribute__((address_space(4))) Packet *)__builtin_amdgcn_dispatch_ptr())
+GPU_FN uint32_t thread_index() { return __builtin_amdgcn_workitem_id_x(); }
+GPU_FN uint32_t block_threads() { return GPU_PACKET->threads[0]; }
+GPU_FN uint32_t block_x() { return __builtin_amdgcn_workgroup_id_x(); }
+GPU_FN uint32_t block_y() { return __builtin_amdgcn_workgroup_id_y(); }
+GPU_FN uint32_t block_z() { return __builtin_amdgcn_workgroup_id_z(); }
+GPU_FN uint32_t grid_x() { return GPU_PACKET->grid_threads[0] / GPU_PACKET->threads[0]; }
+
+/* ---- barriers; shared memory ---- */
+GPU_FN void block_barrier() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+/* The lanes of a wave run in step: only the compiler must keep what comes before apart from what comes after. */
+GPU_FN void warp_barrier() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+extern __attribute__((shared, aligned(16))) unsigned char gpu_shared_bytes[];
+/* The launch's dynamic shared memory. */
+GPU_FN unsigned char *shared_memory() {
+    return gpu_shared_bytes;
+}
+
+/* ---- exchange between the lanes of a wave; all of them take part ---- */
+GPU_FN uint32_t own_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
+    return (uint32_t)__builtin_amdgcn_ds_bpermute((int)(lane * 4), (int)v);
+}
+GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) { return shuffle_word(v, own_lane() ^ mask); }
+/* From the lane `by` below or above; at the ends the lane's own value. */
+GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
+    const uint32_t self = own_lane();
+    return shuffle_word(v, self >= by ? self - by : self);
+}
+GPU_FN uint32_t shuffle_down_word(uint32_t v, uint32_t by) {
+    const uint32_t self = own_lane();
+    return shuffle_word(v, self + by < LANES ? self + by : self);
+}
+GPU_FN bool any_lane(bool v) {
+#ifdef __GFX9__
+    return __builtin_amdgcn_ballot_w64(v) != 0;
+#else
+    return __builtin_amdgcn_ballot_w32(v) != 0;
+#endif
+}
+GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+
+/* ---- memory ---- */
+#define GPU_GLOBAL __attribute__((address_space(1)))
+#define GPU_READ_ONLY __attribute__((address_space(4)))
+/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
+ * read-only. */
+template <class T> GPU_FN T load(const T *p) { return *(const GPU_READ_ONLY T *)p; }
+struct alignas(16) Words4 { uint32_t x, y, z, w; };
+GPU_FN Words4 load(const Words4 *p) {
+    typedef uint32_t Vector __attribute__((ext_vector_type(4)));
+    const Vector v = *(const GPU_READ_ONLY Vector *)p;
+    return { v.x, v.y, v.z, v.w };
+}
+/* Writes to global memory go through these: the address is a global one, not one of any kind. */
+template <class T> GPU_FN void store(T *p, T v) { *(GPU_GLOBAL T *)p = v; }
+GPU_FN void store(Words4 *p, Words4 v) {
+    typedef uint32_t Vector __attribute__((ext_vector_type(4)));
+    *(GPU_GLOBAL Vector *)p = Vector{ v.x, v.y, v.z, v.w };
+}
+/* Reads what an earlier launch has written and sets it to zero; no other thread of this launch touches it. */
+GPU_FN int64_t take(int64_t *p) {
+    GPU_GLOBAL int64_t *const at = (GPU_GLOBAL int64_t *)p;
+    const int64_t v = *at;
+    *at = 0;
+    return v;
+}
+/* Modulo 2^64, in any order: the total is the same. */
+GPU_FN void atomic_add(int64_t *p, int64_t v) {
+    (void)__hip_atomic_fetch_add((GPU_GLOBAL int64_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
+    (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+GPU_FN void copy_4(void *shared, const void *global) { *(uint32_t *)shared = load((const uint32_t *)global); }
+GPU_FN void copy_8(void *shared, const void *global) { *(uint64_t *)shared = load((const uint64_t *)global); }
+GPU_FN void copy_commit() {}
+template <int groups> GPU_FN void copy_wait() {}
+
+/* ---- arithmetic ---- */
+GPU_FN int leading_zeros(uint32_t v) { return v ? __builtin_clz(v) : 32; }
+/* Byte i of the result is byte (selector >> 4 * i) & 7 of b:a (a holds bytes 0..3). The selector is a constant where it
+ * shall cost nothing. */
+GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    return __builtin_amdgcn_perm(b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 |
+                                           (selector & 0xf000) << 12);
+}
+/* c plus the signed 16-bit halves of a times the low (high) two unsigned bytes of b. */
+GPU_FN int32_t dot_of_bytes(int32_t a, uint32_t low, uint32_t high, int32_t c) {
+    return (int32_t)((uint32_t)((int16_t)a * (int32_t)low) + (uint32_t)((a >> 16) * (int32_t)high) + (uint32_t)c);
+}
+GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) { return dot_of_bytes(a, b & 255, b >> 8 & 255, c); }
+GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) { return dot_of_bytes(a, b >> 16 & 255, b >> 24, c); }
+GPU_FN float float_bits(uint32_t v) { return __builtin_bit_cast(float, v); }
+GPU_FN uint32_t bits_of(float v) { return __builtin_bit_cast(uint32_t, v); }
+GPU_FN uint64_t bits_of(double v) { return __builtin_bit_cast(uint64_t, v); }
+/* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
+GPU_FN float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+GPU_FN double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+/* 1 / v within 1 ulp, v normal. */
+GPU_FN float reciprocal(float v) { return __builtin_amdgcn_rcpf(v); }
+/* 1 / v within 2^-20, v normal as a float. */
+GPU_FN double reciprocal(double v) { return __builtin_amdgcn_rcp(v); }
+GPU_FN double whole(uint32_t v) { return v; }
+/* v toward zero; 0 <= v < 2^32, beyond that anything: in C that would be undefined. */
+GPU_FN uint32_t truncate(double v) { uint32_t r; asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v)); return r; }
+/* Towards zero: what a float cannot hold goes before the conversion. */
+GPU_FN float float_down(uint32_t v) {
+    const int beyond = 8 - leading_zeros(v);
+    return (float)(beyond > 0 ? v >> beyond << beyond : v);
+}
+GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
+GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }
+/* These keep NVIDIA's compiler from splitting a factor. */
+GPU_FN uint64_t opaque(uint64_t v) { return v; }
+GPU_FN uint32_t opaque(uint32_t v) { return v; }
+
+#endif /* GPU_PRIMITIVES */
+
+#include "vmafgpu_kernels.cu"

@@ -34,7 +34,7 @@ examples   := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%,$(wildcard test/test_*.c))
 test_heads := $(wildcard test/*.h) test/golden/cases.h examples/video.h
 fuzzers    := y4m options model
-simulated  := $(if $(shell command -v $(CXX)),$(BUILD)/test/libsimulated_cuda32.so $(BUILD)/test/libsimulated_cuda64.so)
+simulated  := $(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old))
 
 .PHONY: all help demo test test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
@@ -44,10 +44,12 @@ all: $(examples)
 help:
 	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
 	@echo 'make demo       makes a small pair of clips and scores it'
-	@echo 'make blobs      $(BUILD)/vmafgpu_kernels.ptx, $(BUILD)/vmafgpu_kernels.sm80.ptx and $(BUILD)/vmafgpu_ptx.h: the kernels for NVIDIA'
-	@echo '                GPUs, put beside a program or compiled in. Needs nvcc or clang 19 and later (Debian: clang-19)'
+	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.ptx,'
+	@echo '                $(BUILD)/vmafgpu_kernels.sm80.ptx, $(BUILD)/vmafgpu_ptx.h; needs nvcc or clang 19 and later'
+	@echo '                (Debian: clang-19). AMD: $(BUILD)/vmafgpu_kernels.hsaco, $(BUILD)/vmafgpu_hsaco.h; needs clang 19'
+	@echo '                and later with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind)'
-	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills'
+	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
@@ -73,10 +75,10 @@ $(BUILD)/embed_model: examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 # ---- kernels ----
 
 blobs: | $(BUILD)
-	@test/make_blobs.sh $(BUILD)
+	@GFX='$(GFX)' test/make_blobs.sh $(BUILD)
 
 check-codegen: blobs
-	@test/check_codegen.sh $(BUILD)/vmafgpu_kernels.ptx $(BUILD)/vmafgpu_kernels.sm80.ptx
+	@CC='$(CC)' CXX='$(CXX)' test/check_codegen.sh $(BUILD)
 
 # ---- demo ----
 
@@ -105,7 +107,7 @@ $(BUILD)/test/test_private: test/test_private.c $(test_heads) $(library) Makefil
 $(BUILD)/test/test_%: test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
 	$(compile) -o $@ $< $(BUILD)/test/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-# The simulated GPU: the kernels, compiled by the host's compiler once for each image, and a driver for each lane count.
+# The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
              $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
 sim_heads := $(wildcard test/simulated/*.h) vmafgpu_kernels.cu vmafgpu.h Makefile
@@ -116,19 +118,31 @@ $(BUILD)/test/simulated_plain%.o: test/simulated/kernels.cpp $(sim_heads) | $(BU
 $(BUILD)/test/simulated_matrix%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
 	$(simulate) -DLANES=$* -DGPU_MATRIX -c -o $@ $<
 
-$(BUILD)/test/simulated_cuda%.o: test/simulated/driver.cpp $(sim_heads) | $(BUILD)/test
+$(BUILD)/test/simulated_amd%.o: test/simulated/kernels.cpp vmafgpu_kernels.hip $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -DSIMULATED_KERNELS='"../../vmafgpu_kernels.hip"' -c -o $@ $<
+
+$(BUILD)/test/simulated_cuda%.o: test/simulated/cuda.cpp $(sim_heads) | $(BUILD)/test
 	$(simulate) -DLANES=$* -c -o $@ $<
 
-$(BUILD)/test/libsimulated_cuda32.so: $(addprefix $(BUILD)/test/simulated_,plain32.o matrix32.o cuda32.o)
-	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
+$(BUILD)/test/simulated_hip%.o: test/simulated/hip.cpp $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -c -o $@ $<
 
+$(BUILD)/test/simulated_hip%_old.o: test/simulated/hip.cpp $(sim_heads) | $(BUILD)/test
+	$(simulate) -DLANES=$* -DSIMULATED_OLD_HIP -c -o $@ $<
+
+$(BUILD)/test/libsimulated_cuda32.so: $(addprefix $(BUILD)/test/simulated_,plain32.o matrix32.o cuda32.o)
 $(BUILD)/test/libsimulated_cuda64.so: $(addprefix $(BUILD)/test/simulated_,plain64.o cuda64.o)
+$(BUILD)/test/libsimulated_hip32.so: $(addprefix $(BUILD)/test/simulated_,amd32.o hip32.o)
+$(BUILD)/test/libsimulated_hip64.so: $(addprefix $(BUILD)/test/simulated_,amd64.o hip64.o)
+$(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,amd64.o hip64_old.o)
+
+$(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 test-programs: $(programs) $(BUILD)/test/make_clip $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
-	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)
+	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
@@ -182,7 +196,7 @@ dist: blobs | $(BUILD)
 	cp vmafgpu.h LICENSE README.md CHANGELOG.md $(BUILD)/vmafgpu-$(VERSION)/
 	cp models/model_embed.h $(BUILD)/vmafgpu-$(VERSION)/models/
 	cp examples/*.c examples/*.h $(BUILD)/vmafgpu-$(VERSION)/examples/
-	for blob in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h; do \
+	for blob in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h vmafgpu_kernels.hsaco vmafgpu_hsaco.h; do \
 	    [ ! -f $(BUILD)/$$blob ] || cp $(BUILD)/$$blob $(BUILD)/vmafgpu-$(VERSION)/; done
 	cd $(BUILD) && tar -cf - vmafgpu-$(VERSION) | gzip -9n > vmafgpu-$(VERSION).tar.gz
 	rm -rf $(BUILD)/vmafgpu-$(VERSION)

@@ -1,9 +1,9 @@
-# Finds the compilers that make PTX, and the tools that read what became of it. To be included; scratch files go to
-# $work.
+# Finds the compilers that make PTX and AMD's code objects, and the tools that read what became of it. To be included;
+# scratch files go to $work.
 # shellcheck shell=sh disable=SC2034,SC2154 # variables pass both ways
 #
-# NVCC, CLANG, PTXAS, CUOBJDUMP and NVDISASM name programs; what is not named is looked for on the PATH and in CUDA's
-# folder.
+# NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs; what is not named is looked for on the
+# PATH and in CUDA's folder.
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 
@@ -39,14 +39,21 @@ find_nvcc() {
     return 1
 }
 
+# The clangs to try. An older one than 19 is taken only where CLANG names it.
+clangs=${CLANG:-clang-19 clang-20 clang-21 clang-22 clang}
+
+is_new_enough() {
+    command -v "$clang" > /dev/null 2>&1 || return 1
+    clang_major=$("$clang" -dumpversion 2> /dev/null | sed 's/[^0-9].*//')
+    [ -n "$CLANG" ] || [ "${clang_major:-0}" -ge 19 ]
+}
+
 # Sets clang, and clang_ptx: the newest PTX up to 8.0 that it writes (cp.async needs 7.0). Clang 14 keeps kernel
-# arguments in local memory; 19 is known not to. An older one is taken only where CLANG names it.
+# arguments in local memory; 19 is known not to.
 find_clang() {
     echo 'extern "C" __attribute__((global)) void probe(int *p) { *p = 1; }' > "$work/probe.cu"
-    for clang in ${CLANG:-clang-19 clang-20 clang-21 clang-22 clang}; do
-        command -v "$clang" > /dev/null 2>&1 || continue
-        major=$("$clang" -dumpversion 2> /dev/null | sed 's/[^0-9].*//')
-        [ -n "$CLANG" ] || [ "${major:-0}" -ge 19 ] || continue
+    for clang in $clangs; do
+        is_new_enough || continue
         for clang_ptx in ptx80 ptx78 ptx75 ptx74 ptx70; do
             clang_to_ptx 80 "$work/probe.cu" "$work/probe.ptx" > "$work/probe.log" 2>&1 &&
                 ! grep -q 'not a recognized feature' "$work/probe.log" && return
@@ -73,4 +80,84 @@ find_disassembler() {
     fi
     tool=${NVDISASM:-$(find_tool nvdisasm)}
     [ -n "$tool" ] && disassemble="$tool -c"
+}
+
+# ---- AMD ----
+
+amd_targets='gfx900 gfx906 gfx908 gfx90a gfx942 gfx1010 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1151 gfx1200 gfx1201'
+
+# Lanes of a wave in what is built for a target.
+amd_lanes() { # TARGET
+    case $1 in
+    gfx9*) echo 64 ;;
+    *) echo 32 ;;
+    esac
+}
+
+# No header and no device library. Nothing that depends on where this is compiled: no id made of the path. Of the
+# symbols only those that the loader reads.
+clang_to_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]
+    to_target=$1 to_source=$2 to_output=$3
+    shift 3
+    to_wave=-mno-wavefrontsize64
+    [ "$(amd_lanes "$to_target")" = 64 ] && to_wave=-mwavefrontsize64
+    "$clang" -x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib "--offload-arch=$to_target" $to_wave \
+        -mcode-object-version=5 -fuse-cuid=none -std=c++17 -O3 -ffp-contract=off -Wall -Wextra "$@" "$to_source" \
+        -o "$to_output"
+}
+
+strip_symbols='-Xoffload-linker -s'
+
+# Whether $clang, with the lld beside it, makes code objects for a target.
+knows_amd_target() { # TARGET
+    echo 'extern "C" __attribute__((global)) void probe(int *p) { *p = 1; }' > "$work/probe.$1.hip"
+    clang_to_hsaco "$1" "$work/probe.$1.hip" "$work/probe.$1.hsaco" > "$work/probe.$1.log" 2>&1
+}
+
+# Sets clang to one that makes code objects, or leaves it empty.
+find_amd_clang() {
+    for clang in $clangs; do
+        is_new_enough && knows_amd_target gfx906 && return
+    done
+    clang=
+    return 1
+}
+
+# LLVM up to 20 turns v_cmpx_ge_u32 and v_cmpx_le_u32 around without turning the comparison around, where the second
+# operand is no vector register (LLVM's pull request 146398). Targets before gfx1030 do not get these instructions.
+swaps_comparisons() { # TARGET
+    case $1 in
+    gfx9* | gfx101*) return 1 ;;
+    *) [ "$clang_major" -le 20 ] ;;
+    esac
+}
+
+# What to add to the compiler's command to see what comes to the pass that does it. Of this, swapped_comparisons prints
+# what will be turned around wrongly, and a word if there was nothing to read.
+show_comparisons='-mllvm -print-before=si-shrink-instructions'
+swapped_comparisons() { # LOG
+    awk '
+        /^# Machine code for function/ { name = $6; sub(/:$/, "", name); read++ }
+        /V_CMPX_(GE|LE)_U32_(nosdst_)?e64/ && !/_e64 [^,]*, (killed |renamable |undef )*\$vgpr/ {
+            sub(/^ */, "")
+            sub(/, implicit.*/, "")
+            print name ": " $0 " will be turned around wrongly"
+        }
+        END { if (!read) print "the compiler showed no comparisons" }' "$1"
+}
+
+# Sets readelf and objdump, or leaves them empty: those of LLVM 19 and later.
+find_amd_readers() {
+    readelf=$(find_llvm_tool "$READELF" llvm-readelf) && objdump=$(find_llvm_tool "$OBJDUMP" llvm-objdump)
+}
+
+find_llvm_tool() { # NAMED TOOL
+    for tool in ${1:-$2-19 $2-20 $2-21 $2-22 $2}; do
+        command -v "$tool" > /dev/null 2>&1 || continue
+        major=$("$tool" --version 2> /dev/null | sed -n 's/.*LLVM version \([0-9]*\).*/\1/p')
+        [ -z "$1" ] && [ "${major:-0}" -lt 19 ] && continue
+        echo "$tool"
+        return
+    done
+    return 1
 }

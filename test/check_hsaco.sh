@@ -1,0 +1,352 @@
+#!/bin/sh
+# What the compiler made of the kernels for AMD GPUs: reads the code objects of `make blobs`.
+#
+#     test/check_hsaco.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
+#
+# By their metadata, for each kernel:
+# - 32 or 64 lanes, as meant; code object version 5; the threads of the engine's launch.
+# - No private memory, no stack, no spills, no hidden arguments, no static shared memory; with the launch's at most 64 KB.
+# - Registers that let a block onto a compute unit.
+# By their machine code: global memory by global_* and s_load_* only, no flat, scratch and buffer accesses, no calls.
+# By what the compiler showed: no comparison that LLVM up to 20 turns around wrongly.
+# The bundle and the C arrays hold these code objects. And each of these checks finds what is made wrong on purpose.
+build=${1:-build}
+work=${2:-$build/codegen}
+blobs=${3:-$build/blobs}
+root=$(dirname "$0")/..
+mkdir -p "$work" || exit 1
+. "$root/test/codegen/compilers.sh"
+
+passed=0
+failed=0
+found=$work/found
+
+# note WHAT FILE: passed where the file with what was found is empty, else its lines, each a failure of its own
+note() {
+    if [ -s "$2" ]; then
+        sed "s|^|$1: |" "$2"
+        failed=$((failed + $(wc -l < "$2")))
+    else
+        passed=$((passed + 1))
+    fi
+}
+
+skip() {
+    echo "check-codegen: $*: skipped"
+}
+
+# ---- one code object ----
+
+# ELF identification: byte 8 is the version of the ABI, 3 for code object version 5; bytes 18 and 19 the machine.
+check_head() { # FILE TARGET NOTES
+    od -An -v -tu1 -N 20 "$1" | awk '
+        { for (i = 1; i <= NF; i++) byte[n++] = $i }
+        END {
+            if (byte[0] != 127 || byte[1] != 69 || byte[2] != 76 || byte[3] != 70 || byte[18] + 256 * byte[19] != 224)
+                print "no code object of AMD"
+            else if (byte[8] != 3)
+                print "version " byte[8] " of the ABI, should be 3, that of code object version 5"
+        }'
+    named=$(sed -n 's/^amdhsa\.target: *//p' "$3")
+    [ "$named" = "amdgcn-amd-amdhsa--$2" ] || echo "made for ${named:-nothing}, should be $2"
+}
+
+# "KERNEL LANES THREADS VGPRS AGPRS SGPRS PRIVATE STACK SPILLED_VGPRS SPILLED_SGPRS SHARED HIDDEN", sorted
+resources() { # NOTES
+    awk '
+        function finish() {
+            if (".name" in value)
+                print value[".name"], value[".wavefront_size"] + 0, value[".max_flat_workgroup_size"] + 0,
+                    value[".vgpr_count"] + 0, value[".agpr_count"] + 0, value[".sgpr_count"] + 0,
+                    value[".private_segment_fixed_size"] + 0, value[".uses_dynamic_stack"] == "true",
+                    value[".vgpr_spill_count"] + 0, value[".sgpr_spill_count"] + 0,
+                    value[".group_segment_fixed_size"] + 0, hidden + 0
+            split("", value)
+            hidden = 0
+        }
+        /^amdhsa\./ { finish(); inside = /^amdhsa\.kernels:/; next }
+        !inside { next }
+        /^  - / { finish() }
+        /^(  - |    )\./ { sub(/^  - /, ""); sub(/:/, "", $1); value[$1] = $2 }
+        /\.value_kind: *hidden_/ { hidden++ }
+        END { finish() }' "$1" | sort
+}
+
+# Vector registers of a lane of a SIMD, handed out to a wave by how many, SIMDs of a compute unit. From gfx90a on the two
+# kinds of vector registers share them, and are counted as one. Some targets from gfx1100 on have half as many again.
+vector_registers() { # TARGET
+    case $1 in
+    gfx900 | gfx906 | gfx908) echo 256 4 4 ;;
+    gfx9*) echo 512 8 4 ;;
+    *) echo 1024 16 2 ;;
+    esac
+}
+
+# LAUNCHES: the lines of launches.c; kernels that it does not know may have any number of threads.
+check_resources() { # TARGET LAUNCHES RESOURCES
+    awk -v lanes="$(amd_lanes "$1")" -v vector="$(vector_registers "$1")" '
+        function up(a, b) { return int((a + b - 1) / b) }
+        function complain(what) { print name ": " what }
+        BEGIN { split(vector, most, " ") }
+        FILENAME == ARGV[1] {
+            if ($2 == lanes) {
+                threads[$1] = $3
+                shared[$1] = $4
+            }
+            next
+        }
+        {
+            name = $1
+            kernels++
+            if ($2 != lanes) complain("waves of " $2 " lanes, should be " lanes)
+            if (!(name in threads)) complain("no launch of it is known")
+            else if ($3 != threads[name]) complain("made for " $3 " threads, launched with " threads[name])
+            if ($7) complain($7 " bytes of private memory")
+            if ($8) complain("a stack")
+            if ($9) complain($9 " vector registers spilled")
+            if ($10) complain($10 " scalar registers spilled")
+            if ($11) complain($11 " bytes of static shared memory")
+            if ($11 + shared[name] > 65536) complain($11 + shared[name] " bytes of shared memory")
+            if ($12) complain($12 " hidden arguments")
+            waves = up(up($3, lanes), most[3])
+            if (waves * up($4, most[2]) * most[2] > most[1] || $5 > 256)
+                complain($4 " vector registers, too many for a block of " $3 " threads")
+            if ($6 > 112 || lanes == 64 && waves * up($6, 16) * 16 > 800)
+                complain($6 " scalar registers, too many for a block of " $3 " threads")
+            seen[name] = 1
+        }
+        END {
+            for (name in threads)
+                if (!(name in seen)) complain("is not there")
+        }' "$2" "$3"
+}
+
+# Also fails where nothing at all is read from global memory: then something is wrong with this check.
+check_machine_code() { # FILE RESOURCES
+    awk '
+        function complain(what) {
+            key = name ": " what
+            if (!(key in found))
+                order[++kinds] = key
+            found[key]++
+        }
+        FILENAME == ARGV[1] { expected++; next }
+        /^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); functions++; next }
+        /^\t(flat|scratch|tbuffer|image|s_buffer|s_scratch|s_store|s_atomic)_/ || /^\tbuffer_(load|store|atomic)/ {
+            complain($1)
+        }
+        /^\ts_swappc/ { complain("a call") }
+        /^\tglobal_load/ { loads++ }
+        END {
+            for (i = 1; i <= kinds; i++)
+                print order[i] ", " found[order[i]] " times"
+            if (functions != expected)
+                print functions + 0 " functions, should be the " expected + 0 " kernels"
+            if (!loads)
+                print "nothing is read by global_load"
+        }' "$2" "$1"
+}
+
+# read_object FILE NAME: leaves $work/NAME.notes, .resources and .code
+read_object() {
+    "$readelf" --notes "$1" > "$work/$2.notes" 2>&1
+    resources "$work/$2.notes" > "$work/$2.resources"
+    "$objdump" -d "$1" > "$work/$2.code" 2>&1
+}
+
+# ---- all of them: kernels by targets ----
+
+print_table() { # TARGET...
+    for column in "$@"; do
+        sed "s/^vmafgpu_/$column /" "$work/$column.resources"
+    done | awk -v list="$*" '
+        BEGIN {
+            n = split(list, targets, " ")
+            line = sprintf("| %-21s |", "kernel")
+            rule = "|-----------------------|"
+            for (k = 1; k <= n; k++) {
+                line = line sprintf(" %-7s |", targets[k])
+                rule = rule "---------|"
+            }
+            print line "\n" rule
+        }
+        {
+            if (!($2 in seen)) { seen[$2] = 1; order[++kernels] = $2 }
+            cell[$2, $1] = $5 ($6 ? "+" $6 : "") "/" $7
+        }
+        END {
+            for (i = 1; i <= kernels; i++) {
+                line = sprintf("| %-21s |", order[i])
+                for (k = 1; k <= n; k++)
+                    line = line sprintf(" %-7s |", cell[order[i], targets[k]])
+                print line
+            }
+        }'
+}
+
+# ---- what must be found ----
+
+must_find() { # PATTERN: a line that a check has left in $found
+    if grep -q "^$1" "$found"; then
+        passed=$((passed + 1))
+    else
+        echo "wrong.hip, $target: not found: $1"
+        failed=$((failed + 1))
+    fi
+}
+
+# Compiles wrong.hip for $target and leaves in $found what the checks say about it.
+check_wrong_object() { # OPTION...
+    file=$work/wrong.hsaco
+    # shellcheck disable=SC2086
+    clang_to_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" $strip_symbols "$@" > "$work/wrong.log" 2>&1
+    read_object "$file" wrong
+    {
+        check_head "$file" "$target" "$work/wrong.notes"
+        check_resources "$target" "$work/wrong.launches" "$work/wrong.resources"
+        check_machine_code "$work/wrong.code" "$work/wrong.resources"
+    } > "$found"
+}
+
+check_wrong() {
+    for lanes in 32 64; do
+        for name in right private_array stack spilled static_shared hidden_arguments generic_address call missing; do
+            echo "$name $lanes 64 0"
+        done
+        echo "other_threads $lanes 128 0"
+        echo "too_much_shared $lanes 64 65540"
+    done > "$work/wrong.launches"
+    for target in gfx90a gfx1030 gfx1201; do
+        knows_amd_target $target || continue
+        check_wrong_object
+        must_find 'private_array: [0-9]* bytes of private memory'
+        must_find 'private_array: \(scratch\|buffer\)_'
+        must_find 'stack: a stack'
+        must_find 'spilled: [0-9]* vector registers spilled'
+        must_find 'spilled_scalars: [0-9]* scalar registers spilled'
+        must_find 'spilled_scalars: no launch of it is known'
+        must_find 'static_shared: [0-9]* bytes of static shared memory'
+        must_find 'hidden_arguments: [0-9]* hidden arguments'
+        must_find 'generic_address: flat_'
+        must_find 'call: a call'
+        must_find 'other_threads: made for 64 threads, launched with 128'
+        must_find 'too_much_shared: 65540 bytes of shared memory'
+        must_find 'missing: is not there'
+        grep '^right: ' "$found" > "$work/right"
+        note "wrong.hip, $target" "$work/right"
+    done
+
+    target=gfx1201
+    check_wrong_object -mwavefrontsize64
+    must_find 'right: waves of 64 lanes, should be 32'
+    check_wrong_object -mcode-object-version=6
+    must_find 'version 4 of the ABI'
+    check_head "$file" gfx1200 "$work/wrong.notes" > "$found"
+    must_find 'made for amdgcn-amd-amdhsa--gfx1201, should be gfx1200'
+    : > "$work/wrong.code"
+    check_machine_code "$work/wrong.code" "$work/wrong.resources" > "$found"
+    must_find 'nothing is read by global_load'
+    must_find '0 functions'
+    echo 'right 32 1024 200 0 20 0 0 0 0 0 0' > "$work/wrong.resources"
+    check_resources $target "$work/wrong.launches" "$work/wrong.resources" > "$found"
+    must_find 'right: 200 vector registers, too many for a block of 1024 threads'
+
+    # shellcheck disable=SC2016
+    {
+        echo '# Machine code for function wrong: NoPHIs'
+        echo '  V_CMPX_GE_U32_nosdst_e64 3, killed renamable $sgpr4, implicit-def $exec, implicit $exec'
+        echo '  V_CMPX_LE_U32_nosdst_e64 $vgpr1, $sgpr4, implicit-def $exec, implicit $exec'
+        echo '  V_CMPX_GE_U32_nosdst_e64 $sgpr4, killed $vgpr1, implicit-def $exec, implicit $exec'
+        echo '  V_CMPX_LE_U32_nosdst_e64 3, $vgpr1, implicit-def $exec, implicit $exec'
+        echo '  V_CMPX_LT_U32_nosdst_e64 3, $sgpr4, implicit-def $exec, implicit $exec'
+    } > "$work/wrong.log"
+    swapped_comparisons "$work/wrong.log" > "$found"
+    must_find 'wrong: V_CMPX_GE_U32_nosdst_e64 3, killed renamable .sgpr4 '
+    must_find 'wrong: V_CMPX_LE_U32_nosdst_e64 .vgpr1, .sgpr4 '
+    sed '1,2d' "$found" > "$work/right"
+    note 'comparisons that are turned around rightly' "$work/right"
+    swapped_comparisons /dev/null > "$found"
+    must_find 'the compiler showed no comparisons'
+}
+
+# ---- all of it ----
+
+targets=
+for target in $amd_targets; do
+    [ -f "$build/vmafgpu_kernels.$target.hsaco" ] && targets="$targets $target"
+done
+if [ -z "$targets" ]; then
+    skip "no code objects ($build/vmafgpu_kernels.TARGET.hsaco): see make blobs"
+    exit 0
+fi
+if ! find_amd_readers; then
+    skip 'no llvm-readelf and llvm-objdump of version 19 or later (apt-get install llvm-19): code objects'
+    exit 0
+fi
+
+if ! ${CC:-cc} "$root/test/codegen/launches.c" -o "$work/launches" -lm -lpthread -ldl > "$work/log" 2>&1 ||
+    ! "$work/launches" > "$work/launches.txt"; then
+    head -n 5 "$work/log"
+    echo 'test/codegen/launches.c failed'
+    : > "$work/launches.txt"
+    failed=$((failed + 1))
+fi
+
+for target in $targets; do
+    read_object "$build/vmafgpu_kernels.$target.hsaco" "$target" &
+done
+wait
+shown=
+for target in $targets; do
+    check_head "$build/vmafgpu_kernels.$target.hsaco" "$target" "$work/$target.notes" > "$found"
+    note "$target" "$found"
+    check_resources "$target" "$work/launches.txt" "$work/$target.resources" > "$found"
+    note "$target" "$found"
+    check_machine_code "$work/$target.code" "$work/$target.resources" > "$found"
+    note "$target, machine code" "$found"
+    if [ -f "$blobs/$target.swapped" ]; then
+        shown="$shown $target"
+        note "$target, comparisons" "$blobs/$target.swapped"
+    fi
+done
+
+echo
+echo 'code objects: vector registers/scalar registers of each kernel'
+wide=
+narrow=
+for target in $targets; do
+    if [ "$(amd_lanes "$target")" = 64 ]; then wide="$wide $target"; else narrow="$narrow $target"; fi
+done
+# shellcheck disable=SC2086
+for list in "$wide" "$narrow"; do
+    [ -n "$list" ] && echo && print_table $list
+done
+[ -z "$shown" ] || printf '\ncomparisons that LLVM up to 20 turns around wrongly: looked for in%s\n' "$shown"
+
+# The bundle and the arrays, as C99 and as C++ read them.
+strict='-Wall -Wextra -Wpedantic -Wconversion -Werror'
+: > "$found"
+# shellcheck disable=SC2086
+if ${CC:-cc} -std=c99 $strict "-I$build" "$root/test/codegen/blobs.c" -o "$work/blobs" > "$work/log" 2>&1; then
+    # shellcheck disable=SC2046
+    "$work/blobs" "$build/vmafgpu_kernels.hsaco" $(printf "$build/vmafgpu_kernels.%s.hsaco " $targets) > "$found" ||
+        [ -s "$found" ] || echo 'test/codegen/blobs.c failed' > "$found"
+else
+    head -n 5 "$work/log" > "$found"
+fi
+note 'bundle and arrays' "$found"
+if command -v "${CXX:-c++}" > /dev/null 2>&1; then
+    # shellcheck disable=SC2086
+    ${CXX:-c++} -std=c++11 -x c++ -fsyntax-only $strict "-I$build" "$root/test/codegen/blobs.c" > "$work/log" 2>&1
+    head -n 5 "$work/log" > "$found"
+    note 'arrays in C++' "$found"
+fi
+
+if find_amd_clang; then
+    check_wrong
+else
+    skip 'no clang of version 19 or later that writes AMD code objects: what the checks must find'
+fi
+echo
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,80 @@
+/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths, with
+ * the threads of a block and its bytes of shared memory.
+ *
+ *     cc test/codegen/launches.c -o launches -lm -lpthread
+ */
+#define VMAFGPU_STATIC
+#define VMAFGPU_IMPLEMENTATION
+#include "../../vmafgpu.h"
+
+enum { WIDTH = 1920, HEIGHT = 1080, MOST_SHARED = 65536 };
+
+static void print(const char *kernel, int lanes, unsigned threads, unsigned shared) {
+    printf("%s %d %u %u\n", kernel, lanes, threads, shared);
+}
+
+static vmafgpu__batch batch_of(int bit_depth) {
+    vmafgpu__batch batch;
+    memset(&batch, 0, sizeof batch);
+    batch.pairs = 1;
+    batch.width = WIDTH;
+    batch.height = HEIGHT;
+    batch.bit_depth = bit_depth;
+    return batch;
+}
+
+static void motion(const vmafgpu__plan *plan, int bit_depth, int lanes) {
+    vmafgpu__motion_launch launch;
+    vmafgpu__shape shape;
+    launch.batch = batch_of(bit_depth);
+    vmafgpu__motion_fill(&launch, &shape, plan, VMAFGPU__VIF_PLAIN, NULL);
+    print(vmafgpu__motion_kernel(VMAFGPU__VIF_PLAIN, bit_depth), lanes, shape.threads, shape.shared);
+}
+
+static void vif(int scale, int bit_depth, int lanes) {
+    const vmafgpu__block block = vmafgpu__vif_block(VMAFGPU__VIF_PLAIN, scale, bit_depth, MOST_SHARED);
+    for (int i = 0; i < VMAFGPU__VIF_STATISTICS; i++)
+        print(vmafgpu__vif_kernels[VMAFGPU__VIF_PLAIN][i][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads,
+              block.shared);
+}
+
+static void adm(const vmafgpu__plan *plan, int scale, int bit_depth, int lanes) {
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
+    vmafgpu__adm_launch launch;
+    vmafgpu__shape shape;
+    launch.batch = batch_of(bit_depth);
+    vmafgpu__adm_fill(&launch, &shape, plan, 0, scale, &layout, NULL, lanes);
+    for (int form = 0; form < VMAFGPU__ADM_FORMS; form++)
+        print(vmafgpu__adm_kernels[form][vmafgpu__adm_input(scale, bit_depth)], lanes, shape.threads, shape.shared);
+}
+
+static void adm_rows(int lanes) {
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
+    vmafgpu__adm_rows_launch launch;
+    vmafgpu__shape shape;
+    launch.batch = batch_of(8);
+    vmafgpu__adm_rows_fill(&launch, &shape, 0, &layout, NULL);
+    print(vmafgpu__adm_rows_kernel, lanes, shape.threads, shape.shared);
+}
+
+int main(void) {
+    static vmafgpu__plan plan;
+    plan.motion[0] = plan.motion[1] = 1;
+    plan.vif_variants = plan.adm_variants = 1;
+    plan.adm[0].gain_limit = 100;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        plan.adm[0].factor[s][0] = plan.adm[0].factor[s][1] = 1;
+    for (int lanes = 32; lanes <= 64; lanes += 32) {
+        print("vmafgpu_interface_1", lanes, (unsigned)lanes, 0);
+        print("vmafgpu_import", lanes, VMAFGPU__IMPORT_THREADS, 0);
+        for (int depth = 8; depth <= 16; depth += 8) {
+            motion(&plan, depth, lanes);
+            for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
+                vif(s, depth, lanes);
+                adm(&plan, s, depth, lanes);
+            }
+        }
+        adm_rows(lanes);
+    }
+    return 0;
+}

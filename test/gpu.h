@@ -10,71 +10,126 @@
 
 /* ---- the driver ---- */
 
-/* name here, symbol, arguments */
+/* name here, symbol in CUDA's driver and in HIP's runtime, arguments. NULL: there is no such thing; a '?' in front: it
+ * may be missing. */
 #define GPU_FUNCTIONS(X) \
-    X(init, "cuInit", (unsigned flags)) \
-    X(device_count, "cuDeviceGetCount", (int *count)) \
-    X(retain, "cuDevicePrimaryCtxRetain", (void **context, int device)) \
-    X(release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
-    X(create, "cuCtxCreate_v2", (void **context, unsigned flags, int device)) \
-    X(destroy, "cuCtxDestroy_v2", (void *context)) \
-    X(push, "cuCtxPushCurrent_v2", (void *context)) \
-    X(pop, "cuCtxPopCurrent_v2", (void **context)) \
-    X(current, "cuCtxGetCurrent", (void **context)) \
-    X(take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
-    X(give, "cuMemFree_v2", (uint64_t address)) \
-    X(take_pinned, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
-    X(give_pinned, "cuMemFreeHost", (void *pointer)) \
-    X(write, "cuMemcpyHtoD_v2", (uint64_t to, const void *from, size_t size)) \
-    X(write_later, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream)) \
-    X(fill_later, "cuMemsetD8Async", (uint64_t to, unsigned char value, size_t size, void *stream)) \
-    X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
-    X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
-    X(stream_wait, "cuStreamSynchronize", (void *stream))
+    X(init, "cuInit", "hipInit", (unsigned flags)) \
+    X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count)) \
+    X(retain, "cuDevicePrimaryCtxRetain", NULL, (void **context, int device)) \
+    X(release, "cuDevicePrimaryCtxRelease_v2", NULL, (int device)) \
+    X(create, "cuCtxCreate_v2", NULL, (void **context, unsigned flags, int device)) \
+    X(destroy, "cuCtxDestroy_v2", NULL, (void *context)) \
+    X(push, "cuCtxPushCurrent_v2", NULL, (void *context)) \
+    X(pop, "cuCtxPopCurrent_v2", NULL, (void **context)) \
+    X(current, "cuCtxGetCurrent", NULL, (void **context)) \
+    X(get_device, NULL, "hipGetDevice", (int *device)) \
+    X(set_device, NULL, "hipSetDevice", (int device)) \
+    X(peek_error, NULL, "?hipPeekAtLastError", (void)) \
+    X(take_error, NULL, "?hipGetLastError", (void)) \
+    X(take, "cuMemAlloc_v2", "hipMalloc", (uint64_t *address, size_t size)) \
+    X(give, "cuMemFree_v2", "hipFree", (uint64_t address)) \
+    X(take_pinned, "cuMemHostAlloc", "hipHostMalloc", (void **pointer, size_t size, unsigned flags)) \
+    X(give_pinned, "cuMemFreeHost", "hipHostFree", (void *pointer)) \
+    X(write, "cuMemcpyHtoD_v2", "hipMemcpyHtoD", (uint64_t to, const void *from, size_t size)) \
+    X(write_later, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
+      (uint64_t to, const void *from, size_t size, void *stream)) \
+    X(fill_later, "cuMemsetD8Async", "hipMemsetD8Async", \
+      (uint64_t to, unsigned char value, size_t size, void *stream)) \
+    X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", (void **stream, unsigned flags)) \
+    X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
+    X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream))
+
+/* Whose GPU it is, as VMAFGPU_TEST_BACKEND says. */
+typedef struct vendor {
+    const char     *name;
+    vmafgpu_backend backend;
+    const char     *init; /* what every driver library must have */
+} vendor;
+
+static const vendor vendors[] = {
+    {"cuda", VMAFGPU_BACKEND_CUDA, "cuInit"},
+    {"hip", VMAFGPU_BACKEND_HIP, "hipInit"},
+};
 
 typedef struct gpu {
+    const vendor *vendor;
+    int           is_hip;
     const char   *driver_path, *kernels_path;
     void         *library;
     int           is_simulated;
-    simulated_gpu sim; /* only if it is */
-    void         *context;
-#define GPU_FIELD(name, symbol, arguments) int (*name) arguments;
+    simulated_gpu sim;     /* only if it is */
+    void         *context; /* CUDA's */
+#define GPU_FIELD(name, cuda, hip, arguments) int (*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
 #undef GPU_FIELD
 } gpu;
 
-static inline void gpu_find(gpu *g, const char *driver_path, const char *kernels_path) {
-    void *symbol;
+/* Finds a function; 0 if it must be there and is not. */
+static inline int gpu_find_function(gpu *g, const char *symbol, void *function, size_t size) {
+    const int is_optional = !symbol || symbol[0] == '?';
+    void *found = symbol ? dlsym(g->library, symbol + is_optional) : NULL;
+    memcpy(function, &found, size);
+    return found || is_optional;
+}
+
+static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_path, const char *kernels_path) {
     memset(g, 0, sizeof *g);
+    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
+        if (!strcmp(vendor_name, vendors[i].name)) {
+            g->vendor = &vendors[i];
+        }
+    }
+    test_need(g->vendor != NULL, "VMAFGPU_TEST_BACKEND is none");
+    g->is_hip = g->vendor->backend == VMAFGPU_BACKEND_HIP;
     g->driver_path = driver_path;
     g->kernels_path = kernels_path;
     g->library = dlopen(driver_path, RTLD_NOW);
     test_need(g->library != NULL, "the driver library cannot be loaded");
-#define GPU_LOOK_UP(name, text, arguments)                                                                             \
-    symbol = dlsym(g->library, text);                                                                                  \
-    test_need(symbol != NULL, "the driver library has no " text);                                                      \
-    memcpy(&g->name, &symbol, sizeof symbol);
+#define GPU_LOOK_UP(name, cuda, hip, arguments)                                                                        \
+    test_need(gpu_find_function(g, g->is_hip ? (hip) : (cuda), &g->name, sizeof g->name),                              \
+              "the driver library does not " #name);
     GPU_FUNCTIONS(GPU_LOOK_UP)
 #undef GPU_LOOK_UP
     g->is_simulated = simulated_find(g->library, &g->sim);
 }
 
-/* Starts a group of tests: on a simulated GPU as after loading, with work in this order. The primary context is
- * current. */
+/* Starts a group of tests: on a simulated GPU as after loading, with work in this order. The first device is
+ * current; with CUDA, its primary context. */
 static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
     if (g->is_simulated) {
         g->sim.reset();
         g->sim.set_order(blocks, streams, seed);
     }
-    test_need(g->init(0) == 0 && g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
+    test_need(g->init(0) == 0, "no driver");
+    if (g->is_hip) {
+        test_need(g->set_device(0) == 0, "no device");
+    } else {
+        test_need(g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
+    }
+}
+
+/* What gpu_begin() has made current still is, and no error of ours looks like one of the caller's. */
+static inline void gpu_check_caller(gpu *g) {
+    if (g->is_hip) {
+        int device = -1;
+        CHECK_INT(g->get_device(&device), 0);
+        CHECK_INT(device, 0);
+        CHECK_INT(g->peek_error ? g->peek_error() : 0, 0);
+    } else {
+        void *context = NULL;
+        CHECK_INT(g->current(&context), 0);
+        CHECK(context == g->context);
+    }
 }
 
 /* Nothing is left, and the simulation saw no mistake. */
 static inline void gpu_end(gpu *g) {
-    void *context = NULL;
-    CHECK_INT(g->pop(&context), 0);
-    CHECK(context == g->context);
-    CHECK_INT(g->release(0), 0);
+    gpu_check_caller(g);
+    if (!g->is_hip) {
+        void *context = NULL;
+        CHECK_INT(g->pop(&context), 0);
+        CHECK_INT(g->release(0), 0);
+    }
     if (g->is_simulated) {
         for (int kind = 0; kind < SIMULATED_KINDS; kind++) {
             CHECK_INT(g->sim.live(kind), 0);
@@ -213,7 +268,7 @@ static inline vmafgpu_result reel_push(const reel *r, vmafgpu *context, int fram
 /* The config with which a film is scored on this GPU, and nowhere else. */
 static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     vmafgpu_config config = film_config(f);
-    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
     return config;
@@ -232,8 +287,8 @@ static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
 }
 
 /* That the GPU did the work. */
-static inline void check_on_gpu(const vmafgpu *context) {
-    CHECK_STR(vmafgpu_backend_name(context), "cuda");
+static inline void check_on_gpu(const gpu *g, const vmafgpu *context) {
+    CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     CHECK_STR(vmafgpu_backend_note(context), "");
 }
 
@@ -246,9 +301,9 @@ static inline void reel_finish(const reel *r, vmafgpu *context, int first) {
 }
 
 /* Every score of a context that was flushed is `expected`, and the GPU made them. */
-static inline void check_context(vmafgpu *context, const scores *expected) {
+static inline void check_context(const gpu *g, vmafgpu *context, const scores *expected) {
     scores got = scores_of(context);
-    check_on_gpu(context);
+    check_on_gpu(g, context);
     check_same_scores(&got, expected);
     scores_free(&got);
 }

@@ -15,7 +15,7 @@ else
 fi
 # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated GPU
 # under another program takes hours.
-[ -z "$SANITIZE$RUNNER" ] && tests="headers.sh check_kernels.sh $tests"
+[ -z "$SANITIZE$RUNNER" ] && tests="headers.sh check_kernels.sh test_reductions.sh $tests"
 [ -z "$RUNNER" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
 
 # A status that no program here uses, so that a sanitizer's word is never taken for an expected failure.

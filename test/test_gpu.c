@@ -3,6 +3,7 @@
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *
+ * With VMAFGPU_TEST_BACKEND=hip the library is HIP's (libamdhip64.so.6) and the kernels are a bundle or a code object.
  * What needs a GPU that fails on demand runs on the simulated one only. GROUP: names of the table at the end; default
  * all. */
 #define VMAFGPU_STATIC
@@ -123,7 +124,7 @@ static void check_equality(gpu *g, const film *f, const equality *e) {
         /* only a long list of scores grows */
         CHECK(vmafgpu_memory(context) == memory || (e->delivery == KEPT && f->clip.frames > 64));
         CHECK_INT(vmafgpu_device_memory(context), device_memory);
-        check_on_gpu(context);
+        check_on_gpu(g, context);
         if (e->delivery == KEPT) {
             scores_free(&c.got);
             c.got = scores_of(context);
@@ -407,6 +408,28 @@ static int sums_of(const film *f, const vmafgpu_config *config, vmafgpu__plan *p
     return 1;
 }
 
+/* The sums of three pairs from the GPU and from the CPU. */
+static void check_sums_of(gpu *g, const char *what, int width, int height, int depth, int selected, int batch) {
+    enum { FRAMES = 3 };
+    film f = film_make(what, width, height, depth, FRAMES, 3);
+    vmafgpu__sums got[FRAMES], expected[FRAMES];
+    vmafgpu__plan plan;
+    vmafgpu_config config = gpu_config(g, &f);
+    int ok;
+    where("sums of %s %dx%d %d bits, %s", what, width, height, depth, selections[selected].name);
+    memset(got, 0, sizeof got);
+    memset(expected, 0x55, sizeof expected);
+    select_features(&config, &selections[selected]);
+    config.gpu.batch = batch;
+    ok = sums_of(&f, &config, &plan, got);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    ok = ok && sums_of(&f, &config, &plan, expected);
+    for (int k = 0; k < FRAMES && ok; k++) {
+        check_sums(&plan, &got[k], &expected[k]);
+    }
+    film_free(&f);
+}
+
 static void test_sums(gpu *g) {
     static const struct {
         const char *what;
@@ -416,25 +439,20 @@ static void test_sums(gpu *g) {
         {"lines+invert", 50, 70, 12, MANY},  {"blocks+invert", 65, 49, 16, LIMITS}, {"texture+stretch", 58, 44, 9, CSF},
         {"black+grain", 33, 33, 8, DEFAULT}, {"ramp+coarse", 16, 16, 16, MANY},
     };
-    enum { FRAMES = 3 };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        film f = film_make(cases[i].what, cases[i].width, cases[i].height, cases[i].depth, FRAMES, 3);
-        vmafgpu__sums got[FRAMES], expected[FRAMES];
-        vmafgpu__plan plan;
-        vmafgpu_config config = gpu_config(g, &f);
-        int ok;
-        where("sums of %s %dx%d %d bits", cases[i].what, cases[i].width, cases[i].height, cases[i].depth);
-        memset(got, 0, sizeof got);
-        memset(expected, 0x55, sizeof expected);
-        select_features(&config, &selections[cases[i].selected]);
-        config.gpu.batch = 1 + (int)(i % 2);
-        ok = sums_of(&f, &config, &plan, got);
-        config.backend = VMAFGPU_BACKEND_CPU;
-        ok = ok && sums_of(&f, &config, &plan, expected);
-        for (int k = 0; k < FRAMES && ok; k++) {
-            check_sums(&plan, &got[k], &expected[k]);
-        }
-        film_free(&f);
+        check_sums_of(g, cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].selected,
+                      1 + (int)(i % 2));
+    }
+}
+
+/* Sizes at which the last tile of a row or column is nearly empty: of its block the last waves, or the last lanes of a
+ * wave, have nothing but what is outside the frame, and must add nothing. */
+static void test_partial(gpu *g) {
+    static const int widths[] = {VMAFGPU__VIF_TILE_WIDTH + 1, VMAFGPU__VIF_TILE_WIDTH + 8,
+                                 VMAFGPU__MOTION_TILE_WIDTH + 1, VMAFGPU__MOTION_TILE_WIDTH + 6},
+                     heights[] = {VMAFGPU__VIF_TILE_HEIGHT + 1, VMAFGPU__MOTION_TILE_HEIGHT + 8, 63, 127};
+    for (int i = 0; i < 16; i++) {
+        check_sums_of(g, "noise+grain", widths[i % 4], heights[i / 4], i % 3 ? 8 : 10, i % 2 ? MANY : DEFAULT, 1);
     }
 }
 
@@ -482,7 +500,7 @@ static void test_reuse(gpu *g) {
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
             CHECK_INT(vmafgpu_reusable(context), FRAMES);
-            check_context(context, &expected);
+            check_context(g, context, &expected);
             vmafgpu_close(context);
         }
         reel_free(g, &r);
@@ -545,7 +563,7 @@ static void test_caller_stream(gpu *g) {
                 CHECK_BITS(score.values[0], expected.values[0]); /* adm2 looks at no neighbour */
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-            check_context(context, &expected);
+            check_context(g, context, &expected);
             vmafgpu_close(context);
         }
         CHECK_INT(g->stream_wait(stream), 0);
@@ -558,7 +576,7 @@ static void test_caller_stream(gpu *g) {
 }
 
 /* The caller's own CUcontext, of the last device; whatever context is current stays so. */
-static void test_caller_context(gpu *g) {
+static void check_caller_context(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
     scores expected = cpu_score(&f, &config);
@@ -588,7 +606,7 @@ static void test_caller_context(gpu *g) {
                           VMAFGPU_OK);
                 CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
                 CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-                check_context(context, &expected);
+                check_context(g, context, &expected);
             }
             vmafgpu_close(context);
             CHECK_INT(g->current(&current), 0);
@@ -601,6 +619,111 @@ static void test_caller_context(gpu *g) {
     }
     scores_free(&expected);
     film_free(&f);
+}
+
+/* What the caller sees of a thread with HIP: its current device, and the error that waits to be asked for. That one may
+ * become one of ours, since the latest counts, but not none. */
+static void check_thread(gpu *g, int device, int has_error) {
+    int current = -1;
+    CHECK_INT(g->get_device(&current), 0);
+    CHECK_INT(current, device);
+    CHECK_INT(g->peek_error && g->peek_error() != 0, g->peek_error && has_error);
+}
+
+/* Leaves an error that nobody has asked for yet. */
+static void leave_error(gpu *g) {
+    int count = 0;
+    if (g->is_simulated) {
+        g->sim.fail("hipGetDeviceCount", 1, 2);
+        CHECK_INT(g->device_count(&count), 2);
+    } else {
+        CHECK(g->set_device(9999) != 0);
+    }
+}
+
+/* Whichever device is current stays so, ours or another; and so does the caller's last error. */
+static void check_caller_device(gpu *g) {
+    film f = film_make("texture+mix", 40, 36, 8, 5, 9);
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    vmafgpu *context = NULL;
+    vmafgpu_score score;
+    int devices = 0;
+    CHECK_INT(g->device_count(&devices), 0);
+    for (int way = 0; way < 8; way++) {
+        const int ours = way & 1 ? devices - 1 : 0, current = way & 2 ? devices - 1 : 0, has_error = way >> 2;
+        reel r;
+        where("device %d, current device %d%s", ours, current, has_error ? ", an error waits" : "");
+        CHECK_INT(g->set_device(ours), 0);
+        r = reel_of_kinds(g, &f, "dph");
+        CHECK_INT(g->set_device(current), 0);
+        if (has_error) {
+            leave_error(g);
+        }
+        config.gpu.device = ours;
+        config.gpu.batch = 2;
+        context = open_checked(&config);
+        check_thread(g, current, has_error);
+        for (int i = 0; i < 5 && context; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            (void)vmafgpu_next(context, &score);
+            check_thread(g, current, has_error);
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                      VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+            (void)vmafgpu_reusable(context);
+            check_thread(g, current, has_error);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            check_context(g, context, &expected);
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+        }
+        vmafgpu_close(context);
+        check_thread(g, current, has_error);
+        /* an open that fails early, and one that fails late */
+        for (int late = 0; late < 2; late++) {
+            vmafgpu_config bad = config;
+            bad.gpu.device = late ? ours : 99;
+            bad.gpu.kernels_path = late ? "." : config.gpu.kernels_path;
+            CHECK_INT(vmafgpu_open(&context, &bad), VMAFGPU_ERROR_BACKEND);
+            vmafgpu_close(context);
+            check_thread(g, current, has_error);
+        }
+        if (g->is_simulated) {
+            g->sim.fail("hipInit", 1, 101); /* what a runtime without a card says */
+            CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+            CHECK_HAS(vmafgpu_last_error(context), "no device");
+            vmafgpu_close(context);
+            check_thread(g, current, has_error);
+        }
+        if (g->take_error) {
+            (void)g->take_error();
+        }
+        CHECK_INT(g->set_device(ours), 0);
+        reel_free(g, &r);
+    }
+    CHECK_INT(g->set_device(0), 0);
+    where("a context for HIP");
+    config.gpu.device = 0;
+    config.gpu.context = &devices;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.context");
+    vmafgpu_close(context);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+static void test_caller_context(gpu *g) {
+    if (g->is_hip) {
+        check_caller_device(g);
+    } else {
+        check_caller_context(g);
+    }
 }
 
 /* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
@@ -649,7 +772,7 @@ static void test_single(gpu *g) {
         }
         if (context) {
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-            check_context(context, &expected);
+            check_context(g, context, &expected);
         }
         vmafgpu_close(context);
         vmafgpu_close(cpu);
@@ -691,7 +814,7 @@ static void test_segments(gpu *g) {
                 CHECK_INT(vmafgpu_tail(context, reel_frame(&r, end, 0)), VMAFGPU_OK);
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-            check_on_gpu(context);
+            check_on_gpu(g, context);
             got = scores_of(context);
             CHECK_INT(got.rows, end - first);
             check_rows(&got, &expected, first);
@@ -736,7 +859,7 @@ static void test_break_off(gpu *g) {
                         picture_spoil(g, &first.pictures[i]);
                     }
                     reel_finish(&r, context, 0);
-                    check_context(context, &expected);
+                    check_context(g, context, &expected);
                 }
                 vmafgpu_close(context);
                 CHECK_INT(t.live, 0);
@@ -786,7 +909,7 @@ static void check_full(gpu *g, int batch, int queue) {
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         collect_next(context, &c);
         CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
-        check_on_gpu(context);
+        check_on_gpu(g, context);
         check_collected(&c, &expected);
     }
     vmafgpu_close(context);
@@ -830,7 +953,7 @@ static void test_rhythm(gpu *g) {
         if (context) {
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             collect_next(context, &c);
-            check_on_gpu(context);
+            check_on_gpu(g, context);
             check_collected(&c, &expected);
         }
         vmafgpu_close(context);
@@ -880,7 +1003,7 @@ static void test_two_contexts(gpu *g) {
         for (int i = 0; i < 2; i++) {
             if (context[i]) {
                 CHECK_INT(vmafgpu_flush(context[i]), VMAFGPU_OK);
-                check_context(context[i], &expected[i]);
+                check_context(g, context[i], &expected[i]);
                 CHECK(vmafgpu_device_name(context[i])[0] != 0);
             }
             vmafgpu_close(context[i]);
@@ -898,6 +1021,7 @@ enum { WORKERS = 4, ROUNDS = 3 };
 typedef struct worker {
     const film    *f;
     vmafgpu_config config;
+    const char    *backend;
     collector      collected[ROUNDS];
     int            ok;
 } worker;
@@ -914,7 +1038,7 @@ static void *work(void *user) {
         for (int i = 0; i < w->f->clip.frames && w->ok; i++) {
             w->ok &= film_push(w->f, context, i) == VMAFGPU_OK;
         }
-        w->ok = w->ok && vmafgpu_flush(context) == VMAFGPU_OK && strcmp(vmafgpu_backend_name(context), "cuda") == 0;
+        w->ok = w->ok && vmafgpu_flush(context) == VMAFGPU_OK && strcmp(vmafgpu_backend_name(context), w->backend) == 0;
         vmafgpu_close(context);
     }
     return NULL;
@@ -929,6 +1053,7 @@ static void test_threads(gpu *g) {
     for (int i = 0; i < WORKERS; i++) {
         f[i] = film_make("texture+mix", 40 + 3 * i, 36, i % 2 ? 10 : 8, 5, 81 + (uint32_t)i);
         workers[i].f = &f[i];
+        workers[i].backend = g->vendor->name;
         workers[i].config = gpu_config(g, &f[i]);
         workers[i].config.gpu.batch = 1 + i;
         expected[i] = cpu_score(&f[i], &workers[i].config);
@@ -978,7 +1103,7 @@ static void test_kinds_of_memory(gpu *g) {
             if (kind >= promised) {
                 CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                 reel_finish(reels[kind], context, 0);
-                check_context(context, &expected);
+                check_context(g, context, &expected);
             } else {
                 vmafgpu_score score;
                 CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -1024,14 +1149,15 @@ static void test_kinds_of_memory(gpu *g) {
 }
 
 /* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
-static void check_unusable(const film *f, vmafgpu_config config, const scores *expected, const char *words) {
+static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
+                           const char *words) {
     static const vmafgpu_memory_kind frames[3] = {VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE};
     for (int way = 0; way < 3; way++) {
         vmafgpu *context = NULL;
         tally t;
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
-        config.backend = way == 0 ? VMAFGPU_BACKEND_CUDA : VMAFGPU_BACKEND_AUTO;
+        config.backend = way == 0 ? g->vendor->backend : VMAFGPU_BACKEND_AUTO;
         config.gpu.frames = frames[way];
         CHECK_INT(vmafgpu_open(&context, &config), way == 1 ? VMAFGPU_OK : VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(way == 1 ? vmafgpu_backend_note(context) : vmafgpu_last_error(context), words);
@@ -1068,7 +1194,9 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-static void test_images(gpu *g) {
+/* CUDA's images are texts. */
+static void check_texts(gpu *g) {
+    static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
     static const char later[] = ".version 8.0\n.target sm_121\n.address_size 64\n"
                                 ".visible .entry vmafgpu_interface_1()\n{\n ret;\n}\n// end of vmafgpu kernels\n";
@@ -1098,7 +1226,8 @@ static void test_images(gpu *g) {
         {"cut off by two bytes", image, size - 2, "config.gpu.kernels is no image"},
         {"one line end", line_end, 1, "config.gpu.kernels is no image"},
         {"a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels is no image"},
-        {"for a later device", later, sizeof later - 1, "does not take config.gpu.kernels"},
+        {"a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels is no image"},
+        {"for a later device", later, sizeof later - 1, "config.gpu.kernels is for compute capability 12.1"},
         {"not compiled", broken, sizeof broken - 1, "does not take config.gpu.kernels"},
         {"no machine code", elf, sizeof elf - 1, "does not take config.gpu.kernels"},
     };
@@ -1108,7 +1237,7 @@ static void test_images(gpu *g) {
         where("image: %s", images[i].name);
         config.gpu.kernels = images[i].data;
         config.gpu.kernels_size = images[i].size;
-        check_unusable(&f, config, &expected, images[i].words);
+        check_unusable(g, &f, config, &expected, images[i].words);
     }
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         char text[512];
@@ -1116,7 +1245,7 @@ static void test_images(gpu *g) {
         where("image with other kernels, %d", (int)i);
         config.gpu.kernels = text;
         config.gpu.kernels_size = strlen(text);
-        check_unusable(&f, config, &expected,
+        check_unusable(g, &f, config, &expected,
                        i < 2 ? "config.gpu.kernels has no kernel vmafgpu_" : "config.gpu.kernels");
     }
     for (int way = 0; way < 2; way++) {
@@ -1132,7 +1261,7 @@ static void test_images(gpu *g) {
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         where("image file %s", paths[i]);
         config.gpu.kernels_path = paths[i];
-        check_unusable(&f, config, &expected, paths[i]);
+        check_unusable(g, &f, config, &expected, paths[i]);
     }
     {
         scores got;
@@ -1149,6 +1278,286 @@ static void test_images(gpu *g) {
     film_free(&f);
 }
 
+/* ---- images for AMD: code objects, which are ELF files, and bundles of them ---- */
+
+enum { GFX900 = 0x2c, GFX906 = 0x2f, GFX908 = 0x30, GFX1010 = 0x33, GFX1030 = 0x36, GFX90A = 0x3f, GFX1100 = 0x41,
+       GFX1200 = 0x48, GFX942 = 0x4c, GFX1201 = 0x4e, GFX950 = 0x4f }; /* low byte of e_flags */
+
+typedef struct bytes {
+    unsigned char data[4096];
+    size_t        size;
+} bytes;
+
+static void put(bytes *b, const void *data, size_t size) {
+    test_need(b->size + size <= sizeof b->data, "room for an image");
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+}
+
+static void put_number(bytes *b, uint64_t value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char byte = (unsigned char)(i < 8 ? value >> 8 * i : 0);
+        put(b, &byte, 1);
+    }
+}
+
+/* The head of an ELF file of 64 bits, with a table of one section at its end if there are `names` in it, separated by
+ * NUL. The simulated GPU takes it for a whole one: code it does not need, and names are those of the kernels. */
+static bytes code_object(int machine, int target, const char *names, size_t names_size) {
+    bytes b;
+    const int has_names = names != NULL;
+    b.size = 0;
+    put(&b, "\x7f" "ELF\2\1\1\x40\3", 9);                   /* 64 bits, little-endian, AMD's, code object version 5 */
+    put_number(&b, 0, 7);
+    put_number(&b, 3, 2);                                      /* a shared object */
+    put_number(&b, (uint64_t)machine, 2);
+    put_number(&b, 1, 4);
+    put_number(&b, 0, 16);                                     /* entry, segments */
+    put_number(&b, has_names ? 64 + names_size : 0, 8);        /* sections */
+    put_number(&b, (uint64_t)target, 4);
+    put_number(&b, 64, 2);
+    put_number(&b, 0, 4);
+    put_number(&b, has_names ? 64 : 0, 2);
+    put_number(&b, (uint64_t)has_names, 2);
+    put_number(&b, 0, 2);
+    if (has_names) {
+        put(&b, names, names_size);
+        put_number(&b, 0, 4);
+        put_number(&b, 3, 4);                                  /* a table of strings */
+        put_number(&b, 0, 16);
+        put_number(&b, 64, 8);
+        put_number(&b, names_size, 8);
+        put_number(&b, 0, 24);
+    }
+    return b;
+}
+
+static bytes shortened(bytes b, size_t by) {
+    b.size -= by;
+    return b;
+}
+
+/* With another number in 8 bytes from `at` on. */
+static bytes changed(bytes b, size_t at, uint64_t value) {
+    for (int i = 0; i < 8; i++) {
+        b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
+    }
+    return b;
+}
+
+static bytes bytes_of(const char *text, size_t size) {
+    bytes b;
+    b.size = 0;
+    put(&b, text, size);
+    return b;
+}
+
+enum { AMD_GPU = 224, X86_64 = 62 };
+
+typedef struct part {
+    const char *id;
+    int         target;
+} part;
+
+/* A bundle of code objects; target 0: an entry without content, as the host's. */
+static bytes bundle(const part *parts, int count) {
+    bytes b;
+    size_t at = 32;
+    b.size = 0;
+    put(&b, "__CLANG_OFFLOAD_BUNDLE__", 24);
+    put_number(&b, (uint64_t)count, 8);
+    for (int i = 0; i < count; i++) {
+        at += 24 + strlen(parts[i].id);
+    }
+    for (int i = 0; i < count; i++) {
+        put_number(&b, at, 8);
+        put_number(&b, parts[i].target ? 64 : 0, 8);
+        put_number(&b, strlen(parts[i].id), 8);
+        put(&b, parts[i].id, strlen(parts[i].id));
+        at += parts[i].target ? 64 : 0;
+    }
+    for (int i = 0; i < count; i++) {
+        const bytes object = code_object(AMD_GPU, parts[i].target, NULL, 0);
+        put(&b, object.data, parts[i].target ? object.size : 0);
+    }
+    return b;
+}
+
+#define HOST_ENTRY {"host-x86_64-unknown-linux--", 0}
+#define ENTRY_OF(name, target) {"hipv4-amdgcn-amd-amdhsa--" name, target}
+
+static void check_image(const gpu *g, const film *f, vmafgpu_config config, const scores *expected, const bytes *image,
+                        const char *words) {
+    config.gpu.kernels = image->data;
+    config.gpu.kernels_size = image->size;
+    if (words) {
+        check_unusable(g, f, config, expected, words);
+    } else {
+        scores got = film_score(f, &config);
+        check_same_scores(&got, expected);
+        scores_free(&got);
+    }
+}
+
+/* A device's own code is found in bundles, and its kernels compute alike. What VIF's statistics are in by default
+ * depends on the target. */
+static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
+    static const struct {
+        part own;
+        int  lanes, target, arithmetic;
+    } targets[] = {
+        {ENTRY_OF("gfx900", GFX900), 64, GFX900, 2},
+        {ENTRY_OF("gfx906", GFX906), 64, GFX906, 1},
+        {ENTRY_OF("gfx908:xnack-", GFX908), 64, GFX908, 1},
+        {ENTRY_OF("gfx90a:sramecc+:xnack-", GFX90A), 64, GFX90A, 1},
+        {ENTRY_OF("gfx942", GFX942), 64, GFX942, 1},
+        {{"hip-amdgcn-amd-amdhsa-gfx950", GFX950}, 64, GFX950, 1},
+        {ENTRY_OF("gfx1010", GFX1010), 32, GFX1010, 2},
+        {ENTRY_OF("gfx1030", GFX1030), 32, GFX1030, 2},
+        {{"hip-amdgcn-amd-amdhsa--gfx1100", GFX1100}, 32, GFX1100, 2},
+        {ENTRY_OF("gfx1200", GFX1200), 32, GFX1200, 2},
+        {ENTRY_OF("gfx1201", GFX1201), 32, GFX1201, 2},
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        const part parts[] = {HOST_ENTRY, ENTRY_OF("gfx9", GFX1100), ENTRY_OF("gfx1", GFX942), targets[i].own,
+                              ENTRY_OF("gfx11000", GFX942)};
+        const bytes image = bundle(parts, 5), alone = code_object(AMD_GPU, targets[i].target, NULL, 0);
+        vmafgpu *context;
+        where("target %s", targets[i].own.id);
+        if (targets[i].lanes != g->sim.lanes()) {
+            continue;
+        }
+        g->sim.set(SIMULATED_CAPABILITY, targets[i].target);
+        check_image(g, f, config, expected, &image, NULL);
+        check_image(g, f, config, expected, &alone, NULL);
+        config.gpu.kernels = image.data;
+        config.gpu.kernels_size = image.size;
+        context = open_checked(&config);
+        CHECK_INT(vmafgpu_get_config(context)->gpu.arithmetic, targets[i].arithmetic);
+        vmafgpu_close(context);
+    }
+    g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX1100 : GFX942);
+}
+
+/* Bundles whose head says what cannot be, and what is left of bundles. */
+static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
+    static const struct {
+        const char *name;
+        size_t      at;
+        uint64_t    value;
+    } cases[] = {
+        {"many entries", 24, 1000000},
+        {"entries without end", 24, UINT64_MAX},
+        {"an entry beyond the end", 32, 4000},
+        {"an entry far beyond the end", 32, UINT64_MAX - 32},
+        {"an entry that is too long", 40, 4000},
+        {"an entry of all memory", 40, UINT64_MAX},
+        {"an id that is too long", 48, 4000},
+        {"an id of all memory", 48, UINT64_MAX},
+        {"an id that ends where numbers end", 48, UINT64_MAX - 55},
+    };
+    const part parts[] = {ENTRY_OF("gfx1100", GFX1100), ENTRY_OF("gfx942", GFX942), HOST_ENTRY};
+    const bytes whole = bundle(parts, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const bytes image = changed(whole, cases[i].at, cases[i].value);
+        where("bundle with %s", cases[i].name);
+        check_image(g, f, config, expected, &image, "config.gpu.kernels is neither");
+    }
+    for (size_t size = 1; size < whole.size; size += size < 64 ? 1 : 13) {
+        const bytes image = shortened(whole, whole.size - size);
+        where("bundle cut off after %d bytes", (int)size);
+        check_image(g, f, config, expected, &image, "config.gpu.kernels is neither");
+    }
+}
+
+/* HIP's images are code objects or bundles of some. */
+static void check_code_objects(gpu *g) {
+    static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_1\0vmafgpu_interface_1.kd";
+    static const char other[] = "\0vmafgpu_interface_0\0vmafgpu_interface_0.kd";
+    static const char text[] = ".version 8.0\n.target sm_75\n// end of vmafgpu kernels\n";
+    static const char compressed[] = "CCOB\2\0\1\0 and what is compressed, which is longer than the head of a file is";
+    const int own = g->sim.lanes() == 32 ? GFX1100 : GFX942, foreign = g->sim.lanes() == 32 ? GFX1200 : GFX90A;
+    const char *own_name = g->sim.lanes() == 32 ? "gfx1100" : "gfx942";
+    const part others[] = {HOST_ENTRY, ENTRY_OF("gfx1030", GFX1030), ENTRY_OF("gfx90a:xnack+", GFX90A)},
+               host[] = {HOST_ENTRY},
+               mixed_up[] = {HOST_ENTRY, ENTRY_OF("gfx1100", GFX942), ENTRY_OF("gfx942", GFX1100)},
+               empty[] = {HOST_ENTRY, ENTRY_OF("gfx1100", 0), ENTRY_OF("gfx942", 0)};
+    const char *const neither = "config.gpu.kernels is neither a code object";
+    const char *const paths[] = {"there/is/no/such/file.hsaco", "."};
+    char no_target[160];
+    film f = film_make("texture+mix", 40, 36, 8, 2, 95);
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    size_t size = 0;
+    char *file = file_text(g->kernels_path, &size);
+    const struct {
+        const char *name;
+        bytes       image;
+        const char *words;
+    } images[] = {
+        {"a code object", code_object(AMD_GPU, own, NULL, 0), NULL},
+        {"a code object with features", code_object(AMD_GPU, own | 0x500, NULL, 0), NULL},
+        {"for another device", code_object(AMD_GPU, foreign, NULL, 0), "does not take config.gpu.kernels"},
+        {"some kernels", code_object(AMD_GPU, own, some, sizeof some), "config.gpu.kernels has no kernel vmafgpu_"},
+        {"other kernels", code_object(AMD_GPU, own, other, sizeof other), "config.gpu.kernels has no kernel vmafgpu_"},
+        {"a program", code_object(X86_64, own, NULL, 0), neither},
+        {"without its last section", shortened(code_object(AMD_GPU, own, some, sizeof some), 64), neither},
+        {"without its last byte", shortened(code_object(AMD_GPU, own, some, sizeof some), 1), neither},
+        {"63 bytes", shortened(code_object(AMD_GPU, own, NULL, 0), 1), neither},
+        {"sections at the end of memory", changed(code_object(AMD_GPU, own, some, sizeof some), 40, UINT64_MAX - 63),
+         neither},
+        {"of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither},
+        {"of other targets", bundle(others, 3), no_target},
+        {"for the host", bundle(host, 1), "only for none at all"},
+        {"of nothing", bundle(host, 0), "only for none at all"},
+        {"that says what is not so", bundle(mixed_up, 3), "does not take config.gpu.kernels"},
+        {"of empty entries", bundle(empty, 3), neither},
+        {"PTX", bytes_of(text, sizeof text - 1), neither},
+        {"compressed", bytes_of(compressed, sizeof compressed), neither},
+    };
+    snprintf(no_target, sizeof no_target, "has no kernels for this device, a %s, only for gfx1030, gfx90a:xnack+",
+             own_name);
+    config.gpu.kernels_path = NULL;
+    for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
+        where("image: %s", images[i].name);
+        check_image(g, &f, config, &expected, &images[i].image, images[i].words);
+    }
+    check_targets(g, &f, config, &expected);
+    check_broken_bundles(g, &f, config, &expected);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        where("image file %s", paths[i]);
+        config.gpu.kernels_path = paths[i];
+        check_unusable(g, &f, config, &expected, paths[i]);
+    }
+    config.gpu.kernels_path = NULL;
+    for (int shift = 0; shift < 2; shift++) {
+        char *moved = (char *)malloc(size + 2);
+        scores got;
+        where("the image in memory, at an address that is %s", shift ? "odd" : "even");
+        test_need(moved != NULL, "memory");
+        memcpy(moved + shift, file, size);
+        config.gpu.kernels = moved + shift;
+        config.gpu.kernels_size = size;
+        got = film_score(&f, &config);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        free(moved);
+    }
+    free(file);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+static void test_images(gpu *g) {
+    if (!g->is_hip) {
+        check_texts(g);
+    } else if (g->is_simulated) {
+        check_code_objects(g);
+    } else {
+        test_skip("images: whole code objects are needed here");
+    }
+}
+
 static void test_no_device(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 2, 96);
     vmafgpu_config usable = gpu_config(g, &f), config = usable;
@@ -1156,14 +1565,14 @@ static void test_no_device(gpu *g) {
     vmafgpu *context = NULL;
     where("device 99");
     config.gpu.device = 99;
-    check_unusable(&f, config, &expected, "config.gpu.device is 99");
+    check_unusable(g, &f, config, &expected, "config.gpu.device is 99");
     config = usable;
     where("no such library");
-    config.gpu.driver_path = "/there/is/no/libcuda.so.1";
-    check_unusable(&f, config, &expected, "/there/is/no/libcuda.so.1");
+    config.gpu.driver_path = "/there/is/no/library.so";
+    check_unusable(g, &f, config, &expected, "/there/is/no/library.so");
     where("a library without the functions");
     config.gpu.driver_path = "libm.so.6";
-    check_unusable(&f, config, &expected, "cuInit");
+    check_unusable(g, &f, config, &expected, g->vendor->init);
     config = usable;
     where("more memory than there is");
     config.width = config.height = 16384;
@@ -1177,16 +1586,20 @@ static void test_no_device(gpu *g) {
     if (g->is_simulated) {
         where("little memory");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 100000);
-        check_unusable(&f, usable, &expected, "of 0.1 MB");
+        check_unusable(g, &f, usable, &expected, "of 0.1 MB");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 1 << 30);
         where("no devices");
         g->sim.set(SIMULATED_DEVICES, 0);
-        check_unusable(&f, usable, &expected, "no device");
+        check_unusable(g, &f, usable, &expected, "no device");
         g->sim.set(SIMULATED_DEVICES, 2);
-        where("an old device");
-        g->sim.set(SIMULATED_CAPABILITY, 70);
-        check_unusable(&f, usable, &expected, "");
-        g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? 80 : 75);
+        where("a device that there are no kernels for");
+        g->sim.set(SIMULATED_CAPABILITY, !g->is_hip ? 70 : g->sim.lanes() == 32 ? GFX1030 : GFX908);
+        check_unusable(g, &f, usable, &expected, "");
+        if (g->is_hip) {
+            where("waves of another width than the kernels for such a device");
+            g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX942 : GFX1100);
+            check_unusable(g, &f, usable, &expected, "waves of");
+        }
     }
     scores_free(&expected);
     film_free(&f);
@@ -1284,7 +1697,7 @@ static void test_illegal_neighbours(gpu *g) {
                 const int is_spoilt = way == 0 ? i == 0 : way == 1 ? i == END - FIRST - 1 : way == 3;
                 CHECK_INT(v.results[i], is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
             }
-            check_on_gpu(context);
+            check_on_gpu(g, context);
         }
         vmafgpu_close(context);
         reel_free(g, &r);
@@ -1361,7 +1774,7 @@ static void test_illegal(gpu *g) {
                       VMAFGPU_ERROR_FRAME);
             CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 0, 0), reel_frame(&r, 0, 1), &score),
                       VMAFGPU_OK);
-            check_on_gpu(context);
+            check_on_gpu(g, context);
             /* nothing of it sticks */
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             for (int k = BAD + 1; k < FRAMES; k++) {
@@ -1401,7 +1814,7 @@ static void test_illegal(gpu *g) {
         }
         if (context) {
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-            check_context(context, &expected);
+            check_context(g, context, &expected);
         }
         vmafgpu_close(context);
         reel_free(g, &r);
@@ -1458,7 +1871,8 @@ static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
 /* Whether the engine may do without what this entry point gives. */
 static int is_harmless(const char *entry) {
     static const char *const entries[] = {"cuCtxPopCurrent_v2", "cuDeviceGetName",
-                                          "cuModuleGetFunction" /* of a better form */};
+                                          "cuModuleGetFunction" /* of a better form */,
+                                          "hipGetDevice", "hipSetDevice" /* to the caller's */};
     int found = 0;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         found |= strcmp(entry, entries[i]) == 0;
@@ -1541,7 +1955,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     }
     {
         const int has_failed = vmafgpu_backend_note(context)[0] != 0;
-        CHECK_STR(vmafgpu_backend_name(context), has_failed ? "cpu" : "cuda");
+        CHECK_STR(vmafgpu_backend_name(context), has_failed ? "cpu" : g->vendor->name);
         if (!CHECK(has_failed == (g->sim.hit()[0] || t->failed) || is_harmless(g->sim.hit()))) {
             printf("it failed in %s\n", g->sim.hit());
         }
@@ -1594,6 +2008,7 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
         }
         g->sim.fail(NULL, 0, 0);
         g->sim.lose(0, 0);
+        gpu_check_caller(g);
         CHECK_INT(t.live, 0);
         CHECK_INT(fault == LOST ? 0 : g->sim.pending(), 0);
         runs++;
@@ -1613,16 +2028,18 @@ static void test_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("failures: this driver does not fail on demand");
     } else {
-        static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
+        const vmafgpu_backend backend = g->vendor->backend;
+        static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1},
+                            full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
         check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "p", VMAFGPU_BACKEND_CUDA, ONE_CALL, &reuse, 1);
+        check_faults(g, &f, &expected, "p", backend, ONE_CALL, &reuse, 1);
         check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "hp", VMAFGPU_BACKEND_CUDA, LOST, &reuse, 3);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, LOST, &plain, 3);
+        check_faults(g, &f, &expected, "hp", backend, LOST, &reuse, 3);
+        check_faults(g, &f, &expected, "d", backend, LOST, &plain, 3);
         check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_CUDA, ALLOCATION, &plain, 1);
+        check_faults(g, &f, &expected, "d", backend, ALLOCATION, &plain, 1);
         for (int i = 0; i < 3; i++) {
-            check_faults(g, &f, &expected, i == 1 ? "hp" : i ? "p" : "h", VMAFGPU_BACKEND_CUDA, ONE_CALL, &full[i], 1);
+            check_faults(g, &f, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
         }
     }
     scores_free(&expected.clip);
@@ -1672,6 +2089,7 @@ static const struct {
     {"random", test_random},
     {"clips", test_clips},
     {"sums", test_sums},
+    {"partial", test_partial},
     {"reuse", test_reuse},
     {"caller_stream", test_caller_stream},
     {"caller_context", test_caller_context},
@@ -1692,13 +2110,14 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-    const char *driver = getenv("VMAFGPU_TEST_DRIVER"), *kernels = getenv("VMAFGPU_TEST_KERNELS");
+    const char *driver = getenv("VMAFGPU_TEST_DRIVER"), *kernels = getenv("VMAFGPU_TEST_KERNELS"),
+               *vendor_name = getenv("VMAFGPU_TEST_BACKEND");
     gpu g;
     if (!driver || !kernels) {
         test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS name no GPU");
         return test_end();
     }
-    gpu_find(&g, driver, kernels);
+    gpu_find(&g, vendor_name ? vendor_name : "cuda", driver, kernels);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         int is_wanted = argc == 1;
         for (int k = 1; k < argc; k++) {

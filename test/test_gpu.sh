@@ -1,13 +1,16 @@
 #!/bin/sh
-# test_gpu on every simulated GPU: 32 lanes with the image of compute capability 8.0 and with the one of 7.5, and 64 lanes.
+# test_gpu on every simulated GPU: NVIDIA's with 32 lanes, with the image of compute capability 8.0 and with the one of
+# 7.5, and with 64 lanes; AMD's with 32 lanes and with 64, and a few groups with an old runtime.
 #
 #     test/test_gpu.sh BUILD
 build=$1
-if [ ! -f "$build/test/libsimulated_cuda32.so" ] || [ ! -f "$build/test/libsimulated_cuda64.so" ]; then
-    echo 'skipped: the simulated GPU (it needs a C++17 compiler)'
-    echo '0 passed, 0 failed, 1 skipped'
-    exit 0
-fi
+for library in cuda32 cuda64 hip32 hip64 hip64_old; do
+    if [ ! -f "$build/test/libsimulated_$library.so" ]; then
+        echo 'skipped: the simulated GPU (it needs a C++17 compiler)'
+        echo '0 passed, 0 failed, 1 skipped'
+        exit 0
+    fi
+done
 root=$(cd "$build/test" && pwd)
 
 image() { # NAME TARGET
@@ -16,17 +19,59 @@ image() { # NAME TARGET
 image simulated_75.ptx 75
 image simulated_80.ptx 80
 
-# NAME LIBRARY IMAGE
+# Numbers below 256 as 2, 4 and 8 bytes, and below 65536 as 8.
+u16() {
+    printf "\\$(printf %03o "$1")\\000"
+}
+u32() {
+    u16 "$1"
+    printf '\000\000'
+}
+u64() {
+    printf "\\$(printf %03o $(($1 % 256)))\\$(printf %03o $(($1 / 256)))\\000\\000\\000\\000\\000\\000"
+}
+# The head of a code object, which the simulated GPU takes for a whole one, and zeros up to 4096 bytes.
+code_object() { # MACHINE
+    printf '\177ELF\002\001\001\100\003\000\000\000\000\000\000\000'
+    u16 3; u16 224; u32 1
+    u64 0; u64 0; u64 0
+    u32 "$1"
+    u16 64; u16 0; u16 0; u16 0; u16 0; u16 0
+    head -c 4032 /dev/zero
+}
+entry() { # OFFSET SIZE ID
+    u64 "$1"; u64 "$2"; u64 ${#3}
+    printf %s "$3"
+}
+# gfx1100 and gfx942, the targets of the simulated GPUs.
+bundle() {
+    printf __CLANG_OFFLOAD_BUNDLE__
+    u64 3
+    entry 4096 0 host-x86_64-unknown-linux--
+    entry 4096 4096 hipv4-amdgcn-amd-amdhsa--gfx1100
+    entry 8192 4096 hipv4-amdgcn-amd-amdhsa--gfx942
+    head -c $((4096 - 24 - 8 - 3 * 24 - 27 - 32 - 31)) /dev/zero
+    code_object 65
+    code_object 76
+}
+bundle > "$root/simulated.hsaco"
+
+# NAME VENDOR LIBRARY IMAGE GROUP...
 run() {
-    VMAFGPU_TEST_DRIVER=$root/libsimulated_cuda$2.so VMAFGPU_TEST_KERNELS=$root/simulated_$3.ptx \
-        $RUNNER "$build/test/test_gpu" > "$root/logs/test_gpu.$1" 2>&1
-    echo $? > "$root/logs/test_gpu.$1.status"
+    name=$1 vendor=$2 library=$3 image=$4
+    shift 4
+    VMAFGPU_TEST_BACKEND=$vendor VMAFGPU_TEST_DRIVER=$root/libsimulated_$library.so VMAFGPU_TEST_KERNELS=$root/$image \
+        $RUNNER "$build/test/test_gpu" "$@" > "$root/logs/test_gpu.$name" 2>&1
+    echo $? > "$root/logs/test_gpu.$name.status"
 }
 mkdir -p "$root/logs"
-runs='matrix plain wide'
-run matrix 32 80 &
-run plain 32 75 &
-run wide 64 75 &
+runs='matrix plain wide hip32 hip64 hip_old'
+run matrix cuda cuda32 simulated_80.ptx &
+run plain cuda cuda32 simulated_75.ptx &
+run wide cuda cuda64 simulated_75.ptx &
+run hip32 hip hip32 simulated.hsaco &
+run hip64 hip hip64 simulated.hsaco &
+run hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory &
 wait
 
 passed=0

@@ -8,6 +8,8 @@
  *     if (!simulated_find(library, &gpu)) ...
  *     gpu.reset();
  *     gpu.fail("cuMemAlloc_v2", 1, 2);
+ *
+ * Entry points are called by the names that they have in the library: CUDA's or HIP's.
  */
 #ifndef SIMULATED_H
 #define SIMULATED_H
@@ -36,11 +38,12 @@ enum {
 /* What can be set, and its default. */
 enum {
     SIMULATED_DEVICES,          /* 2 */
-    SIMULATED_CAPABILITY,       /* 80; with 64 lanes 75 */
+    SIMULATED_CAPABILITY,       /* CUDA: 80; with 64 lanes 75. HIP: a target, by the number that code objects have for
+                                   it (EF_AMDGPU_MACH): 0x41, a gfx1100; with 64 lanes 0x4c, a gfx942 */
     SIMULATED_MULTIPROCESSORS,  /* 4 */
     SIMULATED_DEVICE_MEMORY,    /* bytes of each device, 1 GiB */
-    SIMULATED_DOUBLE_RATIO,     /* single to double precision, 2 */
-    SIMULATED_SHARED_MEMORY,    /* bytes of a block at most, 101376 */
+    SIMULATED_DOUBLE_RATIO,     /* single to double precision, 2; CUDA only */
+    SIMULATED_SHARED_MEMORY,    /* bytes of a block at most, 101376; HIP: 65536 */
     SIMULATED_PROPERTIES
 };
 
@@ -59,7 +62,8 @@ enum {
     X(hit, const char *, (void)) \
     /* Calls of an entry point since reset(); NULL: of all. */ \
     X(calls, long, (const char *entry)) \
-    /* Objects that were not given back, also those whose context is gone. Contexts: retains and creations. */ \
+    /* Objects that were not given back, also those whose context is gone. Contexts, which are \
+     * CUDA's: retains and creations. */ \
     X(live, long, (int kind)) \
     /* Bytes of device memory, of all devices. */ \
     X(live_bytes, long long, (void)) \

@@ -1,0 +1,326 @@
+/* reductions.cpp - tests of the sums over warps and blocks, with values that carry
+ *
+ * Elsewhere such sums went wrong in three ways: the halves of 64-bit values were added apart and the carries lost; a
+ * warp was taken for 32 lanes where it had 64; and for 64 where it had 32. test/test_reductions.sh compiles this for
+ * both lane counts, with the kernels as they are and with kernels that are broken in those ways: which must fail.
+ */
+#include <math.h>
+
+#include "executor.h"
+#include "../test.h"
+
+#ifndef SIMULATED_KERNELS
+#  define SIMULATED_KERNELS "../../vmafgpu_kernels.hip"
+#endif
+
+namespace {
+#include "primitives.h"
+#include SIMULATED_KERNELS
+
+/* ---- kernels around what is tested ---- */
+
+struct WarpLaunch {
+    const uint64_t *values;
+    uint64_t *sums;
+    uint32_t *word_sums, *ors;
+};
+GPU_KERNEL(test_warps, WarpLaunch, 2 * LANES, 1) {
+    const uint32_t i = block_x() * block_threads() + thread_index();
+    const uint64_t v = load(launch.values + i);
+    store(launch.sums + i, static_cast<uint64_t>(warp_sum(static_cast<int64_t>(v))));
+    store(launch.word_sums + i, warp_sum_word(static_cast<uint32_t>(v)));
+    store(launch.ors + i, warp_or(static_cast<uint32_t>(v)));
+}
+
+struct MotionLaunch {
+    vmafgpu__motion_launch motion;
+    const uint32_t *values;
+};
+GPU_KERNEL(test_motion, MotionLaunch, VMAFGPU__MOTION_THREADS, 1) {
+    const uint32_t i = block_x() * block_threads() + thread_index();
+    motion_finish(launch.motion, 0, 1, load(launch.values + i), reinterpret_cast<uint32_t *>(shared_memory()));
+}
+
+struct VifLaunch {
+    vmafgpu__vif_launch vif;
+    const uint64_t *flat_noise;
+    const uint32_t *denominator, *logs, *numerator, *samples;
+};
+GPU_KERNEL(test_vif, VifLaunch, VMAFGPU__VIF_PLAIN_THREADS, 1) {
+    const uint32_t i = block_x() * block_threads() + thread_index();
+    const VifSums sums = { load(launch.flat_noise + i), load(launch.denominator + i), load(launch.logs + i),
+                           static_cast<int32_t>(load(launch.numerator + i)) };
+    vif_plain_finish(launch.vif, 0, sums, load(launch.samples + i), reinterpret_cast<int64_t *>(shared_memory()));
+}
+
+/* ---- their memory ---- */
+
+template <class T> class Array {
+  public:
+    explicit Array(size_t count)
+        : device(static_cast<T *>(simulated_allocate(count * sizeof(T)))), size(count),
+          host(static_cast<T *>(simulated_host(device, count * sizeof(T)))) {
+    }
+    Array(const Array &) = delete;
+    ~Array() {
+        simulated_release(device);
+    }
+    T &operator[](size_t i) {
+        return host[i];
+    }
+    T *const device;
+    const size_t size;
+
+  private:
+    T *const host;
+};
+
+void run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, const void *launch) {
+    const uint32_t grid[3] = { blocks, 1, 1 };
+    const char *const sentence = simulated_launch(kernel, grid, threads, shared_bytes, launch);
+    CHECK_STR(sentence ? sentence : "", "");
+}
+
+simulated::Random source = { 20 };
+
+uint64_t random_word() {
+    const uint64_t high = source.below(0xffffffffu), low = source.below(0xffffffffu);
+    return high << 32 | low;
+}
+
+/* ---- values ---- */
+
+uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
+    return static_cast<uint64_t>(i % 2 ? odd : even);
+}
+
+/* The i-th value of the warps, by lane: so that low halves carry, or that a lane taken twice or left out shows. */
+const struct Pattern {
+    const char *name;
+    uint64_t (*value)(uint32_t i);
+} patterns[] = {
+    { "all -2", [](uint32_t) { return static_cast<uint64_t>(-2); } },
+    { "all -1", [](uint32_t) { return static_cast<uint64_t>(-1); } },
+    { "all 2^31", [](uint32_t) { return uint64_t{ 1 } << 31; } },
+    { "all 2^31 - 1", [](uint32_t) { return (uint64_t{ 1 } << 31) - 1; } },
+    { "all 2^32 - 1", [](uint32_t) { return (uint64_t{ 1 } << 32) - 1; } },
+    { "sums of 2^31", [](uint32_t) { return (uint64_t{ 1 } << 31) / LANES; } },
+    { "sums above 2^31", [](uint32_t) { return (uint64_t{ 1 } << 31) / LANES + 1; } },
+    { "sums of 2^32", [](uint32_t) { return (uint64_t{ 1 } << 32) / LANES; } },
+    { "sums above 2^32", [](uint32_t i) { return (uint64_t{ 1 } << 32) / LANES + (i % 3 == 0); } },
+    { "sums above 2^33", [](uint32_t i) { return (uint64_t{ 2 } << 32) / LANES + i % 5; } },
+    { "alternating, large",
+      [](uint32_t i) { return alternate(i, (int64_t{ 1 } << 40) + 3, -(int64_t{ 1 } << 40) - 5); } },
+    { "alternating, words", [](uint32_t i) { return alternate(i, 0x7fffffff, -0x7ffffffe); } },
+    { "alternating, extreme", [](uint32_t i) { return alternate(i, INT64_MAX, INT64_MIN + 1); } },
+    { "the lanes", [](uint32_t i) { return uint64_t{ 1 } << i % LANES % 63; } },
+    { "positive, then negative",
+      [](uint32_t i) { return static_cast<uint64_t>(i % LANES < LANES / 2 ? INT64_MAX / 7 : -INT64_MAX / 9); } },
+};
+
+enum { BLOCKS = 2, WARPS = 2, ALL = BLOCKS * WARPS * LANES };
+
+/* Every lane has the total of its warp. */
+template <class Value> void check_warps(Value value) {
+    Array<uint64_t> values(ALL), sums(ALL);
+    Array<uint32_t> word_sums(ALL), ors(ALL);
+    for (uint32_t i = 0; i < ALL; i++) {
+        values[i] = value(i);
+    }
+    const WarpLaunch launch = { values.device, sums.device, word_sums.device, ors.device };
+    run("test_warps", BLOCKS, WARPS * LANES, 0, &launch);
+    for (uint32_t first = 0; first < ALL; first += LANES) {
+        uint64_t sum = 0;
+        uint32_t any = 0;
+        for (uint32_t i = first; i < first + LANES; i++) {
+            sum += values[i];
+            any |= static_cast<uint32_t>(values[i]);
+        }
+        for (uint32_t i = first; i < first + LANES; i++) {
+            CHECK_INT(sums[i], sum);
+            CHECK_INT(word_sums[i], static_cast<uint32_t>(sum));
+            CHECK_INT(ors[i], any);
+        }
+    }
+}
+
+void test_warps_all() {
+    for (const Pattern &pattern : patterns) {
+        snprintf(test_where, sizeof test_where, "%d lanes, %s", LANES, pattern.name);
+        check_warps(pattern.value);
+    }
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        snprintf(test_where, sizeof test_where, "%d lanes, only lane %u", LANES, lane);
+        check_warps([=](uint32_t i) { return i % LANES == lane ? (uint64_t{ 1 } << 33) + 1 : 0; });
+    }
+    for (int round = 0; round < 20; round++) {
+        snprintf(test_where, sizeof test_where, "%d lanes, random values, %d", LANES, round);
+        check_warps([](uint32_t) { return random_word(); });
+    }
+}
+
+/* ---- sums over blocks ---- */
+
+/* What a thread brings at most is what the kernels promise; blocks together pass 2^32. */
+void test_motion_blocks() {
+    enum { GRID = 20, THREADS = VMAFGPU__MOTION_THREADS, COUNT = GRID * THREADS };
+    static const uint32_t most = 28 * 65535;
+    for (int way = 0; way < 5; way++) {
+        Array<uint32_t> values(COUNT);
+        Array<vmafgpu__sums> sums(1);
+        MotionLaunch launch = {};
+        int64_t expected = 1;
+        snprintf(test_where, sizeof test_where, "%d lanes, motion of blocks, way %d", LANES, way);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            /* all; every other one; by chance; those of the first lane of a block; none of its last warp */
+            const bool is_in = way == 0 || way == 2 || (way == 1 && i % 2) || (way == 3 && i % THREADS == 0) ||
+                               (way == 4 && i % THREADS < THREADS - LANES);
+            values[i] = is_in ? way == 2 ? source.below(most) : most : 0;
+            expected += values[i];
+        }
+        memset(&sums[0], 0, sizeof sums[0]);
+        sums[0].motion[1] = 1;
+        launch.motion.batch.sums = sums.device;
+        launch.values = values.device;
+        run("test_motion", GRID, THREADS, THREADS / LANES * 4, &launch);
+        CHECK_INT(sums[0].motion[0], 0);
+        CHECK_INT(sums[0].motion[1], expected);
+    }
+}
+
+/* A thread has eight samples, a logarithm is below 2^19, a numerator's term below 2^15 on either side, noise below
+ * 2^31. */
+void test_vif_blocks() {
+    enum { GRID = 5, THREADS = VMAFGPU__VIF_PLAIN_THREADS, COUNT = GRID * THREADS };
+    for (int way = 0; way < 5; way++) {
+        Array<uint64_t> flat_noise(COUNT);
+        Array<uint32_t> denominator(COUNT), logs(COUNT), numerator(COUNT), samples(COUNT);
+        Array<vmafgpu__sums> sums(1);
+        VifLaunch launch = {};
+        int64_t expected[4] = {};
+        snprintf(test_where, sizeof test_where, "%d lanes, VIF of blocks, way %d", LANES, way);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            const bool is_random = way == 4, is_in = way != 3 || i % THREADS < THREADS - LANES;
+            const int32_t terms[] = { -2, i % 2 ? -262143 : 262143, -262143, 262143,
+                                      static_cast<int32_t>(source.below(524287)) - 262143 };
+            flat_noise[i] = is_in ? is_random ? random_word() >> 30 : 8 * uint64_t{ 0x7fffffff } : 0;
+            denominator[i] = is_in ? is_random ? source.below(8 << 19) : (8 << 19) - 1 : 0;
+            logs[i] = is_in ? is_random ? source.below(9) : 8 : 0;
+            numerator[i] = is_in ? static_cast<uint32_t>(terms[way]) : 0;
+            samples[i] = is_in ? 8 : 0;
+            expected[0] += static_cast<int32_t>(numerator[i]);
+            expected[1] += denominator[i] - static_cast<int64_t>(logs[i]) * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+            expected[2] += static_cast<int64_t>(flat_noise[i]);
+            expected[3] += samples[i] - static_cast<int64_t>(logs[i]);
+        }
+        memset(&sums[0], 0, sizeof sums[0]);
+        launch.vif.batch.sums = sums.device;
+        launch.vif.scale = way % 4;
+        launch.vif.first = 1;
+        launch.flat_noise = flat_noise.device;
+        launch.denominator = denominator.device;
+        launch.logs = logs.device;
+        launch.numerator = numerator.device;
+        launch.samples = samples.device;
+        run("test_vif", GRID, THREADS, THREADS / LANES * 4 * 8, &launch);
+        const vmafgpu__vif_sums &got = sums[0].vif[way % 4];
+        CHECK_INT(got.numerator[0], expected[0]);
+        CHECK_INT(got.denominator, expected[1]);
+        CHECK_INT(got.flat_noise, expected[2]);
+        CHECK_INT(got.flat_count, expected[3]);
+    }
+}
+
+/* Rows in any number: none for the last waves, or for some of their lanes. */
+void check_rows(int rows, const Pattern &pattern) {
+    enum { SUMS = VMAFGPU__ADM_ROW_SUMS, SCALES = VMAFGPU__SCALES };
+    const uint32_t grid[3] = { SUMS, SCALES, 1 };
+    const size_t count = static_cast<size_t>(rows) * SUMS;
+    Array<uint64_t> scratch(count * SCALES);
+    Array<vmafgpu__sums> sums(1);
+    vmafgpu__adm_rows_launch launch = {};
+    uint64_t expected[SCALES][SUMS] = {}, left = 0;
+    snprintf(test_where, sizeof test_where, "%d lanes, %d rows of %s", LANES, rows, pattern.name);
+    memset(&sums[0], 0, sizeof sums[0]);
+    launch.batch.sums = sums.device;
+    launch.batch.pair[0].distorted = scratch.device;
+    launch.scratch = reinterpret_cast<unsigned char *>(scratch.device);
+    launch.first = 1;
+    for (int s = 0; s < SCALES; s++) {
+        launch.row_sums[s] = count * 8 * static_cast<size_t>(s);
+        launch.rows[s] = rows;
+        launch.row_shift[s] = s;
+        launch.den_row_shift[s] = 3 * s;
+        for (size_t i = 0; i < count; i++) {
+            const size_t k = i / static_cast<size_t>(rows);
+            const int shift = k < 6 ? s : 3 * s;
+            const uint64_t v = pattern.value(static_cast<uint32_t>(i));
+            const uint64_t half = static_cast<uint64_t>(vmafgpu__half(shift));
+            scratch[count * static_cast<size_t>(s) + i] = v;
+            expected[s][k] += static_cast<uint64_t>(static_cast<int64_t>(v + half) >> shift);
+        }
+    }
+    const char *const sentence = simulated_launch("vmafgpu_adm_rows", grid, VMAFGPU__ADM_ROW_THREADS, 0, &launch);
+    CHECK_STR(sentence ? sentence : "", "");
+    for (int s = 0; s < SCALES; s++) {
+        const vmafgpu__adm_sums &got = sums[0].adm[s];
+        for (int k = 0; k < 3; k++) {
+            CHECK_INT(got.numerator[0][k], expected[s][k]);
+            CHECK_INT(got.impairment[0][k], expected[s][3 + k]);
+            CHECK_INT(got.denominator[k], expected[s][6 + k]);
+        }
+    }
+    for (size_t i = 0; i < scratch.size; i++) {
+        left |= scratch[i];
+    }
+    CHECK_INT(left, 0);
+}
+
+void test_rows() {
+    enum { THREADS = VMAFGPU__ADM_ROW_THREADS };
+    size_t next = 0;
+    for (const int rows : { 1, LANES - 1, LANES + 1, THREADS - LANES, THREADS + 1, 4 * THREADS + LANES + 1 }) {
+        for (int i = 0; i < 4; i++) {   /* each pattern comes with one number of rows or another */
+            check_rows(rows, patterns[next++ % (sizeof patterns / sizeof patterns[0])]);
+        }
+    }
+}
+
+/* ---- waves that lack lanes ---- */
+
+/* No block has such waves: sizes of blocks are constants, multiples of both lane counts. The loops over
+ * block_threads() / LANES warps rely on it. */
+static_assert(VMAFGPU__IMPORT_THREADS % 64 == 0 && VMAFGPU__MOTION_THREADS % 64 == 0 &&
+              VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
+              VMAFGPU__ADM_ROW_THREADS % 64 == 0, "blocks of whole waves");
+
+void test_whole_waves() {
+    const uint32_t grid[3] = { 1, 1, 1 };
+    const WarpLaunch launch = {};
+    int kernels = 0;
+    for (const simulated::Kernel *kernel = simulated::Kernel::first(); kernel; kernel = kernel->next) {
+        snprintf(test_where, sizeof test_where, "%d lanes, blocks of %s", LANES, kernel->name);
+        CHECK_INT(kernel->threads % LANES, 0);
+        kernels++;
+    }
+    CHECK(kernels > 20);
+    snprintf(test_where, sizeof test_where, "%d lanes, half a wave", LANES);
+    for (const uint32_t threads : { LANES / 2, LANES + 1, LANES + LANES / 2 }) {
+        const char *const sentence = simulated_launch("test_warps", grid, threads, 0, &launch);
+        CHECK_HAS(sentence ? sentence : "", "is not possible");
+    }
+}
+
+}   /* namespace */
+
+int main() {
+    for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
+        simulated_order(order, 7);
+        test_warps_all();
+        test_motion_blocks();
+        test_vif_blocks();
+    }
+    test_rows();
+    test_whole_waves();
+    return test_end();
+}

@@ -454,10 +454,10 @@ static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
     {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
      "auto (default): a GPU if one can be used, else the\nCPU; cpu; cuda: an NVIDIA GPU, or one sentence why\n"
-     "not; hip: not yet. Scores don't depend on it. When\ngiven, XML and JSON reports say what ran"},
+     "not; hip: an AMD GPU, likewise. Scores don't depend\non it. When given, XML and JSON reports say what ran"},
     {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
-     "the GPU's kernels; default: vmafgpu_kernels.*ptx in\nthe folder of this program"},
+     "the GPU's kernels; default: vmafgpu_kernels.*ptx or\n.hsaco in the folder of this program"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0, "worker threads; scores don't depend on them"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},

@@ -181,15 +181,16 @@ if command -v python3 > /dev/null 2>&1; then
 sys.exit(json.load(open(sys.argv[1]))["backend"] != "cpu")' "$work/named"
 fi
 
-# on_gpu NAME ARGUMENTS...: the same scores as the CPU's, and they come from a GPU
+# on_gpu NAME BACKEND ARGUMENTS...: the same scores as the CPU's, and they come from a GPU
 on_gpu() {
     what=$1
-    shift
+    backend=$2
+    shift 2
     while read -r name layout; do
         # shellcheck disable=SC2086
         score "$name" gpu_cpu.csv --backend cpu $layout
         # shellcheck disable=SC2086
-        check "$what: $name" score "$name" gpu.csv --backend cuda $layout "$@"
+        check "$what: $name" score "$name" gpu.csv --backend $backend $layout "$@"
         check "$what: scores of $name" same gpu.csv gpu_cpu.csv
     done << EOF
 420
@@ -200,20 +201,26 @@ odd -w 66 -h 49 -p 420 -b 8
 raw -w 66 -h 50 -p nv12
 r16 -w 66 -h 50 -p p016
 EOF
-    $tool -r "$work/420.ref" -d "$work/420.dist" --json -o "$work/gpu.json" --backend cuda "$@" 2> "$work/err"
-    check "$what: report" grep -q '^  "backend": "cuda",$' "$work/gpu.json"
-    check "$what: error stream" grep -q '^vmafgpu: backend cuda (..*)$' "$work/err"
-    score 420 gpu.csv --backend cuda --gpu 255 "$@"
+    $tool -r "$work/420.ref" -d "$work/420.dist" --json -o "$work/gpu.json" --backend $backend "$@" 2> "$work/err"
+    check "$what: report" grep -q "^  \"backend\": \"$backend\",\$" "$work/gpu.json"
+    check "$what: error stream" grep -q "^vmafgpu: backend $backend (..*)\$" "$work/err"
+    score 420 gpu.csv --backend $backend --gpu 255 "$@"
     check "$what: --gpu 255" grep -q 'vmafgpu: .*255' "$work/log"
     score 420 gpu.csv --gpu 255 "$@"
     check "$what: --gpu 255, auto" grep -q 'vmafgpu: warning: .*255' "$work/log"
     check "$what: --gpu 255, scores" same gpu.csv 420.csv
 }
 
-if score 420 cuda.csv --backend cuda; then
-    on_gpu 'the GPU'
-else
-    refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda
+found=
+for backend in cuda hip; do
+    if score 420 gpu.csv --backend $backend; then
+        on_gpu "the GPU, by $backend" $backend
+        found=$backend
+    else
+        refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend $backend
+    fi
+done
+if [ -z "$found" ]; then
     $tool -r "$work/420.ref" -d "$work/420.dist" --gpu 1 --csv -o "$work/gpu.csv" --quiet 2> "$work/err"
     check 'a GPU that was named and is not there' grep -q '^vmafgpu: warning: .*the CPU' "$work/err"
     check 'a GPU that was named: scores' same gpu.csv 420.csv
@@ -223,19 +230,30 @@ score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'no kernels: scores' same kernels.csv 420.csv
 
-# The simulated GPU as if it were the system's; it has the kernels in it and wants only a text that looks like them.
-simulated=$build/test/libsimulated_cuda32.so
-if [ -z "$RUNNER" ] && [ -f "$simulated" ]; then
-    mkdir -p "$work/driver"
-    cp "$simulated" "$work/driver/libcuda.so.1"
-    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.ptx"
+# The simulated GPUs as if they were the system's; they have the kernels in them and want only a file that looks like them:
+# a text, or the head of a code object for gfx1100.
+printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.cuda"
+{
+    printf '\177ELF\002\001\001\100\003\0\0\0\0\0\0\0\003\0\340\0\001\0\0\0'
+    head -c 24 /dev/zero
+    printf '\101\0\0\0\100\0\070\0\0\0\100\0\0\0\0\0'
+} > "$work/kernels.hip"
+simulate() { # BACKEND LIBRARY SONAME
+    simulated=$build/test/$2
+    if [ -n "$RUNNER" ] || [ ! -f "$simulated" ]; then
+        return
+    fi
+    mkdir -p "$work/driver.$1"
+    cp "$simulated" "$work/driver.$1/$3"
     real=$tool
-    tool="env LD_LIBRARY_PATH=$work/driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
-    on_gpu 'the simulated GPU' --kernels "$work/kernels.ptx"
+    tool="env LD_LIBRARY_PATH=$work/driver.$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
+    on_gpu "the simulated GPU, by $1" "$1" --kernels "$work/kernels.$1"
     tool=$real
-    "$build/device_frames" "$work/kernels.ptx" "$simulated" > "$work/out" 2> "$work/err"
-    check 'device_frames on the simulated GPU' [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]
-fi
+    "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
+    check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]
+}
+simulate cuda libsimulated_cuda32.so libcuda.so.1
+simulate hip libsimulated_hip32.so libamdhip64.so.6
 
 # ---- what goes wrong ----
 
@@ -288,7 +306,6 @@ refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
 refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
 refused 'psnr' -r "$ref" -d "$ref" --feature psnr
 refused 'adm_enhn_gain_limit' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:adm.adm_enhn_gain_limit=0
-refused 'HIP' -r "$ref" -d "$ref" --backend hip
 for gpu in -1 256 x ''; do
     refused '--gpu needs' -r "$ref" -d "$ref" --gpu "$gpu"
 done

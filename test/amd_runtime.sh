@@ -1,0 +1,75 @@
+#!/bin/sh
+# The tool with AMD's own runtime where there is no card: by default the CPU scores and nobody hears of it; --backend hip
+# says why it cannot.
+#
+#     test/amd_runtime.sh BUILD
+build=${1:-build}
+work=$build/test/amd_runtime
+passed=0
+failed=0
+
+skip() {
+    echo "skipped: $*"
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
+}
+
+# check WHAT COMMAND...: the command succeeds
+check() {
+    what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$what: not true: $*"
+    fi
+}
+
+PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | grep -q libamdhip64 ||
+    skip "AMD's runtime without a card (apt-get install libamdhip64-5)"
+[ ! -e /dev/kfd ] || skip "AMD's runtime without a card: here is one"
+for kernels in "$build/vmafgpu_kernels.hsaco" "$build/test/kernels/vmafgpu_kernels.hsaco"; do
+    [ -f "$kernels" ] && break
+done
+[ -f "$kernels" ] || skip "AMD's runtime without a card: there are no kernels (make blobs)"
+
+# In a folder of their own: the tool with the kernels beside it, and the tool alone.
+rm -rf "$work"
+mkdir -p "$work/with" "$work/alone" || exit 1
+cp "$kernels" "$build/vmafgpu" "$work/with/" && cp "$build/vmafgpu" "$work/alone/" || exit 1
+"$build/test/make_clip" texture+mix 192x108 8 420 5 1 "$work/ref.y4m" "$work/dist.y4m" || exit 1
+
+# score FOLDER NAME ARGUMENTS...: a report of the pair; leaves the exit status, NAME and NAME.err
+score() {
+    tool=$work/$1/vmafgpu
+    name=$2
+    shift 2
+    "$tool" -r "$work/ref.y4m" -d "$work/dist.y4m" -o "$work/$name" "$@" > "$work/$name.out" 2> "$work/$name.err"
+    status=$?
+    sed -E 's/(fps"?[=:] *"?)[0-9.]+/\1/' "$work/$name" > "$work/$name.same" 2> /dev/null
+}
+
+same() {
+    cmp "$work/$1" "$work/$2"
+}
+
+for format in xml json csv; do
+    score alone "alone.$format" "--$format"
+    check "$format without kernels: status $status" [ $status -eq 0 ]
+    score with "with.$format" "--$format"
+    check "$format with kernels: status $status" [ $status -eq 0 ]
+    check "the CPU's $format" same "with.$format.same" "alone.$format.same"
+    check "silence, $format" same "with.$format.err" "alone.$format.err"
+done
+score alone cpu.csv --csv --backend cpu
+check "the CPU's csv, named" same with.csv cpu.csv
+
+score with hip.csv --csv --quiet --backend hip
+check "--backend hip: status $status" [ $status -eq 1 ]
+check '--backend hip: no report' [ ! -s "$work/hip.csv" ]
+check '--backend hip: one line' [ "$(wc -l < "$work/hip.csv.err")" -eq 1 ]
+check '--backend hip: the reason' grep -q '^vmafgpu: .*hip: the driver found no device ([0-9]' "$work/hip.csv.err"
+cat "$work/hip.csv.err"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -55,8 +55,8 @@
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *
  * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
- * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what
- * computes, and why it is not the GPU.
+ * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
+ * _backend_note() tell what computes, and why it is not the GPU.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5 to 8 or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
@@ -64,11 +64,11 @@
  *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
  *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
- *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes, rows of 4, and samples
- *     lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay borrowed until
- *     vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream() has a stream
- *     wait. gpu.stream says which of your streams fills device frames; else they are ready when they are pushed. Give
- *     gpu.frames what all frames are, and no memory is taken for other kinds.
+ *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
+ *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay
+ *     borrowed until vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream()
+ *     has a stream wait. gpu.stream says which of your streams fills device frames; else they are ready when they are
+ *     pushed. Give gpu.frames what all frames are, and no memory is taken for other kinds.
  *   - push gathers gpu.batch pairs for one launch and has gpu.queue batches in flight; it waits only when the queue
  *     is full. Scores come when their batch is done: flush or vmafgpu_wait() sends a batch off before it is full.
  *     gpu.batch = 1 has the lowest latency; small pictures are many times faster with the default.

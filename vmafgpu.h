@@ -58,7 +58,7 @@
  * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
  * _backend_note() tell what computes, and why it is not the GPU.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
- *     libamdhip64 of ROCm 5 to 8 or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
+ *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
  *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the running program. NVIDIA's driver compiles
  *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
@@ -75,11 +75,14 @@
  *     vmafgpu_score_pair() sends off what gathers and waits for no other pair, but with a full queue for the oldest
  *     batch.
  *   - gpu.context is your CUcontext (default: the primary context of gpu.device, retained until close; HIP has none);
- *     any thread may call, whatever context or HIP device is current there, and finds its own current again, and
- *     HIP's last error as it was. Several contexts share a GPU, or have one each. The HIP runtime stays loaded once
- *     it was used: some versions crash when they are unloaded.
+ *     any thread may call, whatever context or HIP device is current there, and finds its own current again; our
+ *     calls leave no last error of their own in HIP. Several contexts share a GPU, or have one each. A HIP runtime that
+ *     the program has loaded is the one that is used (gpu.driver_path decides otherwise), and it stays loaded: some
+ *     versions crash when they are unloaded.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
- *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable.
+ *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
+ *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
+ *     process.
  *
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         in one file
@@ -296,8 +299,9 @@ typedef enum vmafgpu_log_level {
 
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, NVIDIA's first, else the CPU;
-                                   never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Name the
-                                   backend where frames are in device memory: an address does not say whose it is */
+                                   never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Where
+                                   gpu.frames says device, or a stream or context is given, they are CUDA's, and HIP
+                                   is not tried: an address does not say whose it is. So name the backend */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
     VMAFGPU_BACKEND_HIP         /* AMD, likewise */
@@ -312,8 +316,7 @@ typedef struct vmafgpu_gpu_config {
     void       *stream;         /* the caller's CUstream or hipStream_t: frames in device memory are ready when what
                                    was put on it before the push is done. NULL: they are ready when they are pushed
                                    (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
-                                   runtime has it). With backend AUTO a stream or context is CUDA's, and HIP is
-                                   not tried */
+                                   runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
@@ -471,8 +474,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  * references in pinned memory are kept until the pairs after them are done with, or until vmafgpu_wait() copies them. Those of the first
  * vmafgpu_reusable() pairs since open or reset may be overwritten or freed. vmafgpu_wait() starts what waits for a
  * full batch and returns when at least `pairs` pairs are done with (default for a negative number: all pushed so
- * far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream wait for the
- * same instead of the calling thread, for frames in device memory. Seeds and tails in pinned or device memory:
+ * far), their scores being ready but for motion. vmafgpu_wait_on_stream() makes the caller's CUstream or hipStream_t wait
+ * for the same instead of the calling thread, for frames in device memory. Seeds and tails in pinned or device memory:
  * vmafgpu_wait(v, -1) covers them as well. */
 VMAFGPU_API int64_t        vmafgpu_reusable(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
@@ -4714,6 +4717,7 @@ extern "C" {
 #  endif
 struct HINSTANCE__;
 __declspec(dllimport) struct HINSTANCE__ *__stdcall LoadLibraryA(const char *);
+__declspec(dllimport) struct HINSTANCE__ *__stdcall GetModuleHandleA(const char *);
 __declspec(dllimport) int __stdcall FreeLibrary(struct HINSTANCE__ *);
 __declspec(dllimport) intptr_t (__stdcall *__stdcall GetProcAddress(struct HINSTANCE__ *, const char *))(void);
 __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANCE__ *, char *, unsigned long);
@@ -4724,15 +4728,18 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #  include <dlfcn.h>
 #endif
 
-/* is_kept: it stays loaded to the end of the process. */
-static void *vmafgpu__library_open(const char *path, int is_kept) {
+/* only_loaded: not if the process has it not loaded yet. is_kept: it stays loaded to the end of the process. */
+static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
-    void *library = LoadLibraryA(path);
+    void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
         (void)LoadLibraryA(path);   /* one time more than it is freed */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
+#  ifdef RTLD_NOLOAD
+    flags |= only_loaded ? RTLD_NOLOAD : 0;
+#  endif
 #  ifdef RTLD_NODELETE
     flags |= is_kept ? RTLD_NODELETE : 0;
 #  endif
@@ -4802,7 +4809,7 @@ typedef struct vmafgpu__copy_rows {
       "cuModuleGetFunction", "hipModuleGetFunction") \
     X(function_set,      int, (void *function, int attribute, int value), "cuFuncSetAttribute", NULL) \
     X(occupancy,         int, (int *blocks, void *function, int threads, size_t shared), \
-      "cuOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor") \
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL) \
     X(memory_info,       int, (size_t *available, size_t *total), "cuMemGetInfo_v2", "hipMemGetInfo") \
     X(memory_take,       int, (uint64_t *address, size_t size), "cuMemAlloc_v2", "hipMalloc") \
     X(memory_give,       int, (uint64_t address), "cuMemFree_v2", "hipFree") \
@@ -4887,9 +4894,11 @@ typedef struct vmafgpu__vendor {
 /* Loads the library and its functions; a reason on failure. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
-    void *library = path ? vmafgpu__library_open(path, vendor->is_kept) : NULL;
-    for (int i = 0; !path && !library && vendor->libraries[i]; i++)
-        library = vmafgpu__library_open(vendor->libraries[i], vendor->is_kept);
+    void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
+    /* Where the program has one loaded, its streams and addresses are that one's. */
+    for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
+        for (int i = 0; !library && vendor->libraries[i]; i++)
+            library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
     if (!library) {
         vmafgpu__sentence(reason, size, "the driver library %.200s cannot be loaded",
                           path ? path : vendor->library);
@@ -4901,7 +4910,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         const int is_optional = !symbol || symbol[0] == '?';
         found[i] = symbol ? vmafgpu__library_symbol(library, symbol + is_optional) : NULL;
         if (!found[i] && !is_optional) {
-            vmafgpu__sentence(reason, size, "the driver library has no %s: it is too old", symbol);
+            vmafgpu__sentence(reason, size, "the driver library has no %s: it does not fit", symbol);
             vmafgpu__library_close(library);
             return NULL;
         }
@@ -5026,6 +5035,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single;                /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
+    char   *image;                         /* HIP: the code object that is loaded */
     unsigned char *kept;                   /* pageable: the latest references that were in pinned memory, once that is
                                               given back */
 
@@ -5356,7 +5366,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         k->vif_block[s] = block;
         if (g->driver.function_set)   /* who has none gives what there is without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (k->vif[s], LARGEST_SHARED, (int)block.shared));
-        (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, k->vif[s], (int)block.threads, block.shared));
+        if (k->vif_form == VMAFGPU__VIF_MATRIX)   /* the only one whose grid depends on it */
+            (void)VMAFGPU__GPU_CALL(v, occupancy, (&blocks, k->vif[s], (int)block.threads, block.shared));
         k->vif_resident[s] = (blocks > 0 ? blocks : 1) * g->multiprocessors;
     }
     unsigned char *tables = (unsigned char *)vmafgpu__take(v, k->tables_size);
@@ -5857,7 +5868,10 @@ static int vmafgpu__load_kernels(vmafgpu *v, char *reason, size_t size) {
         memset(&image, 0, sizeof image);
         const vmafgpu_result result = vmafgpu__find_image(v, i, &image, reason, size);
         const int is_loaded = result == VMAFGPU_OK && v->gpu->vendor->load_image(v, &image, reason, size);
-        vmafgpu__give(v, image.data);
+        if (is_loaded && v->gpu->vendor->is_kept)
+            v->gpu->image = image.data;   /* the runtime may look into it until the module is unloaded */
+        else
+            vmafgpu__give(v, image.data);
         if (is_loaded || result == VMAFGPU_END)
             return is_loaded;
         if (result == VMAFGPU_ERROR_MEMORY) {
@@ -6006,15 +6020,19 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
-    g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
-    if (!g->library)
-        return 0;
-    if (g->driver.pending_error)
-        g->caller_error = g->driver.pending_error();
-    if (!vmafgpu__has_image(v)) {
+    const int has_image = vmafgpu__has_image(v);
+    /* A library that will stay is not loaded for nothing. Else a missing driver is the better reason. */
+    if (has_image || !g->vendor->is_kept) {
+        g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
+        if (!g->library)
+            return 0;
+    }
+    if (!has_image) {
         vmafgpu__explain_no_image(v, reason, size);
         return 0;
     }
+    if (g->driver.pending_error)   /* starts the runtime */
+        g->caller_error = g->driver.pending_error();
     int error = g->driver.init(0);
     if (error == 0)
         error = g->driver.device_count(&count);
@@ -6067,6 +6085,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     }
     if (g->pinned)
         v->memory -= g->pinned_size;
+    vmafgpu__give(v, g->image);
     vmafgpu__give(v, g->kept);
     vmafgpu__give(v, g->outcomes);
     vmafgpu__give(v, g->items);
@@ -6084,6 +6103,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
+    g->caller_error = -1;   /* not known, so not to be touched */
     g->fed = -1;
     int is_ready = vmafgpu__gpu_find(v, reason, sizeof reason);
     if (is_ready) {
@@ -6442,7 +6462,9 @@ typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length, vmafgpu__targets *seen) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length, used = strlen(seen->list);
-    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "", (int)length, target);
+    const int is_name = length <= 64 && strspn(target, "abcdefghijklmnopqrstuvwxyz0123456789:+-") >= length;
+    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
+                      is_name ? (int)length : 1, is_name ? target : "?");
     return bare == strlen(g->architecture) && !memcmp(target, g->architecture, bare);
 }
 
@@ -6514,8 +6536,8 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Leaves of a bundle what is for the device; 0 with a reason if there is nothing. */
-static int vmafgpu__open_bundle(const vmafgpu__gpu *g, vmafgpu__image *image, char *reason, size_t size) {
+/* Takes out of a bundle what is for the device, in the bundle's place; 0 with a reason if there is nothing. */
+static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
     vmafgpu__targets seen = { "" };
@@ -6531,20 +6553,25 @@ static int vmafgpu__open_bundle(const vmafgpu__gpu *g, vmafgpu__image *image, ch
             continue;
         name += skipped;
         name += *name == '-';
-        if (!vmafgpu__is_target(g, name, (size_t)(end - name), &seen))
+        if (!vmafgpu__is_target(v->gpu, name, (size_t)(end - name), &seen))
             continue;
-        memmove(image->data, image->data + offset, bytes);
-        image->size = bytes;
+        vmafgpu__image taken;
+        if (vmafgpu__image_from_memory(v, &taken, image->data + offset, bytes, image->name) != VMAFGPU_OK) {
+            vmafgpu__sentence(reason, size, "%.400s", v->error);
+            return 0;
+        }
+        vmafgpu__give(v, image->data);
+        *image = taken;
         return 1;
     }
-    vmafgpu__explain_no_target(g, image->name, &seen, reason, size);
+    vmafgpu__explain_no_target(v->gpu, image->name, &seen, reason, size);
     return 0;
 }
 
 static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     const vmafgpu__vif_form form = VMAFGPU__VIF_PLAIN;
     char no_log[1] = "";
-    if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v->gpu, image, reason, size))
+    if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v, image, reason, size))
         return 0;
     if (vmafgpu__is_code_object(image))
         return vmafgpu__load_module(v, image, &form, 0, NULL, NULL, no_log, reason, size);
@@ -7391,9 +7418,10 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
         vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
 #else
-        /* A stream or context that comes without a backend's name is CUDA's. */
+        /* A stream, context or address that comes without a backend's name is CUDA's. */
         const int may_be_hip = c->backend == VMAFGPU_BACKEND_HIP ||
-                               (c->backend == VMAFGPU_BACKEND_AUTO && !c->gpu.context && !c->gpu.stream);
+                               (c->backend == VMAFGPU_BACKEND_AUTO && !c->gpu.context && !c->gpu.stream &&
+                                c->gpu.frames != VMAFGPU_MEMORY_DEVICE);
         char before[VMAFGPU__ERROR_SIZE] = "";
         if (c->backend != VMAFGPU_BACKEND_HIP) {
             v->backend = &vmafgpu__cuda_backend;

@@ -76,7 +76,11 @@ static const char *engine_open(engine *e, int is_hip, const char *driver) {
     memset(e, 0, sizeof *e);
     e->is_hip = is_hip;
 #ifndef _WIN32
-    e->driver = dlopen(driver ? driver : is_hip ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *const names[] = {driver, is_hip ? "libamdhip64.so.7" : "libcuda.so.1", is_hip ? "libamdhip64.so.6" : NULL,
+                                 is_hip ? "libamdhip64.so" : NULL};
+    for (int i = driver ? 0 : 1; !e->driver && i < (driver ? 1 : 4) && names[i]; i++) {
+        e->driver = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* vmafgpu.h uses what the program has loaded */
+    }
 #else
     (void)driver; /* LoadLibrary("nvcuda.dll") */
 #endif

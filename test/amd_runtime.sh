@@ -34,6 +34,8 @@ for kernels in "$build/vmafgpu_kernels.hsaco" "$build/test/kernels/vmafgpu_kerne
 done
 [ -f "$kernels" ] || skip "AMD's runtime without a card: there are no kernels (make blobs)"
 
+[ -x "$build/test/make_clip" ] || skip "AMD's runtime without a card: there is no $build/test/make_clip (make test)"
+
 # In a folder of their own: the tool with the kernels beside it, and the tool alone.
 rm -rf "$work"
 mkdir -p "$work/with" "$work/alone" || exit 1

@@ -1148,6 +1148,11 @@ static void test_kinds_of_memory(gpu *g) {
     film_free(&f);
 }
 
+/* AUTO takes frames in device memory for CUDA's. */
+static vmafgpu_backend backend_for_device(const gpu *g) {
+    return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
+}
+
 /* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
 static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
                            const char *words) {
@@ -1157,7 +1162,7 @@ static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, c
         tally t;
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
-        config.backend = way == 0 ? g->vendor->backend : VMAFGPU_BACKEND_AUTO;
+        config.backend = way == 0 ? g->vendor->backend : way == 1 ? VMAFGPU_BACKEND_AUTO : backend_for_device(g);
         config.gpu.frames = frames[way];
         CHECK_INT(vmafgpu_open(&context, &config), way == 1 ? VMAFGPU_OK : VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(way == 1 ? vmafgpu_backend_note(context) : vmafgpu_last_error(context), words);
@@ -1574,6 +1579,21 @@ static void test_no_device(gpu *g) {
     config.gpu.driver_path = "libm.so.6";
     check_unusable(g, &f, config, &expected, g->vendor->init);
     config = usable;
+    if (g->is_hip) {
+        int stream = 0;
+        where("what AUTO takes for CUDA's");
+        config.backend = VMAFGPU_BACKEND_AUTO;
+        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+        CHECK(strstr(vmafgpu_last_error(context), "hip: ") == NULL);
+        vmafgpu_close(context);
+        config.gpu.frames = VMAFGPU_MEMORY_HOST;
+        config.gpu.stream = &stream;
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);
+        CHECK_STR(vmafgpu_backend_name(context), "cpu");
+        vmafgpu_close(context);
+        config = usable;
+    }
     where("more memory than there is");
     config.width = config.height = 16384;
     config.bit_depth = 16;
@@ -2033,7 +2053,7 @@ static void test_failures(gpu *g) {
                             full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
         check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
         check_faults(g, &f, &expected, "p", backend, ONE_CALL, &reuse, 1);
-        check_faults(g, &f, &expected, "d", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
+        check_faults(g, &f, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
         check_faults(g, &f, &expected, "hp", backend, LOST, &reuse, 3);
         check_faults(g, &f, &expected, "d", backend, LOST, &plain, 3);
         check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);

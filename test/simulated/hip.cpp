@@ -246,9 +246,6 @@ ENTRY(hipModuleLoadDataEx, (const void **module, const unsigned char *image, uns
 ENTRY_GIVING_BACK(hipModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
 ENTRY(hipModuleGetFunction, (const void **function, const void *module, const char *name), NEEDS_CONTEXT,
       get_function(call, function, module, name))
-ENTRY(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
-      (int *blocks, const void *function, int threads, size_t shared), NEEDS_CONTEXT,
-      occupancy(call, blocks, function, threads, shared))
 ENTRY(hipModuleLaunchKernel, (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x,
                               unsigned y, unsigned z, unsigned shared, const void *stream, void **arguments,
                               void **extra), NEEDS_CONTEXT,

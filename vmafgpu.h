@@ -86,6 +86,8 @@
  *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
+ *   VMAFGPU_NO_SIMD                no vector code. Always so but with GCC and clang on x86-64 and AArch64
+ *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -95,6 +97,10 @@
  * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
  * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
+ *
+ * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
+ * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
+ * 16 AVX-512; on ARM 1 NEON. No bit changes a score.
  *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
@@ -122,7 +128,7 @@
  *     32-bit x86 needs -msse2 -mfpmath=sse.
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>launch >>context >>memory >>text >>json
- * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>finish >>scores >>open >>public
+ * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>finish >>scores >>open >>public >>levels
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
  */
@@ -368,6 +374,8 @@ typedef struct vmafgpu_config {
     vmafgpu_gpu_config gpu;
     int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
                                              default 1: no thread is started                                 */
+    unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
+                                             NEON; others do nothing. Scores don't depend on it              */
     vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
     void           *parallel_for_user;
 
@@ -508,6 +516,9 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 /* What computes: "cpu" or "cuda". "cpu" also after a GPU failed. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
+/* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
+VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
+
 /* "NVIDIA H200"; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
@@ -585,6 +596,24 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #endif
 #ifndef VMAFGPU_NO_THREADS
 #  include <pthread.h>
+#endif
+
+/* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
+#define VMAFGPU__AVX2   1
+#define VMAFGPU__AVX512 2
+#define VMAFGPU__NEON   3
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
+#  if defined(__x86_64__)
+#    define VMAFGPU__HAS_X86
+#    include <cpuid.h>
+#    include <immintrin.h>
+#  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#    define VMAFGPU__HAS_NEON
+#    include <arm_neon.h>
+#  endif
+#endif
+#ifndef VMAFGPU_SELF
+#  define VMAFGPU_SELF "vmafgpu.h"
 #endif
 
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
@@ -3431,6 +3460,7 @@ typedef struct vmafgpu__band {
 } vmafgpu__band;
 
 struct vmafgpu__cpu {
+    const struct vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;             /* [32768] */
     vmafgpu__plane  reference[3];          /* ring of the latest; the newest is at `current` */
     int             ring, current;
@@ -3448,6 +3478,75 @@ struct vmafgpu__cpu {
     vmafgpu__plane       before[2];        /* reference of one and of two frames before; data NULL: none */
     int                  scale;
 };
+
+/* ---- levels: the same functions in several instruction sets ---- */
+
+/* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
+ * columns. Lines have margins on both sides. */
+typedef struct vmafgpu__cpu_functions {
+    const char *name;
+    unsigned    mask_bit;              /* of config.cpumask */
+    /* The OR of w words. */
+    uint32_t  (*or_words)(const uint8_t *words, int w);
+    /* The sum of one row of the blurred difference of two frames, five rows each; `lines` has room for two lines of
+     * 16 bits. Null for bit depths that it cannot do. */
+    int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                            int16_t *const *lines);
+} vmafgpu__cpu_functions;
+
+#ifdef VMAFGPU__HAS_X86
+#  define VMAFGPU__LEVEL VMAFGPU__AVX2
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+#  define VMAFGPU__LEVEL VMAFGPU__AVX512
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+
+/* The registers that the operating system saves, as bits: 6 are those of AVX, 0xe6 those of AVX-512. */
+static uint32_t vmafgpu__saved_registers(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return low;
+}
+
+static int vmafgpu__has_level(int level) {
+    const uint32_t osxsave = 1u << 27, fma = 1u << 12, popcnt = 1u << 23;
+    const uint32_t avx2 = 1u << 3 | 1u << 5 | 1u << 8;                             /* bmi, avx2, bmi2 */
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  /* f, dq, cd, bw, vl */
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & osxsave) == 0 || (c & fma) == 0 || (c & popcnt) == 0)
+        return 0;
+    const uint32_t saved = vmafgpu__saved_registers();
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (saved & 6) != 6)
+        return 0;
+    return level == VMAFGPU__AVX2 || ((b & avx512) == avx512 && (saved & 0xe6) == 0xe6);
+}
+#endif
+
+#ifdef VMAFGPU__HAS_NEON
+#  define VMAFGPU__LEVEL VMAFGPU__NEON
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+#endif
+
+static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, NULL, NULL };
+
+/* The best level that the machine has and `mask` allows. */
+static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
+#ifdef VMAFGPU__HAS_X86
+    if (!(mask & vmafgpu__functions_avx512.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX512))
+        return &vmafgpu__functions_avx512;
+    if (!(mask & vmafgpu__functions_avx2.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX2))
+        return &vmafgpu__functions_avx2;
+#endif
+#ifdef VMAFGPU__HAS_NEON
+    if (!(mask & vmafgpu__functions_neon.mask_bit))
+        return &vmafgpu__functions_neon;
+#endif
+    (void)mask;
+    return &vmafgpu__functions_scalar;
+}
 
 /* ---- import: the caller's luma to 16-bit samples in the low bits, checked ---- */
 
@@ -4181,6 +4280,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     carver.used = 0;
     const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
     vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
+    v->cpu->functions = vmafgpu__choose_level(v->config.cpumask);
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
 #ifdef VMAFGPU_NO_THREADS
@@ -7487,6 +7587,10 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     return context->backend->name;
 }
 
+VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
+    return context ? vmafgpu__choose_level(context->config.cpumask)->name : "";
+}
+
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
     if (context && context->gpu)
@@ -7556,3 +7660,162 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
+
+/* ================================================================================================
+ * >>levels                                       the CPU's vector code, compiled once per instruction set
+ * ================================================================================================
+ * >>cpu includes this file again for each level; then only this room is read. First come the operations of the level,
+ * one row each, and after them one text for all levels, which names no instruction set.
+ */
+#ifdef VMAFGPU__LEVEL
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__LEVEL_NAME(name) name##_avx2
+#  if defined(__clang__)
+#    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  else
+#    pragma GCC push_options
+#    pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
+#  endif
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__LEVEL_NAME(name) name##_avx512
+#  if defined(__clang__)
+#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  else
+#    pragma GCC push_options
+#    pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi,bmi2,popcnt")
+#  endif
+#else
+#  define VMAFGPU__LEVEL_NAME(name) name##_neon
+#endif
+
+/* ---- operations ----
+ *
+ * v_NAMEb(...): on lanes of b bits, signed unless named _u. "Per block" is per 128 bits: what unpack_low and unpack_high
+ * take apart, pack puts together again in order.
+ */
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_BYTES 32
+#  define VMAFGPU__V(operation) _mm256_##operation
+#  define vmafgpu__v __m256i
+#  define vmafgpu__v_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_zero() _mm256_setzero_si256()
+#  define vmafgpu__v_and(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_or(a, b) _mm256_or_si256(a, b)
+#  define vmafgpu__v_xor(a, b) _mm256_xor_si256(a, b)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_BYTES 64
+#  define VMAFGPU__V(operation) _mm512_##operation
+#  define vmafgpu__v __m512i
+#  define vmafgpu__v_load(p) _mm512_loadu_si512((const void *)(p))
+#  define vmafgpu__v_store(p, a) _mm512_storeu_si512((void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_zero() _mm512_setzero_si512()
+#  define vmafgpu__v_and(a, b) _mm512_and_si512(a, b)
+#  define vmafgpu__v_or(a, b) _mm512_or_si512(a, b)
+#  define vmafgpu__v_xor(a, b) _mm512_xor_si512(a, b)
+#endif
+#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)              /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)     /* per block */
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)              /* per block, saturating */
+#else
+#  define VMAFGPU__V_BYTES 16
+#  define vmafgpu__v int8x16_t
+#  define VMAFGPU__N16(a) vreinterpretq_s16_s8(a)
+#  define VMAFGPU__N32(a) vreinterpretq_s32_s8(a)
+#  define VMAFGPU__OF16(a) vreinterpretq_s8_s16(a)
+#  define VMAFGPU__OF32(a) vreinterpretq_s8_s32(a)
+#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) vreinterpretq_s8_u16(vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_zero() vdupq_n_s8(0)
+#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
+#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
+#  define vmafgpu__v_set16(x) VMAFGPU__OF16(vdupq_n_s16(x))
+#  define vmafgpu__v_set32(x) VMAFGPU__OF32(vdupq_n_s32(x))
+#  define vmafgpu__v_add16(a, b) VMAFGPU__OF16(vaddq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__OF16(vsubq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_add32(a, b) VMAFGPU__OF32(vaddq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__OF32(vsubq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_abs32(a) VMAFGPU__OF32(vabsq_s32(VMAFGPU__N32(a)))
+#  define vmafgpu__v_pairs16(a, b) \
+    VMAFGPU__OF32(vpaddq_s32(vmull_s16(vget_low_s16(VMAFGPU__N16(a)), vget_low_s16(VMAFGPU__N16(b))), \
+                             vmull_high_s16(VMAFGPU__N16(a), VMAFGPU__N16(b))))
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__OF32(vshlq_s32(VMAFGPU__N32(a), vdupq_n_s32(-(n))))
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__OF16(vzip1q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__OF16(vzip2q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_pack32(a, b) \
+    VMAFGPU__OF16(vcombine_s16(vqmovn_s32(VMAFGPU__N32(a)), vqmovn_s32(VMAFGPU__N32(b))))
+#endif
+
+/* ---- import ---- */
+
+static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int w) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    uint16_t lanes[LANES];
+    vmafgpu__v seen = vmafgpu__v_zero();
+    int x = 0;
+    for (; x + LANES <= w; x += LANES)
+        seen = vmafgpu__v_or(seen, vmafgpu__v_load(words + 2 * x));
+    vmafgpu__v_store(lanes, seen);
+    uint32_t all = 0;
+    for (int i = 0; i < LANES; i++)
+        all |= lanes[i];
+    for (; x < w; x++)
+        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
+    return all;
+}
+
+/* ---- what the engine calls ---- */
+
+static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+    "avx2", 8,
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    "avx512", 16,
+#else
+    "neon", 1,
+#endif
+    VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
+    NULL
+};
+
+#ifdef VMAFGPU__LEVEL_SCRATCH
+#  include VMAFGPU__LEVEL_SCRATCH
+#endif
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  if defined(__clang__)
+#    pragma clang attribute pop
+#  else
+#    pragma GCC pop_options
+#  endif
+#endif
+#undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__V_BYTES
+#undef VMAFGPU__V
+#undef vmafgpu__v
+#undef vmafgpu__v_load
+#undef vmafgpu__v_store
+#undef vmafgpu__v_load_u8_as_16
+#undef vmafgpu__v_zero
+#undef vmafgpu__v_and
+#undef vmafgpu__v_or
+#undef vmafgpu__v_xor
+
+#endif /* VMAFGPU__LEVEL */

@@ -100,7 +100,7 @@
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
- * 16 AVX-512; on ARM 1 NEON. No bit changes a score.
+ * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
  *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
@@ -3420,17 +3420,45 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
- * >>cpu                                          the backend in plain C
+ * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * A frame pair is worked off in stages: import, then one stage per scale. A stage is cut into as many row bands as there
- * are threads; a band keeps a few lines of intermediate results, never planes, and adds to sums of its own.
+ * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
+ * keeps a few lines of intermediate results, never planes, and adds to sums of its own. At scale 0 it takes a block of
+ * rows through all features before it goes on to the next, so that the rows are read from memory once.
  */
 enum {
     VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
-    VMAFGPU__MARGIN = 64       /* columns before and after a line, for borders */
+    VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
+    VMAFGPU__BLOCK = 16,       /* rows of a block */
+    VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
-/* Lines of one band. VIF and ADM do not work at the same time and share the memory. */
+/* Luma in the form that the CPU works on: bytes at 8 bits, else words of 16 bits with the sample in the low ones, at any
+ * address. A row may be read, whatever is there, up to the next multiple of CHUNK columns. In the caller's memory
+ * the next row's samples are there, and of the last rows there are copies. */
+typedef struct vmafgpu__view {
+    const uint8_t *data;                   /* of row 0; NULL: no frame */
+    ptrdiff_t      pitch;                  /* in bytes, as all here */
+    const uint8_t *edge;                   /* copies of edge_count rows from edge_first on */
+    ptrdiff_t      edge_pitch;
+    int            edge_first, edge_count;
+} vmafgpu__view;
+
+static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
+    const int at = y - view->edge_first;
+    return at >= 0 && at < view->edge_count ? view->edge + at * view->edge_pitch : view->data + y * view->pitch;
+}
+
+static size_t vmafgpu__padded(int w) {
+    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
+}
+
+typedef struct vmafgpu__motion_lines {
+    int32_t *whole;                        /* after the vertical pass... */
+    int16_t *high, *low;                   /* ...or that >> 8 and & 255 */
+} vmafgpu__motion_lines;
+
+/* Lines of one band. */
 typedef struct vmafgpu__vif_lines {
     uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
     uint32_t *square[3];                   /* reference squared, distorted squared, product */
@@ -3453,30 +3481,35 @@ typedef struct vmafgpu__adm_row {
 
 typedef struct vmafgpu__band {
     vmafgpu__sums      sums;
+    vmafgpu__motion_lines motion;
     vmafgpu__vif_lines vif;
     vmafgpu__adm_lines adm;
     vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    int                bad_row[2];                   /* first row with an illegal sample, per frame; -1: none */
+    int                checked;                      /* rows before this one fit the bit depth */
+    int                is_illegal;                   /* and then came one that does not */
 } vmafgpu__band;
 
 struct vmafgpu__cpu {
     const struct vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;             /* [32768] */
-    vmafgpu__plane  reference[3];          /* ring of the latest; the newest is at `current` */
+    int             wide;                  /* 1: views have words, 0: bytes */
+    int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
+    uint8_t        *landing[2];
+    uint8_t        *edge[2];
+    size_t          row_bytes;             /* of these and of `history` */
+    uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
     int             ring, current;
-    vmafgpu__plane  distorted;
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
     vmafgpu__band  *bands;
 
-    /* The present job. */
-    const int           *canonical;
-    const vmafgpu_frame *import_frame[2];
-    vmafgpu__plane       import_plane[2];
-    vmafgpu__plane       pair[2];
-    vmafgpu__plane       before[2];        /* reference of one and of two frames before; data NULL: none */
-    int                  scale;
+    /* The present stage. */
+    vmafgpu__view   pair[2];
+    vmafgpu__view   before[2];             /* reference of one and of two frames before */
+    vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
+    int             only_motion;
+    int             scale;
 };
 
 /* ---- levels: the same functions in several instruction sets ---- */
@@ -3488,11 +3521,19 @@ typedef struct vmafgpu__cpu_functions {
     unsigned    mask_bit;              /* of config.cpumask */
     /* The OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
-    /* The sum of one row of the blurred difference of two frames, five rows each; `lines` has room for two lines of
-     * 16 bits. Null for bit depths that it cannot do. */
+    /* The sum of one row of the blurred difference of two frames, five rows each. */
     int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                            int16_t *const *lines);
+                            const vmafgpu__motion_lines *lines);
 } vmafgpu__cpu_functions;
+
+static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
+static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                          const vmafgpu__motion_lines *lines);
+
+/* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
+#define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
+VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
+                                                             VMAFGPU__ONES_8 };
 
 #ifdef VMAFGPU__HAS_X86
 #  define VMAFGPU__LEVEL VMAFGPU__AVX2
@@ -3514,13 +3555,14 @@ static int vmafgpu__has_level(int level) {
     const uint32_t osxsave = 1u << 27, fma = 1u << 12, popcnt = 1u << 23;
     const uint32_t avx2 = 1u << 3 | 1u << 5 | 1u << 8;                             /* bmi, avx2, bmi2 */
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  /* f, dq, cd, bw, vl */
+    const uint32_t avx512_vnni = 1u << 11;
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & osxsave) == 0 || (c & fma) == 0 || (c & popcnt) == 0)
         return 0;
     const uint32_t saved = vmafgpu__saved_registers();
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (saved & 6) != 6)
         return 0;
-    return level == VMAFGPU__AVX2 || ((b & avx512) == avx512 && (saved & 0xe6) == 0xe6);
+    return level == VMAFGPU__AVX2 || ((b & avx512) == avx512 && (c & avx512_vnni) && (saved & 0xe6) == 0xe6);
 }
 #endif
 
@@ -3530,7 +3572,8 @@ static int vmafgpu__has_level(int level) {
 #  undef VMAFGPU__LEVEL
 #endif
 
-static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, NULL, NULL };
+static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
+                                                                  vmafgpu__motion_row_scalar };
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -3588,110 +3631,205 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-static void vmafgpu__import_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    int first, end;
-    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu_frame *frame = cpu->import_frame[i];
-        band->bad_row[i] = -1;
-        if (!frame)
-            continue;
-        const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-        for (int y = first; y < end; y++) {
-            const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
-            uint16_t *row = cpu->import_plane[i].data + y * cpu->import_plane[i].stride;
-            if (vmafgpu__import_row(&v->config, cpu->canonical[i], source, row) && band->bad_row[i] < 0)
-                band->bad_row[i] = y;
-        }
-    }
+/* Writes a row in the CPU's form. The samples are legal. */
+static void vmafgpu__land_row(const vmafgpu__cpu *cpu, const vmafgpu_config *c, int canonical, const uint8_t *source,
+                              uint8_t *row) {
+    if (cpu->wide)
+        (void)vmafgpu__import_row(c, canonical, source, (uint16_t *)(void *)row);
+    else
+        for (int x = 0, step = canonical ? 1 : c->bytes_per_sample; x < c->width; x++)
+            row[x] = source[x * step];
+}
+
+static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
+    uint32_t all = 0;
+    for (int x = 0; x < w; x++)
+        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
+    return all;
+}
+
+/* Where bits of a word may not be set, by layout and depth. */
+static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int canonical) {
+    return c->layout == VMAFGPU_SEMIPLANAR_HIGH && !canonical ? (1u << (16 - c->bit_depth)) - 1
+                                                              : 0xffffu & ~((1u << c->bit_depth) - 1);
 }
 
 /* The sentence for the first illegal sample of row y. */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int y) {
     const vmafgpu_config *c = &v->config;
     const uint8_t *row = (const uint8_t *)frame->data[0] + y * vmafgpu__luma_pitch(c, frame);
-    const int high = c->layout == VMAFGPU_SEMIPLANAR_HIGH;
-    const uint32_t illegal = high ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth;
     int x = 0;
-    uint32_t word = 0;
-    for (; x < c->width; x++) {
-        word = (uint32_t)row[2 * x] | (uint32_t)row[2 * x + 1] << 8;
-        if (word & illegal)
-            break;
-    }
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits", v->subject,
-                         name, (unsigned)word, x, y, high ? "has low bits set that are no part of" : "does not fit",
+    while (x + 1 < c->width && !(vmafgpu__or_words_scalar(row + 2 * x, 1) & vmafgpu__illegal_bits(c, 0)))
+        x++;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits", v->subject, name,
+                         (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
+                         c->layout == VMAFGPU_SEMIPLANAR_HIGH ? "has low bits set that are no part of" : "does not fit",
                          c->bit_depth);
 }
 
-/* Names the first illegal sample of the frames just imported. */
-static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *names) {
-    for (int i = 0; i < 2; i++)
-        for (int index = 0; index < v->config.threads; index++) {
-            const int y = v->cpu->bands[index].bad_row[i];
-            if (y >= 0)
-                return vmafgpu__illegal_sample(v, names[i], v->cpu->import_frame[i], y);
-        }
+/* Names the first illegal sample of a frame; VMAFGPU_OK if there is none. */
+static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    for (int y = 0; y < v->config.height; y++) {
+        const uint8_t *row = (const uint8_t *)frame->data[0] + y * pitch;
+        if (v->cpu->functions->or_words(row, v->config.width) & vmafgpu__illegal_bits(&v->config, 0))
+            return vmafgpu__illegal_sample(v, name, frame, y);
+    }
     return VMAFGPU_OK;
+}
+
+typedef struct vmafgpu__landing {
+    const vmafgpu     *v;
+    const vmafgpu_frame *frame;
+    int                canonical;
+    uint8_t           *to;
+} vmafgpu__landing;
+
+static void vmafgpu__landing_task(void *arg, int index) {
+    const vmafgpu__landing *landing = (const vmafgpu__landing *)arg;
+    const vmafgpu_config *c = &landing->v->config;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, landing->frame);
+    int first, end;
+    vmafgpu__part(c->height, index, c->threads, &first, &end);
+    for (int y = first; y < end; y++)
+        vmafgpu__land_row(landing->v->cpu, c, landing->canonical, (const uint8_t *)landing->frame->data[0] + y * pitch,
+                          landing->to + (size_t)y * landing->v->cpu->row_bytes);
+}
+
+/* A plane of the backend's own as a view. */
+static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
+    vmafgpu__view view;
+    memset(&view, 0, sizeof view);
+    view.data = data;
+    view.pitch = (ptrdiff_t)cpu->row_bytes;
+    return view;
+}
+
+/* Makes a view of a frame, at place 0 or 1: of the caller's memory, or of a copy. */
+static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, const vmafgpu_frame *frame, int canonical, const char *name, int place,
+                                          vmafgpu__view *view) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const vmafgpu_config *c = &v->config;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
+    memset(&cpu->check[place], 0, sizeof cpu->check[place]);
+    if (!cpu->in_place) {
+        vmafgpu__landing landing;
+        if (!canonical && vmafgpu__illegal_bits(c, 0)) {
+            const vmafgpu_result result = vmafgpu__check_samples(v, frame, name);
+            if (result != VMAFGPU_OK)
+                return result;
+        }
+        landing.v = v;
+        landing.frame = frame;
+        landing.canonical = canonical;
+        landing.to = cpu->landing[place];
+        *view = vmafgpu__own_view(cpu, cpu->landing[place]);
+        return vmafgpu__run(v, vmafgpu__landing_task, &landing);
+    }
+    const int padded = (int)vmafgpu__padded(c->width);
+    const size_t row = (size_t)c->width * (cpu->wide ? 2 : 1);
+    view->data = (const uint8_t *)frame->data[0];
+    view->pitch = pitch;
+    view->edge = cpu->edge[place];
+    view->edge_pitch = (ptrdiff_t)cpu->row_bytes;
+    view->edge_count = (padded + c->width - 1) / c->width - 1;
+    view->edge_first = pitch < 0 ? 0 : c->height - view->edge_count;
+    for (int i = 0; i < view->edge_count; i++)
+        memcpy(cpu->edge[place] + (size_t)i * cpu->row_bytes, view->data + (view->edge_first + i) * pitch, row);
+    if (cpu->wide && c->bit_depth < 16 && !canonical)
+        cpu->check[place] = *view;
+    return VMAFGPU_OK;
+}
+
+/* Whether all samples of the rows before `end` that the band may read fit the bit depth. */
+static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
+    uint32_t all = 0;
+    for (int i = 0; i < 2; i++)
+        if (cpu->check[i].data)
+            for (int y = band->checked; y < end; y++)
+                all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(&cpu->check[i], y), v->config.width);
+    band->checked = end;
+    band->is_illegal |= (all & illegal) != 0;
+    return !band->is_illegal;
+}
+
+/* Columns x..x + CHUNK - 1 of a view's row. */
+static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, uint16_t *VMAFGPU__RESTRICT chunk) {
+    if (wide)
+        memcpy(chunk, (const uint8_t *)row + 2 * x, VMAFGPU__CHUNK * sizeof *chunk);
+    else
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            chunk[i] = ((const uint8_t *)row)[x + i];
 }
 
 /* ---- motion ---- */
 
-/* SAD of the blurred difference of two frames, rows first..end-1. `line` is scratch with margins. */
-static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vmafgpu__plane now, int first, int end,
-                                    int32_t *line) {
-    const int w = v->config.width, h = v->config.height, bit_depth = v->config.bit_depth;
-    const int32_t *t = vmafgpu__motion_taps;
+static void vmafgpu__motion_vertical(const void *const *before, const void *const *now, int wide, ptrdiff_t x,
+                                     int bit_depth, int32_t *line) {
+    int32_t high[VMAFGPU__CHUNK] = { 0 }, low[VMAFGPU__CHUNK] = { 0 };
+    for (int k = 0; k < 5; k++) {
+        const int32_t tap = vmafgpu__motion_taps[k];
+        uint16_t a[VMAFGPU__CHUNK], b[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(before[k], wide, x, a);
+        vmafgpu__read_chunk(now[k], wide, x, b);
+        for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+            const int32_t d = (int32_t)a[i] - (int32_t)b[i];
+            high[i] += tap * (d >> 8);
+            low[i] += tap * (d & 255);
+        }
+    }
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
+}
+
+static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                          const vmafgpu__motion_lines *lines) {
+    int32_t *line = lines->whole;
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__motion_vertical(before, now, wide, x, bit_depth, line);
+    for (int k = 1; k <= 2; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
     int64_t sum = 0;
-    for (int y = first; y < end; y++) {
-        const uint16_t *a[5], *b[5];
+    for (int x = 0; x < w; x++) {
+        int32_t high = 0, low = 0;
         for (int k = 0; k < 5; k++) {
-            const ptrdiff_t row = vmafgpu__reflect(y + k - 2, h);
-            a[k] = before.data + row * before.stride;
-            b[k] = now.data + row * now.stride;
+            const int32_t d = line[x + k - 2];
+            high += vmafgpu__motion_taps[k] * (d >> 8);
+            low += vmafgpu__motion_taps[k] * (d & 255);
         }
-        for (int x = 0; x < w; x++) {
-            int32_t high = 0, low = 0;
-            for (int k = 0; k < 5; k++) {
-                const int32_t d = (int32_t)a[k][x] - (int32_t)b[k][x];
-                high += t[k] * (d >> 8);
-                low += t[k] * (d & 255);
-            }
-            line[x] = vmafgpu__motion_round(high, low, bit_depth);
-        }
-        for (int k = 1; k <= 2; k++) {
-            line[-k] = line[k];
-            line[w - 1 + k] = line[w - 1 - k];
-        }
-        int64_t row_sum = 0;
-        for (int x = 0; x < w; x++) {
-            int32_t high = 0, low = 0;
-            for (int k = 0; k < 5; k++) {
-                const int32_t d = line[x + k - 2];
-                high += t[k] * (d >> 8);
-                low += t[k] * (d & 255);
-            }
-            const int32_t z = vmafgpu__motion_round(high, low, 16);
-            row_sum += z < 0 ? -z : z;
-        }
-        sum += row_sum;
+        const int32_t z = vmafgpu__motion_round(high, low, 16);
+        sum += z < 0 ? -z : z;
     }
     return sum;
 }
 
-static void vmafgpu__motion_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    int first, end;
-    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+/* Sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_lines *lines, const vmafgpu__view *before,
+                                    const vmafgpu__view *now, int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    int64_t sum = 0;
+    for (int y = first; y < end; y++) {
+        const void *a[5], *b[5];
+        for (int k = 0; k < 5; k++) {
+            const int row = vmafgpu__reflect(y + k - 2, c->height);
+            a[k] = vmafgpu__view_row(before, row);
+            b[k] = vmafgpu__view_row(now, row);
+        }
+        sum += v->cpu->functions->motion_row(a, b, v->cpu->wide, c->width, c->bit_depth, lines);
+    }
+    return sum;
+}
+
+static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
     for (int i = 0; i < 2; i++)
         if (cpu->before[i].data)
-            band->sums.motion[i] += vmafgpu__motion_rows(v, cpu->before[i], cpu->reference[cpu->current], first, end,
-                                                         band->adm.low[0]);
+            band->sums.motion[i] +=
+                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
 }
 
 /* ---- VIF ---- */
@@ -3721,12 +3859,14 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
 }
 
 /* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
-static void vmafgpu__vif_vertical(const uint16_t *(*rows)[17], const uint16_t *taps, int reach, ptrdiff_t x,
+static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x,
                                   int mean_shift, int square_shift, const vmafgpu__vif_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
     for (int k = 0; k <= 2 * reach; k++) {
-        const uint16_t *r = rows[0][k] + x, *d = rows[1][k] + x;
+        uint16_t r[VMAFGPU__CHUNK], d[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(rows[0][k], wide, x, r);
+        vmafgpu__read_chunk(rows[1][k], wide, x, d);
         vmafgpu__add_samples(mean[0], r, taps[k]);
         vmafgpu__add_samples(mean[1], d, taps[k]);
         vmafgpu__add_products(square[0], r, r, taps[k]);
@@ -3791,13 +3931,16 @@ static void vmafgpu__vif_statistics(const vmafgpu__plan *plan, const vmafgpu__vi
 }
 
 /* One row of the next scale from the two images of this one: filtered, every second row and column. */
-static void vmafgpu__vif_shrink_row(const uint16_t *const *rows, const uint16_t *taps, int reach, int w, int shift,
+static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
                                     uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
         uint32_t sum[VMAFGPU__CHUNK] = { 0 };
-        for (int k = 0; k <= 2 * reach; k++)
-            vmafgpu__add_samples(sum, rows[k] + x, taps[k]);
+        for (int k = 0; k <= 2 * reach; k++) {
+            uint16_t chunk[VMAFGPU__CHUNK];
+            vmafgpu__read_chunk(rows[k], wide, x, chunk);
+            vmafgpu__add_samples(sum, chunk, taps[k]);
+        }
         for (int i = 0; i < VMAFGPU__CHUNK; i++)
             line[x + i] = (uint16_t)((sum[i] + half) >> shift);
     }
@@ -3813,56 +3956,64 @@ static void vmafgpu__vif_shrink_row(const uint16_t *const *rows, const uint16_t 
     }
 }
 
-static vmafgpu__plane vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int frame) {
-    return scale ? cpu->vif[scale][frame] : cpu->pair[frame];
+static vmafgpu__view vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__view view;
+    if (scale == 0)
+        return cpu->pair[frame];
+    memset(&view, 0, sizeof view);
+    view.data = (const uint8_t *)cpu->vif[scale][frame].data;
+    view.pitch = cpu->vif[scale][frame].stride * 2;
+    return view;
 }
 
-static void vmafgpu__vif_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
-    const vmafgpu__cpu *cpu = v->cpu;
+/* Row y of a scale: its sums. */
+static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, const vmafgpu__view *image, int y) {
     const int w = v->config.width >> scale, h = v->config.height >> scale;
     const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
-    const int reach = vmafgpu__vif_reach(scale);
+    const int reach = vmafgpu__vif_reach(scale), wide = scale || v->cpu->wide;
     const uint16_t *taps = vmafgpu__vif_taps[scale];
     const vmafgpu__vif_lines *lines = &band->vif;
-    const uint16_t *rows[2][17];
-    vmafgpu__plane image[2];
-    int first, end;
+    const void *rows[2][17];
+    for (int f = 0; f < 2; f++)
+        for (int k = 0; k <= 2 * reach; k++)
+            rows[f][k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(y + k - reach, h));
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_vertical(rows, wide, taps, reach, x, mean_shift, square_shift, lines);
+    for (int k = 1; k <= reach; k++) {
+        for (int i = 0; i < 2; i++) {
+            lines->mean[i][-k] = lines->mean[i][k];
+            lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
+        }
+        for (int i = 0; i < 3; i++) {
+            lines->square[i][-k] = lines->square[i][k];
+            lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
+        }
+    }
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_horizontal(lines, taps, reach, x);
+    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
+}
+
+/* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
+static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int w = v->config.width >> scale, h = v->config.height >> scale, wide = scale || cpu->wide;
+    vmafgpu__view image[2];
     for (int f = 0; f < 2; f++)
         image[f] = vmafgpu__vif_image(cpu, scale, f);
-
-    vmafgpu__part(h, index, v->config.threads, &first, &end);
-    for (int y = first; y < end; y++) {
-        for (int f = 0; f < 2; f++)
-            for (int k = 0; k <= 2 * reach; k++)
-                rows[f][k] = image[f].data + vmafgpu__reflect(y + k - reach, h) * image[f].stride;
-        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__vif_vertical(rows, taps, reach, x, mean_shift, square_shift, lines);
-        for (int k = 1; k <= reach; k++) {
-            for (int i = 0; i < 2; i++) {
-                lines->mean[i][-k] = lines->mean[i][k];
-                lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
-            }
-            for (int i = 0; i < 3; i++) {
-                lines->square[i][-k] = lines->square[i][k];
-                lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
-            }
-        }
-        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__vif_horizontal(lines, taps, reach, x);
-        vmafgpu__vif_statistics(&v->plan, lines, w, cpu->log_table, &band->sums.vif[scale]);
-    }
-
+    for (int y = first; y < end && !(scale == 0 && v->plan.vif_skips_scale_0); y++)
+        vmafgpu__vif_row(v, band, scale, image, y);
     if (scale + 1 == VMAFGPU__SCALES)
         return;
-    const int next_reach = vmafgpu__vif_reach(scale + 1);
-    vmafgpu__part(h / 2, index, v->config.threads, &first, &end);
+    const int reach = vmafgpu__vif_reach(scale + 1), mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     for (int f = 0; f < 2; f++)
-        for (int y = first; y < end; y++) {
-            for (int k = 0; k <= 2 * next_reach; k++)
-                rows[0][k] = image[f].data + vmafgpu__reflect(2 * y + k - next_reach, h) * image[f].stride;
+        for (int y = (first + 1) / 2; y < (end + 1) / 2 && y < h / 2; y++) {
+            const void *rows[17];
+            for (int k = 0; k <= 2 * reach; k++)
+                rows[k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(2 * y + k - reach, h));
             const vmafgpu__plane next = cpu->vif[scale + 1][f];
-            vmafgpu__vif_shrink_row(rows[0], vmafgpu__vif_taps[scale + 1], next_reach, w, mean_shift, lines->mean[0],
+            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, band->vif.mean[0],
                                     next.data + y * next.stride);
         }
 }
@@ -3876,18 +4027,20 @@ static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y,
     const vmafgpu__cpu *cpu = v->cpu;
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
     const int shift = vmafgpu__dwt_vertical_shift(scale, v->config.bit_depth);
-    ptrdiff_t rows[4];
+    int rows[4];
     for (int k = 0; k < 4; k++)
         rows[k] = vmafgpu__reflect_repeat(2 * y - 1 + k, h);
     if (scale == 0) {
-        const uint16_t *in[4];
         const int32_t zero = (int32_t)1 << (v->config.bit_depth - 1);   /* mid grey */
-        for (int k = 0; k < 4; k++)
-            in[k] = cpu->pair[frame].data + rows[k] * cpu->pair[frame].stride;
-        for (int x = 0; x < w; x++) {
-            const int32_t a = in[0][x] - zero, b = in[1][x] - zero, c = in[2][x] - zero, d = in[3][x] - zero;
-            low[x] = vmafgpu__dwt32(lo, a, b, c, d, shift);
-            high[x] = vmafgpu__dwt32(hi, a, b, c, d, shift);
+        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+            uint16_t in[4][VMAFGPU__CHUNK];
+            for (int k = 0; k < 4; k++)
+                vmafgpu__read_chunk(vmafgpu__view_row(&cpu->pair[frame], rows[k]), cpu->wide, x, in[k]);
+            for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+                const int32_t a = in[0][i] - zero, b = in[1][i] - zero, c = in[2][i] - zero, d = in[3][i] - zero;
+                low[x + i] = vmafgpu__dwt32(lo, a, b, c, d, shift);
+                high[x + i] = vmafgpu__dwt32(hi, a, b, c, d, shift);
+            }
         }
     } else if (scale == 1) {
         const int16_t *in[4];
@@ -4030,17 +4183,16 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines 
     }
 }
 
-static void vmafgpu__adm_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
+/* Rows first..end-1 are the band's; of what the band does for them this is the part from row `from` up to `to`. */
+static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end, int from, int to) {
     const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
     vmafgpu__adm_sums *sums = &band->sums.adm[scale];
     const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
     const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
-    int first, end;
-    vmafgpu__part(g.h, index, v->config.threads, &first, &end);
     if (first == end)
         return;
     /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = first - 1; y <= end; y++) {
+    for (int y = from == first ? first - 1 : from; y < (to == end ? end + 1 : to); y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom;
         if (y >= 0 && y < g.h && (own || needed))
@@ -4068,72 +4220,123 @@ static void vmafgpu__adm_band(const vmafgpu *v, vmafgpu__band *band, int index, 
 
 /* ---- stages ---- */
 
-static void vmafgpu__scale_task(void *arg, int index) {
+/* Keeps the reference for the motion of the next frame. */
+static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    for (int y = first; y < end; y++)
+        memcpy(cpu->history[cpu->current] + (size_t)y * cpu->row_bytes, vmafgpu__view_row(&cpu->pair[0], y),
+               (size_t)v->config.width * (cpu->wide ? 2 : 1));
+}
+
+static void vmafgpu__keep_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__band *band = &v->cpu->bands[index];
-    if (v->plan.vif_variants)
-        vmafgpu__vif_band(v, band, index, v->cpu->scale);
-    if (v->plan.adm_variants)
-        vmafgpu__adm_band(v, band, index, v->cpu->scale);
+    int first, end;
+    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+    vmafgpu__keep_rows(v, first, end);
 }
 
-/* Imports up to two frames and names what is wrong with them. */
-static vmafgpu_result vmafgpu__import(vmafgpu *v, const vmafgpu_frame *a, vmafgpu__plane a_plane, const char *a_name,
-                                      const vmafgpu_frame *b, vmafgpu__plane b_plane, const char *b_name) {
+/* A band of one scale. All parts begin at even rows, so that those of the next scale fall to one of them each. */
+static void vmafgpu__stage_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__band *band = &cpu->bands[index];
+    const int scale = cpu->scale, h = v->config.height >> scale, adm_h = vmafgpu__adm_size(v->config.height, scale);
+    const int with_pair = !cpu->only_motion;
+    int first, end;
+    vmafgpu__part((h + 1) / 2, index, v->config.threads, &first, &end);
+    const int vif_end = end * 2 < h ? end * 2 : h;
+    int adm_first, adm_end;
+    vmafgpu__part(adm_h, index, v->config.threads, &adm_first, &adm_end);
+    const int reach = scale == 0 ? vmafgpu__vif_reach(0) + 3 : 0;
+    int lowest = first * 2 < adm_first * 2 ? first * 2 : adm_first * 2;
+    band->checked = lowest > reach ? lowest - reach : 0;
+    const int rows = vif_end - first * 2, blocks = (rows + VMAFGPU__BLOCK - 1) / VMAFGPU__BLOCK;
+    for (int i = 0; i < (blocks ? blocks : 1); i++) {
+        const int last = i + 1 >= blocks;
+        const int from = first * 2 + i * VMAFGPU__BLOCK, to = last ? vif_end : from + VMAFGPU__BLOCK;
+        /* The rows of ADM keep up with those of VIF. */
+        int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
+        adm_to = adm_to < adm_end ? adm_to : adm_end;
+        if (scale == 0 && (cpu->check[0].data || cpu->check[1].data)) {
+            int needed = to > adm_to * 2 ? to : adm_to * 2;
+            needed = needed + reach < h ? needed + reach : h;
+            if (!vmafgpu__check_rows(v, band, needed))
+                return;
+        }
+        if (with_pair && v->plan.vif_variants)
+            vmafgpu__vif_rows(v, band, scale, from, to);
+        if (with_pair && v->plan.adm_variants && adm_from < adm_to)
+            vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
+        if (scale == 0)
+            vmafgpu__motion_block(v, band, from, to);
+    }
+}
+
+static vmafgpu_result vmafgpu__run_stage(vmafgpu *v, int scale, int only_motion) {
+    v->cpu->scale = scale;
+    v->cpu->only_motion = only_motion;
+    for (int i = 0; i < v->config.threads; i++)
+        v->cpu->bands[i].is_illegal = 0;
+    return vmafgpu__run(v, vmafgpu__stage_task, v);
+}
+
+/* Names the first illegal sample of the frame at a place, if a band met one and it is in this frame. */
+static vmafgpu_result vmafgpu__stage_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
+    for (int i = 0; i < v->config.threads; i++)
+        if (v->cpu->bands[i].is_illegal && v->cpu->check[place].data)
+            return vmafgpu__check_samples(v, frame, name);
+    return VMAFGPU_OK;
+}
+
+/* Motion against a frame that is no part of the clip. */
+static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    const char *names[2];
-    names[0] = a_name;
-    names[1] = b_name;
-    cpu->import_frame[0] = a;
-    cpu->import_frame[1] = b;
-    cpu->import_plane[0] = a_plane;
-    cpu->import_plane[1] = b_plane;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__import_task, v);
-    return result == VMAFGPU_OK ? vmafgpu__import_result(v, names) : result;
-}
-
-static vmafgpu_result vmafgpu__cpu_motion(vmafgpu *v, vmafgpu__plane one_before, vmafgpu__plane two_before) {
-    const vmafgpu__plane none = { NULL, 0 };
-    v->cpu->before[0] = v->plan.motion[0] ? one_before : none;
-    v->cpu->before[1] = v->plan.motion[1] ? two_before : none;
-    return v->cpu->before[0].data || v->cpu->before[1].data ? vmafgpu__run(v, vmafgpu__motion_task, v) : VMAFGPU_OK;
+    /* It takes the place of the distorted frame. */
+    vmafgpu_result result = vmafgpu__view_frame(v, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, job->previous, 0, "previous reference", 1, &cpu->before[0]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stage(v, 0, 1);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 1, job->previous, "previous reference");
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+    memset(cpu->before, 0, sizeof cpu->before);
+    return result;
 }
 
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    const vmafgpu__plane none = { NULL, 0 }, reference = cpu->reference[cpu->current];
-    vmafgpu_result result;
-    cpu->canonical = job->canonical;
+    vmafgpu_result result = VMAFGPU_OK;
+    memset(cpu->before, 0, sizeof cpu->before);
     for (int i = 0; i < v->config.threads; i++)
         memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
 
-    if (job->previous) {
-        /* It takes the place of the distorted frame until motion is done. */
-        result = vmafgpu__import(v, job->previous, cpu->distorted, "previous reference", job->reference, reference,
-                                 "reference");
-        if (result == VMAFGPU_OK)
-            result = vmafgpu__cpu_motion(v, cpu->distorted, none);
-        if (result == VMAFGPU_OK)
-            result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
-    } else {
-        result =
-            vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
-        if (result == VMAFGPU_OK && !job->detached) {
-            const vmafgpu__plane one = cpu->reference[(cpu->current + cpu->ring - 1) % cpu->ring];
-            const vmafgpu__plane two = cpu->reference[(cpu->current + cpu->ring * 2 - 2) % cpu->ring];
-            result = vmafgpu__cpu_motion(v, job->history >= 1 ? one : none, job->history >= 2 ? two : none);
-        }
-    }
-    if (result != VMAFGPU_OK)
-        return result;
-    if (job->distorted) {
-        cpu->pair[0] = reference;
-        cpu->pair[1] = cpu->distorted;
-        for (cpu->scale = 0; result == VMAFGPU_OK && cpu->scale < VMAFGPU__SCALES; cpu->scale++)
-            result = vmafgpu__run(v, vmafgpu__scale_task, v);
-    }
-    if (result == VMAFGPU_OK && !job->detached)
+    if (job->previous && v->plan.motion[0])
+        result = vmafgpu__submit_previous(v, job);
+    else if (!job->detached)
+        for (int i = 0; i < 2; i++)
+            if (v->plan.motion[i] && job->history > i)
+                cpu->before[i] = vmafgpu__own_view(cpu, cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring]);
+    memset(cpu->check, 0, sizeof cpu->check);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+    if (result == VMAFGPU_OK && job->distorted)
+        result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stage(v, 0, !job->distorted);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+    for (int scale = 1; result == VMAFGPU_OK && job->distorted && scale < VMAFGPU__SCALES; scale++)
+        result = vmafgpu__run_stage(v, scale, 0);
+    if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
+        /* A hook that fails must not leave half a frame: then all of it is copied here. */
+        if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+            vmafgpu__keep_rows(v, 0, v->config.height);
         cpu->current = (cpu->current + 1) % cpu->ring;
+    }
     return result;
 }
 
@@ -4182,10 +4385,6 @@ static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
     return c->base ? c->base + at : NULL;
 }
 
-static size_t vmafgpu__padded(int w) {
-    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
-}
-
 /* A line of w elements with a margin on both sides. */
 static void *vmafgpu__carve_line(vmafgpu__carver *c, int w, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN) * element);
@@ -4201,15 +4400,12 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__band *band) {
     const int w = v->config.width, half_w = vmafgpu__adm_size(w, 0);
-    const size_t start = c->used;
     for (int i = 0; i < 2; i++)
         band->vif.mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
     for (int i = 0; i < 3; i++) {
         band->vif.square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
         band->vif.variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
-    const size_t vif_end = c->used;
-    c->used = start;
     for (int f = 0; f < 2; f++) {
         band->adm.low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
         band->adm.high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
@@ -4233,8 +4429,18 @@ static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__b
                     r->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
             }
         }
-    if (c->used < vif_end)
-        c->used = vif_end;
+    band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+}
+
+/* Whether the caller's frames have the form that the CPU works on. */
+static int vmafgpu__is_in_place(const vmafgpu_config *c) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (c->bit_depth > 8)
+        return c->layout != VMAFGPU_SEMIPLANAR_HIGH || c->bit_depth == 16;
+#endif
+    return c->bytes_per_sample == 1;
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
@@ -4243,10 +4449,17 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
     head->bands = bands;
-    head->ring = v->plan.motion[1] ? 3 : v->plan.motion[0] ? 2 : 1;
+    head->wide = v->config.bit_depth > 8;
+    head->in_place = vmafgpu__is_in_place(&v->config);
+    head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
+    head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
-        head->reference[i] = vmafgpu__carve_plane(c, w, h);
-    head->distorted = vmafgpu__carve_plane(c, w, h);
+        head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    for (int i = 0; i < 2; i++) {
+        head->edge[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * VMAFGPU__MAX_EDGE);
+        if (!head->in_place)
+            head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    }
     if (v->plan.vif_variants) {
         head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
         for (int s = 1; s < VMAFGPU__SCALES; s++)
@@ -7680,13 +7893,20 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__LEVEL_NAME(name) name##_avx512
 #  if defined(__clang__)
-#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  else
 #    pragma GCC push_options
-#    pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi,bmi2,popcnt")
+#    pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt")
 #  endif
 #else
 #  define VMAFGPU__LEVEL_NAME(name) name##_neon
+#endif
+
+/* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake. */
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#  pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 /* ---- operations ----
@@ -7781,6 +8001,104 @@ static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int
     return all;
 }
 
+/* ---- motion ---- */
+
+/* The weights of the outer, the next and the middle samples as pairs for pairs16. The middle one comes with 1 << n, which
+ * has the weight `unit`, so that rounding costs nothing. */
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)(void) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)vmafgpu__motion_taps[1] << 16 | (uint32_t)vmafgpu__motion_taps[0]));
+}
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(int unit) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)unit << 16 | (uint32_t)vmafgpu__motion_taps[2]));
+}
+
+/* before - now, at as many columns from x on as there are 16-bit lanes. */
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(const void *before, const void *now, int wide,
+                                                                         int x) {
+    const uint8_t *a = (const uint8_t *)before, *b = (const uint8_t *)now;
+    if (wide)
+        return vmafgpu__v_sub16(vmafgpu__v_load(a + 2 * x), vmafgpu__v_load(b + 2 * x));
+    return vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16(a + x), vmafgpu__v_load_u8_as_16(b + x));
+}
+
+/* The vertical pass. With up to 14 bits a sum of two differences fits 16 bits, and the weighted sum of all 32. */
+static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *before, const void *const *now, int wide,
+                                                             int w, int bit_depth, int16_t *high, int16_t *low) {
+    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
+    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
+    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), byte = vmafgpu__v_set32(255);
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
+        vmafgpu__v d[5];
+        for (int k = 0; k < 5; k++)
+            d[k] = VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(before[k], now[k], wide, x);
+        const vmafgpu__v a = vmafgpu__v_add16(d[0], d[4]), b = vmafgpu__v_add16(d[1], d[3]);
+        const vmafgpu__v left = vmafgpu__v_sra32(
+            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(d[2], half), middle)), bit_depth);
+        const vmafgpu__v right = vmafgpu__v_sra32(
+            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
+        vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
+        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, byte), vmafgpu__v_and(right, byte)));
+    }
+    for (int k = 1; k <= 2; k++) {
+        high[-k] = high[k];
+        low[-k] = low[k];
+        high[w - 1 + k] = high[w - 1 - k];
+        low[w - 1 + k] = low[w - 1 - k];
+    }
+}
+
+/* Sums of five neighbours at x of a line of 16 bits, `middle` with its rounding: lower and upper halves of blocks. */
+#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along_)
+static inline void vmafgpu__motion_along(const int16_t *line, vmafgpu__v outer, vmafgpu__v middle, vmafgpu__v one,
+                                         vmafgpu__v *left, vmafgpu__v *right) {
+    const vmafgpu__v a = vmafgpu__v_add16(vmafgpu__v_load(line - 2), vmafgpu__v_load(line + 2));
+    const vmafgpu__v b = vmafgpu__v_add16(vmafgpu__v_load(line - 1), vmafgpu__v_load(line + 1));
+    const vmafgpu__v c = vmafgpu__v_load(line);
+    *left = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(c, one), middle));
+    *right = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
+                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(c, one), middle));
+}
+
+/* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
+static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *before, const void *const *now, int wide, int w,
+                                                        int bit_depth, const vmafgpu__motion_lines *lines) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    if (bit_depth > 14)
+        return vmafgpu__motion_row_scalar(before, now, wide, w, bit_depth, lines);
+    if (wide)
+        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 1, w, bit_depth, lines->high, lines->low);
+    else
+        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 0, w, 8, lines->high, lines->low);
+
+    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
+    /* 128 * 256 is half of the unit that the shift by 16 drops. */
+    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
+    const vmafgpu__v one = vmafgpu__v_set16(256);
+    vmafgpu__v sum = zero;
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v high[2], low[2];
+        vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
+        vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
+        vmafgpu__v left = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[0], vmafgpu__v_sra32(low[0], 8)), 8));
+        vmafgpu__v right = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[1], vmafgpu__v_sra32(low[1], 8)), 8));
+        if (x + LANES > w) {
+            const vmafgpu__v inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+            left = vmafgpu__v_and(left, vmafgpu__v_unpack_low16(inside, inside));
+            right = vmafgpu__v_and(right, vmafgpu__v_unpack_high16(inside, inside));
+        }
+        sum = vmafgpu__v_add32(sum, vmafgpu__v_add32(left, right));
+    }
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    int64_t total = 0;
+    vmafgpu__v_store(lanes, sum);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        total += lanes[i];
+    return total;
+}
+
 /* ---- what the engine calls ---- */
 
 static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
@@ -7792,13 +8110,16 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     "neon", 1,
 #endif
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
-    NULL
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
 #  include VMAFGPU__LEVEL_SCRATCH
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  if defined(__clang__)
 #    pragma clang attribute pop

@@ -3429,7 +3429,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 enum {
     VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
-    VMAFGPU__BLOCK = 16,       /* rows of a block */
+    VMAFGPU__BLOCK = 128,      /* rows of a block */
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
@@ -3485,6 +3485,7 @@ typedef struct vmafgpu__band {
     vmafgpu__vif_lines vif;
     vmafgpu__adm_lines adm;
     vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
+    void              *vif_scratch, *adm_scratch;    /* of the vector code */
     int                checked;                      /* rows before this one fit the bit depth */
     int                is_illegal;                   /* and then came one that does not */
 } vmafgpu__band;
@@ -3512,6 +3513,165 @@ struct vmafgpu__cpu {
     int             scale;
 };
 
+/* <vif head> */
+/* ---- VIF: what the engine hands over (this part goes before the levels, once) ---- */
+
+enum {
+    VMAFGPU__VIF_STRIP = 224,      /* columns that are worked off together, so that their state stays in the L1 cache */
+    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
+    VMAFGPU__VIF_COLUMNS = 256,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+};
+
+/* One image of a scale, and where its part of the next scale goes. */
+typedef struct vmafgpu__vif_picture {
+    const void *row;           /* row 0: bytes, or words of two bytes where the job is `wide` */
+    ptrdiff_t   pitch;         /* in bytes */
+    uint16_t   *next;          /* row 0 of the next scale's image, w / 2 by h / 2; NULL: not wanted */
+    ptrdiff_t   next_stride;   /* in elements */
+} vmafgpu__vif_picture;
+
+/* One scale of a band of rows. Nothing is read outside the images, nothing written outside the next ones. */
+typedef struct vmafgpu__vif_job {
+    vmafgpu__vif_picture        reference;
+    const vmafgpu__vif_picture *distorted;
+    int                       distorted_count;
+    int                       wide, scale, bit_depth, w, h;
+    int                       first, end;     /* rows; `first` is even, `end` is even or h */
+    int                       images_only;    /* no sums */
+    const vmafgpu__plan      *plan;
+    void                     *scratch;        /* aligned to 64 bytes */
+} vmafgpu__vif_job;
+
+/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to five
+ * of each distorted image. Lines: for two rows, sixteen bits each; and of the reference mean and variance. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
+    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 5 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
+           2 * 2 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+}
+/* </vif head> */
+
+/* <adm head> */
+/* ---- ADM: what the engine hands over ---- */
+
+
+enum { VMAFGPU__MAX_DISTORTED = 16 };
+
+/* One frame at one scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
+typedef struct vmafgpu__adm_image {
+    const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
+    ptrdiff_t   in_stride;    /* in samples. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
+    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none */
+    ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
+} vmafgpu__adm_image;
+
+typedef struct vmafgpu__adm_task {
+    int scale, bit_depth, bytes;             /* bytes per sample of scale 0's input */
+    int in_width, in_height;
+    vmafgpu__adm_geometry geometry;
+    const vmafgpu__adm_variant *variants;
+    int variant_count;
+    int distorted;                           /* how many frames are compared with the one reference */
+    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
+    void *scratch;                           /* of vmafgpu__adm_scratch_size() bytes at 64, zero at first; one per thread */
+} vmafgpu__adm_task;
+
+/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
+typedef struct vmafgpu__adm_work {
+    int16_t *line[2][2][2];                  /* frame; low, high filter; the samples (scale 0), or their lower 15 bits and
+                                                what is above them */
+    uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
+    uint32_t *column_sum;
+    void *narrow[4];                         /* input rows of a frame narrower than a chunk */
+    vmafgpu__adm_lines general;              /* for variants that the scalar functions do */
+    vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
+} vmafgpu__adm_work;
+
+enum { VMAFGPU__ADM_PAD = 128 };             /* columns before and after a line, a chunk of scale 0 and more */
+
+static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used, size_t count, size_t element, int is_line) {
+    const size_t pad = is_line ? VMAFGPU__ADM_PAD : 0, at = *used;
+    *used += ((count + 2 * pad) * element + 63) / 64 * 64;
+    return base ? base + at + pad * element : NULL;
+}
+
+/* Lays out the lines for an input of `width`, or with a null base only counts. */
+static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width,
+                                                  int variants, int distorted) {
+    const size_t w = (size_t)width, half = (w + 1) / 2;
+    size_t used = 0;
+    for (int f = 0; f < 2; f++)
+        for (int filter = 0; filter < 2; filter++)
+            for (int part = 0; part < 2; part++)
+                work->line[f][filter][part] = (int16_t *)vmafgpu__adm_take(base, &used, w, sizeof(int16_t), 1);
+    work->inside = (uint16_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    work->column_sum = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    for (int k = 0; k < 4; k++)
+        work->narrow[k] = vmafgpu__adm_take(base, &used, 64, sizeof(int16_t), 0);
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int f = 0; f < 2; f++)
+            work->general.band[f][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+        work->general.restored[b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+    }
+    work->general.same_angle = (uint8_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint8_t), 1);
+    work->general.column_sum = work->column_sum;
+    work->rows = (vmafgpu__adm_row *)vmafgpu__adm_take(base, &used, (size_t)(3 * variants * distorted),
+                                                       sizeof *work->rows, 0);
+    for (int i = 0; i < 3 * variants * distorted; i++) {
+        vmafgpu__adm_row row;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+            row.centre[which] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                row.signal[which][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+        }
+        if (base)
+            work->rows[i] = row;
+    }
+    return used;
+}
+
+static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
+    vmafgpu__adm_work work;
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted);
+}
+
+/* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
+static VMAFGPU__UNUSED int vmafgpu__adm_vectors_fit(const vmafgpu__adm_variant *variant, int scale) {
+    static const double bounds[VMAFGPU__SCALES] = { 22931, 1449e6, 752e6, 743e6 };
+    const double bound = bounds[scale], f = (double)variant->factor[scale][0], d = (double)variant->factor[scale][1];
+    const double gain = variant->gain_limit;
+    if (gain != (double)(int)gain || gain < 1 || gain > 100)
+        return 0;
+    if (scale)
+        return f * bound < 288230376151711744.0 && d * bound < 288230376151711744.0;   /* 2^58 */
+    if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
+        return 0;
+    const double share = d / (4 * f);
+    const double weighted = f / 32768 * (41768 + 5596 * share);
+    return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
+}
+
+/* The largest coefficient of scale 0 for which the vectors' short cuts are exact: up to 16383 what is restored is the
+ * smaller magnitude; a weighted value below 15360 does not wrap at the centre; none lies half way between integers, where
+ * rounding would depend on the sign. */
+static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
+    const uint32_t unit = band == 2 ? 131072 : 32768;
+    const uint32_t wraps = (uint32_t)((uint64_t)15359 * unit / factor), ties = unit / 2 / (factor & (0u - factor)) - 1;
+    uint32_t limit = 16383;
+    limit = limit < wraps ? limit : wraps;
+    return (int)(limit < ties ? limit : ties);
+}
+
+static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end);
+static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                   int first, int end, const vmafgpu__adm_row *out);
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums);
+/* </adm head> */
+
 /* ---- levels: the same functions in several instruction sets ---- */
 
 /* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
@@ -3524,6 +3684,10 @@ typedef struct vmafgpu__cpu_functions {
     /* The sum of one row of the blurred difference of two frames, five rows each. */
     int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
                             const vmafgpu__motion_lines *lines);
+    /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted frame. Null: the plain
+     * code below does it row by row. */
+    void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
+    void      (*adm_band)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
@@ -3573,7 +3737,7 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar };
+                                                                  vmafgpu__motion_row_scalar, NULL, NULL };
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -3995,8 +4159,46 @@ static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, c
     vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
 }
 
+/* The same by vector code. */
+static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__vif_picture picture[2];
+    vmafgpu__vif_sums *sums = &band->sums.vif[scale];
+    vmafgpu__vif_job job;
+    memset(&job, 0, sizeof job);
+    memset(picture, 0, sizeof picture);
+    for (int f = 0; f < 2; f++) {
+        const vmafgpu__view image = vmafgpu__vif_image(cpu, scale, f);
+        picture[f].row = image.data;
+        picture[f].pitch = image.pitch;
+        if (scale + 1 < VMAFGPU__SCALES) {
+            picture[f].next = cpu->vif[scale + 1][f].data;
+            picture[f].next_stride = cpu->vif[scale + 1][f].stride;
+        }
+    }
+    job.reference = picture[0];
+    job.distorted = &picture[1];
+    job.distorted_count = 1;
+    job.wide = scale || cpu->wide;
+    job.scale = scale;
+    job.bit_depth = v->config.bit_depth;
+    job.w = v->config.width >> scale;
+    job.h = v->config.height >> scale;
+    job.first = first;
+    job.end = end;
+    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    job.plan = &v->plan;
+    job.scratch = band->vif_scratch;
+    if (first < end)
+        cpu->functions->vif_band(&job, &sums);
+}
+
 /* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
 static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    if (v->cpu->functions->vif_band) {
+        vmafgpu__vif_vectors(v, band, scale, first, end);
+        return;
+    }
     const vmafgpu__cpu *cpu = v->cpu;
     const int w = v->config.width >> scale, h = v->config.height >> scale, wide = scale || cpu->wide;
     vmafgpu__view image[2];
@@ -4218,6 +4420,35 @@ static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     }
 }
 
+/* Whether the vector code can read the frames: it counts pitches in samples. */
+static int vmafgpu__adm_has_vectors(const vmafgpu__cpu *cpu) {
+    return cpu->functions->adm_band && !(cpu->wide && ((cpu->pair[0].pitch | cpu->pair[1].pitch) & 1));
+}
+
+static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__adm_task task;
+    memset(&task, 0, sizeof task);
+    task.scale = scale;
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = cpu->wide ? 2 : 1;
+    task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    task.variants = v->plan.adm;
+    task.variant_count = v->plan.adm_variants;
+    task.distorted = 1;
+    for (int f = 0; f < 2; f++) {
+        vmafgpu__adm_image *image = &task.image[f];
+        image->in = scale ? cpu->adm[scale - 1][f] : (const void *)cpu->pair[f].data;
+        image->in_stride = scale ? cpu->adm_stride[scale - 1] : cpu->pair[f].pitch / task.bytes;
+        image->low = scale + 1 < VMAFGPU__SCALES ? cpu->adm[scale][f] : NULL;
+        image->low_stride = scale + 1 < VMAFGPU__SCALES ? cpu->adm_stride[scale] : 0;
+    }
+    task.scratch = band->adm_scratch;
+    cpu->functions->adm_band(&task, first, end, &band->sums.adm[scale]);
+}
+
 /* ---- stages ---- */
 
 /* Keeps the reference for the motion of the next frame. */
@@ -4266,7 +4497,12 @@ static void vmafgpu__stage_task(void *arg, int index) {
         if (with_pair && v->plan.vif_variants)
             vmafgpu__vif_rows(v, band, scale, from, to);
         if (with_pair && v->plan.adm_variants && adm_from < adm_to)
-            vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
+        {
+            if (vmafgpu__adm_has_vectors(cpu))
+                vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
+            else
+                vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
+        }
         if (scale == 0)
             vmafgpu__motion_block(v, band, from, to);
     }
@@ -4429,6 +4665,10 @@ static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__b
                     r->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
             }
         }
+    if (v->plan.vif_variants)
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(1));
+    if (v->plan.adm_variants)
+        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, 1));
     band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
     band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
@@ -4494,6 +4734,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
     vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
     v->cpu->functions = vmafgpu__choose_level(v->config.cpumask);
+    for (int i = 0; i < v->config.threads && v->plan.adm_variants; i++)
+        memset(v->cpu->bands[i].adm_scratch, 0, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
 #ifdef VMAFGPU_NO_THREADS
@@ -8099,6 +8341,1762 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
+/* <vif text> */
+/* ---- operations that VIF needs ---- */
+
+#ifndef VMAFGPU__INLINE
+#  if defined(__GNUC__) || defined(__clang__)
+#    define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+#  else
+#    define VMAFGPU__INLINE static inline
+#  endif
+#  if defined(__clang__)
+#    define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#  else
+#    define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
+#  endif
+#endif
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#  define vmafgpu__v_odd32(even, odd) _mm256_blend_epi32(even, odd, 0xaa)    /* odd lanes from the second */
+#  define vmafgpu__v_even_or_magic(a, magic) _mm256_blend_epi32(a, magic, 0xaa)
+#  define vmafgpu__v_mask32 __m256i
+#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
+#  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep(mask, a) _mm256_and_si256(mask, a)                 /* 0 where the mask is not set */
+#  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
+#  define vmafgpu__v_f32 __m256
+#  define vmafgpu__v_f64 __m256d
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit is
+ * set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
+#  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
+#  define vmafgpu__v_lookup8(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low three bits */
+#  define vmafgpu__v_load8(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define vmafgpu__v_table8 __m256i
+#  define vmafgpu__v_as_f32(a) _mm256_castsi256_ps(a)
+#  define vmafgpu__v_of_f32(a) _mm256_castps_si256(a)
+#  define vmafgpu__v_as_f64(a) _mm256_castsi256_pd(a)
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
+#  define vmafgpu__v_join_truncated(a, b) \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  ifndef VMAFGPU__NO_VNNI
+#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
+#  else
+#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
+#  endif
+#  define vmafgpu__v_odd32(even, odd) _mm512_mask_mov_epi32(even, 0xaaaa, odd)
+#  define vmafgpu__v_even_or_magic(a, magic) _mm512_mask_mov_epi32(a, 0xaaaa, magic)
+#  define vmafgpu__v_mask32 __mmask16
+#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
+#  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
+#  define vmafgpu__v_any(mask) ((mask) != 0)
+#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
+#  define vmafgpu__v_keep(mask, a) _mm512_maskz_mov_epi32(mask, a)
+#  define vmafgpu__v_drop(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
+#  define vmafgpu__v_f32 __m512
+#  define vmafgpu__v_f64 __m512d
+#  define vmafgpu__v_to_f32_low(a) _mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
+#  define vmafgpu__v_and_or(a, mask, bits) _mm512_ternarylogic_epi32(a, mask, bits, 0xea)
+#  define vmafgpu__v_lookup8(table, index) _mm512_permutexvar_epi32(index, table)      /* the table is there twice */
+#  define vmafgpu__v_load8(p) _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_table8 __m512i
+#  define vmafgpu__v_as_f32(a) _mm512_castsi512_ps(a)
+#  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
+#  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
+#  define vmafgpu__v_truncated(a) \
+    _mm512_castpd_si512(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_join_truncated(a, b) \
+    _mm512_mask_mov_epi32(vmafgpu__v_truncated(a), 0xaaaa, _mm512_slli_epi64(vmafgpu__v_truncated(b), 32))
+#else
+#  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
+#  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
+#  define VMAFGPU__U32(a) vreinterpretq_u32_s8(a)
+#  define VMAFGPU__U64(a) vreinterpretq_u64_s8(a)
+#  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
+#  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
+#  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
+#  define vmafgpu__v_odd32(even, odd) \
+    VMAFGPU__OF32(vtrn2q_s32(vrev64q_s32(VMAFGPU__N32(even)), VMAFGPU__N32(odd)))
+#  define vmafgpu__v_even_or_magic(a, magic) vmafgpu__v_odd32(a, magic)
+#  define vmafgpu__v_mask32 int8x16_t
+#  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_both(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_any(mask) (vmaxvq_u32(VMAFGPU__U32(mask)) != 0)
+#  define vmafgpu__v_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__U32(mask), 31)))
+#  define vmafgpu__v_keep(mask, a) vandq_s8(mask, a)
+#  define vmafgpu__v_drop(mask, a) vbicq_s8(a, mask)
+#  define vmafgpu__v_f32 float32x4_t
+#  define vmafgpu__v_f64 float64x2_t
+#  define vmafgpu__v_to_f32_low(a) \
+    vcvtq_f32_s32(VMAFGPU__N32(vbicq_s8(a, VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), 16)))))
+#  define vmafgpu__v_and_or(a, mask, bits) vorrq_s8(vandq_s8(a, mask), bits)
+#  define vmafgpu__v_table8 int8x16x2_t
+#  define vmafgpu__v_load8(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup8(table, index) \
+    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
+        vandq_u32(VMAFGPU__U32(index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#  define vmafgpu__v_as_f32(a) vreinterpretq_f32_s8(a)
+#  define vmafgpu__v_of_f32(a) vreinterpretq_s8_f32(a)
+#  define vmafgpu__v_as_f64(a) vreinterpretq_f64_s8(a)
+#  define vmafgpu__v_join_truncated(a, b) \
+    VMAFGPU__OF32(vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#endif
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set64(x) VMAFGPU__V(set1_epi64x)(x)
+#  if VMAFGPU__LEVEL == VMAFGPU__AVX512
+#    undef vmafgpu__v_set64
+#    define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
+#  endif
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)           /* per block, to unsigned 16 bits */
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+/* Shifts by constants have an i; the others take any count. */
+#  define vmafgpu__v_sll32i(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srl32i(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_sra32i(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_srl64i(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)          /* 64 bits from each even lane of 32 */
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V(set1_ps)(x)
+#  define vmafgpu__v_fma32(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)            /* a * b + c, rounded once */
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V(set1_pd)(x)
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V(add_pd)(a, b)
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V(sub_pd)(a, b)
+#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__V(mul_pd)(a, b)
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V(div_pd)(a, b)
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V(min_pd)(a, b)
+#  define vmafgpu__v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
+#else
+#  define vmafgpu__v_set64(x) vreinterpretq_s8_s64(vdupq_n_s64(x))
+#  define vmafgpu__v_add64(a, b) vreinterpretq_s8_s64(vaddq_s64(VMAFGPU__N64(a), VMAFGPU__N64(b)))
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__OF16(vmulq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__OFU16(vuzp2q_u16( \
+        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__U16(a)), vget_low_u16(VMAFGPU__U16(b)))), \
+        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__U16(a), VMAFGPU__U16(b)))))
+#  define vmafgpu__v_pack_u32(a, b) \
+    VMAFGPU__OFU16(vcombine_u16(vqmovun_s32(VMAFGPU__N32(a)), vqmovun_s32(VMAFGPU__N32(b))))
+#  define vmafgpu__v_max32(a, b) VMAFGPU__OF32(vmaxq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_sll32i(a, n) VMAFGPU__OFU32(vshlq_n_u32(VMAFGPU__U32(a), n))
+#  define vmafgpu__v_srl32i(a, n) VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), n))
+#  define vmafgpu__v_sra32i(a, n) VMAFGPU__OF32(vshrq_n_s32(VMAFGPU__N32(a), n))
+#  define vmafgpu__v_srl64i(a, n) VMAFGPU__OFU64(vshrq_n_u64(VMAFGPU__U64(a), n))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(n)))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(-(n))))
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__OFU64(vmull_u32(vmovn_u64(VMAFGPU__U64(a)), vmovn_u64(VMAFGPU__U64(b))))
+#  define vmafgpu__v_set_f32(x) vdupq_n_f32(x)
+#  define vmafgpu__v_fma32(a, b, c) vfmaq_f32(c, a, b)
+#  define vmafgpu__v_set_f64(x) vdupq_n_f64(x)
+#  define vmafgpu__v_add_f64(a, b) vaddq_f64(a, b)
+#  define vmafgpu__v_sub_f64(a, b) vsubq_f64(a, b)
+#  define vmafgpu__v_mul_f64(a, b) vmulq_f64(a, b)
+#  define vmafgpu__v_div_f64(a, b) vdivq_f64(a, b)
+#  define vmafgpu__v_min_f64(a, b) vminq_f64(a, b)
+#  define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
+#endif
+
+/* ---- VIF ----
+ *
+ * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs, the
+ * samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of pairs of
+ * products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are neighbouring
+ * samples, and the two sets of taps give the even and the odd columns.
+ *
+ * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
+ * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low), each
+ * of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all are even.
+ */
+
+/* Taps for a window that starts on an even row or column, and for the one after it. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
+    vmafgpu__v even[9], odd[9];
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of);
+#define VMAFGPU__VIF_TAPS VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
+
+/* Sizes and strides that the compiler knows when it makes the functions for one kind of image. */
+enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
+#define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
+
+/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+#define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+
+/* The state of one strip. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
+    const vmafgpu__vif_job *job;
+    int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        x, end;            /* columns that belong to the strip */
+    uint16_t  *line[2][5];        /* per row, from column `left`: mean, high and low halves of squares and product */
+    uint32_t  *mean[2];           /* per row: the reference's M1 and s1, even columns of a register before odd ones */
+    int32_t   *variance[2];
+    int        mean_shift, square_shift;
+    vmafgpu__v mean_start, square_start, low_start, next_start;   /* what sums start from */
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
+#define VMAFGPU__VIF_STATE VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
+
+/* Sums of many samples per lane; each term of the logarithms is below 2^15. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS], denominator, noise;
+    unsigned   logs, lanes;
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
+#define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+
+/* The taps of `scale` in a window that is meant for `reach`. `slot` is the place of the window's first pair among pairs
+ * that stay where they are while the window moves over them. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach, int slot) {
+    const int own = vmafgpu__vif_reach(scale), pairs = VMAFGPU__VIF_PAIRS(reach);
+    int16_t t[2 * 9 + 2] = { 0 };
+    for (int i = 0; i <= 2 * own; i++)
+        t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
+    for (int i = 0; i < pairs; i++) {
+        const int at = (slot + i) % pairs;
+        const uint32_t even = (uint16_t)t[1 + 2 * i] | (uint32_t)(uint16_t)t[2 + 2 * i] << 16;
+        const uint32_t odd = (uint16_t)t[2 * i] | (uint32_t)(uint16_t)t[1 + 2 * i] << 16;
+        out->even[at] = vmafgpu__v_set32((int32_t)even);
+        out->odd[at] = vmafgpu__v_set32((int32_t)odd);
+    }
+}
+
+/* The starting value of a sum, which is doubled in the end where taps are halved. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, int halved) {
+    return vmafgpu__v_set32((int32_t)(v >> halved));
+}
+#define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
+
+/* Weighted sums of `pairs` registers, `step` bytes apart. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(const void *from, ptrdiff_t step, int pairs, int halved,
+                                                           const VMAFGPU__VIF_TAPS *taps, vmafgpu__v start,
+                                                           vmafgpu__v *even, vmafgpu__v *odd) {
+    vmafgpu__v a = start, b = start;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        const vmafgpu__v v = vmafgpu__v_load((const char *)from + i * step);
+        a = vmafgpu__v_add_pairs16(a, v, taps->even[i]);
+        b = vmafgpu__v_add_pairs16(b, v, taps->odd[i]);
+    }
+    *even = halved ? vmafgpu__v_add32(a, a) : a;
+    *odd = halved ? vmafgpu__v_add32(b, b) : b;
+}
+#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
+
+/* The same for one row or for even columns. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(const void *from, ptrdiff_t step, int pairs,
+                                                                      int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                                      vmafgpu__v start) {
+    vmafgpu__v a = start;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++)
+        a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load((const char *)from + i * step), taps->even[i]);
+    return halved ? vmafgpu__v_add32(a, a) : a;
+}
+#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
+
+/* ---- pairs of rows ---- */
+
+/* Samples x.. of a row as 16 bits; what lies beyond the last column is anything. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *row, int wide, int x, int w) {
+    uint16_t part[VMAFGPU__VIF_BLOCK];
+    const char *from = row + ((ptrdiff_t)x << wide);
+    if (x + VMAFGPU__VIF_BLOCK > w) {
+        memset(part, 0, sizeof part);
+        memcpy(part, from, (size_t)(w - x) << wide);
+        from = (const char *)part;
+    }
+    return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
+}
+#define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
+
+/* Where the halves of the squares lie, counted from the samples, in planes of pairs. */
+#define VMAFGPU__VIF_PLANE(pairs) ((ptrdiff_t)(pairs) * VMAFGPU__VIF_COLUMNS * (ptrdiff_t)sizeof(uint32_t))
+
+/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
+                                                                    vmafgpu__v b, vmafgpu__v sign) {
+    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
+    if (wide)
+        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+}
+#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+
+/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s, const vmafgpu__vif_picture *image,
+                                                            int wide, int pairs, int y, char *to,
+                                                            const char *reference) {
+    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs), step = pairs * VMAFGPU__V_BYTES;
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
+    const char *row[2];
+    for (int i = 0; i < 2; i++) {
+        const int at = vmafgpu__reflect(y + i, h);
+        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* a row of no use, if it is not there */
+    }
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
+        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
+        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
+        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++, to += step) {
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
+            if (squares)
+                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
+            if (squares && reference) {
+                const vmafgpu__v other = vmafgpu__v_load(reference);
+                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
+                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
+                reference += step;
+            }
+        }
+    }
+}
+#define vmafgpu__vif_take_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
+
+/* ---- down the columns ---- */
+
+/* Means of both rows. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                 const VMAFGPU__VIF_TAPS *taps, int pairs, int halved) {
+    const VMAFGPU__VIF_TAPS t = *taps;
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
+        vmafgpu__v upper[2], lower[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__vif_sum_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->mean_start, &upper[i], &lower[i]);
+            upper[i] = vmafgpu__v_sra32(upper[i], s->mean_shift);
+            lower[i] = vmafgpu__v_sra32(lower[i], s->mean_shift);
+        }
+        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(upper[0], upper[1]));
+        vmafgpu__v_store(s->line[1][0] + x, vmafgpu__v_pack32(lower[0], lower[1]));
+    }
+}
+#define vmafgpu__vif_mean_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)
+
+/* 32-bit values into lines of halves, less 32768. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
+                                                                  vmafgpu__v b) {
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
+    vmafgpu__v_store(high, vmafgpu__v_xor(sign, vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16))));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask))));
+}
+#define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
+
+/* Squares or products of both rows. (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n). */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
+                                                                   const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
+                                                                   int line) {
+    const VMAFGPU__VIF_TAPS t = *taps;
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = VMAFGPU__VIF_PLANE(pairs);
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
+        vmafgpu__v row[2][2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__vif_sum_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->low_start, &row[0][i], &row[1][i]);
+            if (wide) {
+                vmafgpu__v high[2];
+                vmafgpu__vif_sum_(from + plane + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->square_start, &high[0],
+                                  &high[1]);
+                for (int k = 0; k < 2; k++)
+                    row[k][i] = vmafgpu__v_add32(vmafgpu__v_sll32(high[k], 16 - s->square_shift),
+                                                 vmafgpu__v_srl32(row[k][i], s->square_shift));
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++)
+            vmafgpu__vif_put_halves_(s->line[k][line] + x, s->line[k][line + 1] + x, row[k][0], row[k][1]);
+    }
+}
+#define vmafgpu__vif_square_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)
+
+/* Reflects the first `lines` lines of a row at the borders of the image, where the strip touches them. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, int row, int lines, int reach) {
+    const int right = s->job->w - s->left;
+    for (int i = 0; i < lines; i++) {
+        uint16_t *line = s->line[row][i];
+        for (int k = 1; s->left == 0 && k <= reach; k++)
+            line[-k] = line[k];
+        for (int k = 1; s->columns == right && k <= reach; k++)
+            line[right - 1 + k] = line[right - 1 - k];
+    }
+}
+
+/* ---- the next scale's images ---- */
+
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(const VMAFGPU__VIF_STATE *s, const vmafgpu__vif_picture *image,
+                                                              const char *from, const VMAFGPU__VIF_TAPS *down,
+                                                              const VMAFGPU__VIF_TAPS *along, int pairs,
+                                                              int next_reach, int halved, int y) {
+    const VMAFGPU__VIF_TAPS t = *down, u = *along;
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
+    const int next_pairs = VMAFGPU__VIF_PAIRS(next_reach), end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
+    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
+        vmafgpu__v v[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            v[i] = vmafgpu__v_sra32(vmafgpu__vif_sum_even_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t,
+                                                           s->next_start), s->mean_shift);
+        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(v[0], v[1]));
+    }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, 0, 1, next_reach);
+    uint16_t *out = image->next + (y / 2) * image->next_stride;
+    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
+        const uint16_t *line = s->line[0][0] + (2 * x - s->left - next_reach);
+        const vmafgpu__v v = vmafgpu__v_srl32i(vmafgpu__vif_sum_even_(line, 4, next_pairs, halved, &u, start), 16);
+        uint32_t wide[VMAFGPU__V_WORDS];
+        vmafgpu__v_store(wide, v);
+        const int count = end - x < VMAFGPU__V_WORDS ? end - x : VMAFGPU__V_WORDS;
+        for (int i = 0; i < count; i++)
+            out[x + i] = (uint16_t)wide[i];
+    }
+}
+#define vmafgpu__vif_shrink_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)
+
+/* ---- along the rows, and the statistics ---- */
+
+/* Rounded weighted sums of a line of halves, even and odd columns: high + ((low + 32768) >> 16), where both are too
+ * small by 2^31. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)(const uint16_t *high, const uint16_t *low, int pairs,
+                                                                    int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                                    vmafgpu__v *out) {
+    vmafgpu__v a[2];
+    vmafgpu__vif_sum_(high, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u, halved), &out[0], &out[1]);
+    vmafgpu__vif_sum_(low, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u + 32768, halved), &a[0], &a[1]);
+    for (int i = 0; i < 2; i++)
+        out[i] = vmafgpu__v_add32(out[i], vmafgpu__v_srl32i(a[i], 16));
+}
+#define vmafgpu__vif_square_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)
+
+/* (a * b + 2^31) >> 32 */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
+    const vmafgpu__v odd = vmafgpu__v_add64(
+        vmafgpu__v_mul_even_u32(vmafgpu__v_srl64i(a, 32), vmafgpu__v_srl64i(b, 32)), half);
+    return vmafgpu__v_odd32(vmafgpu__v_srl64i(even, 32), odd);
+}
+#define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
+
+/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between powers
+ * of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole, and the
+ * rest of the logarithm is a short polynomial, rounded by adding 1.5 * 2^23. Its error is below 2e-5, and that it gives the
+ * table's value for each of the 32768 fractions was tried out. */
+static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
+    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
+};
+static const int32_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) {
+    const vmafgpu__v_table8 factors = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
+    const vmafgpu__v_table8 whole = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_whole));
+    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v)), eighth = vmafgpu__v_srl32i(bits, 20);
+    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, vmafgpu__v_set32(0x7fff00), vmafgpu__v_set32(0x3f800000));
+    const vmafgpu__v_f32 u = vmafgpu__v_fma32(vmafgpu__v_as_f32(fraction),
+                                              vmafgpu__v_as_f32(vmafgpu__v_lookup8(factors, eighth)),
+                                              vmafgpu__v_set_f32(-1.0f));
+    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, vmafgpu__v_set_f32(-741.101318f), vmafgpu__v_set_f32(987.494812f));
+    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(-1477.31702f));
+    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(2954.63721f));
+    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(12582912.0f));
+    const vmafgpu__v power = vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), vmafgpu__v_set32(~2047));
+    return vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_of_f32(q), power), vmafgpu__v_lookup8(whole, eighth));
+}
+#define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
+
+/* What vif_logs gives for 2^k is 2048 * k more than this. */
+#define VMAFGPU__VIF_LOG_BIAS (0x4b400000 + 2048 * 127)
+
+/* Even or odd lanes of 32 bits, below 2^31, as doubles: they become the low bits of 2^52 + x. */
+VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a) {
+    const vmafgpu__v magic = vmafgpu__v_set64(0x4330000000000000);
+    return vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_even_or_magic(a, magic)), vmafgpu__v_set_f64(4503599627370496.0));
+}
+#define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
+
+/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. s12 is 0 for samples that have
+ * none: then gain and term are 0. s1 is positive. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
+                                                                  vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
+    const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
+    vmafgpu__v_f64 x1[2], gain[2], rest[2];
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v_f64 x2 = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s2, 32) : s2);
+        const vmafgpu__v_f64 x12 = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s12, 32) : s12);
+        x1[i] = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s1, 32) : s1);
+        gain[i] = vmafgpu__v_div_f64(x12, vmafgpu__v_add_f64(x1[i], vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON)));
+        rest[i] = vmafgpu__v_sub_f64(x2, vmafgpu__v_mul_f64(gain[i], x12));
+    }
+    const vmafgpu__v n1 = vmafgpu__v_add32(
+        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), vmafgpu__v_zero()), noise);
+    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(n1);
+    for (int k = 0; k < plan->vif_variants; k++) {
+        const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
+        vmafgpu__v_f64 signal[2];
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), x1[i]);
+        }
+        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated(signal[0], signal[1]));
+        totals->numerator[k] = vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(n2), log_n1));
+    }
+}
+
+/* Adds a register of samples. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
+                                                           vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1));
+    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
+    totals->noise = vmafgpu__v_add64(totals->noise, vmafgpu__v_add64(vmafgpu__v_srl64i(flat, 32),
+                                                                     vmafgpu__v_and(flat, vmafgpu__v_set64(0xffffffff))));
+    if (!vmafgpu__v_any(is_log))
+        return;
+    /* The others count as noise, and that many too much are taken off in the end. */
+    totals->logs += vmafgpu__v_count(is_log);
+    totals->lanes += VMAFGPU__V_WORDS;
+    const vmafgpu__v positive = vmafgpu__v_max32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE));
+    const vmafgpu__v logs = vmafgpu__v_sub32(
+        vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))),
+        vmafgpu__v_set32(VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE));
+    totals->denominator = vmafgpu__v_add32(totals->denominator, logs);
+    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_both(vmafgpu__v_greater32(s12, zero),
+                                                                              vmafgpu__v_greater32(s2, zero)));
+    if (vmafgpu__v_any(has_term))
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, vmafgpu__v_keep(has_term, s12), totals);
+}
+
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    uint64_t sum = 0;
+    vmafgpu__v_store(lanes, v);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+/* Adds the totals of `samples` samples and starts anew. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan, VMAFGPU__VIF_TOTALS *totals, int samples,
+                                                      vmafgpu__vif_sums *sums) {
+    uint64_t noise[VMAFGPU__V_BYTES / 8];
+    vmafgpu__v_store(noise, totals->noise);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sums->flat_noise += (int64_t)noise[i];
+    for (int k = 0; k < plan->vif_variants; k++) {
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
+        totals->numerator[k] = vmafgpu__v_zero();
+    }
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator) -
+                         (int64_t)2048 * (totals->lanes - totals->logs);   /* log2(1 + noise / noise) each */
+    sums->flat_count += samples - (int64_t)totals->logs;
+    totals->noise = totals->denominator = vmafgpu__v_zero();
+    totals->logs = totals->lanes = 0;
+}
+
+/* The reference along a row: mean and variance. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
+                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
+    const VMAFGPU__VIF_TAPS t = *along;
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
+    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
+        const ptrdiff_t at = x - s->left - reach;
+        vmafgpu__v mean[2], square[2];
+        vmafgpu__vif_sum_(s->line[row][0] + at, 4, pairs, halved, &t, start, &mean[0], &mean[1]);
+        vmafgpu__vif_square_along_(s->line[row][1] + at, s->line[row][2] + at, pairs, halved, &t, square);
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__v_store(s->mean[row] + (x - s->x + i * VMAFGPU__V_WORDS), mean[i]);
+            vmafgpu__v_store(s->variance[row] + (x - s->x + i * VMAFGPU__V_WORDS),
+                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[i], mean[i])));
+        }
+    }
+}
+
+/* Zeroes the columns x.. from `end` on, of which `odd` tells which ones are there. Zeroes are flat and without noise. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(int count, vmafgpu__v v) {
+    int32_t lanes[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, v);
+    for (int i = count; i < VMAFGPU__V_WORDS; i++)
+        lanes[i] = 0;
+    return vmafgpu__v_load(lanes);
+}
+
+/* A distorted image along a row, down to the sums. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
+                                                                       int halved, const VMAFGPU__VIF_TAPS *along,
+                                                                       VMAFGPU__VIF_TOTALS *totals) {
+    const VMAFGPU__VIF_TAPS t = *along;
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
+    uint16_t *const *line = s->line[row];
+    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
+        const ptrdiff_t at = x - s->left - reach;
+        vmafgpu__v mean[2], square[2], product[2];
+        vmafgpu__vif_sum_(line[0] + at, 4, pairs, halved, &t, start, &mean[0], &mean[1]);
+        vmafgpu__vif_square_along_(line[1] + at, line[2] + at, pairs, halved, &t, square);
+        vmafgpu__vif_square_along_(line[3] + at, line[4] + at, pairs, halved, &t, product);
+        for (int i = 0; i < 2; i++) {
+            const int to = x - s->x + i * VMAFGPU__V_WORDS, count = (s->end - x + 1 - i) / 2;
+            const vmafgpu__v reference = vmafgpu__v_load(s->mean[row] + to);
+            vmafgpu__v s1 = vmafgpu__v_load(s->variance[row] + to);
+            vmafgpu__v s2 = vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[i], mean[i]));
+            vmafgpu__v s12 = vmafgpu__v_sub32(product[i], vmafgpu__vif_mean_products_(mean[i], reference));
+            if (count < VMAFGPU__V_WORDS) {
+                s1 = VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(count, s1);
+                s2 = VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(count, s2);
+            }
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(s->job->plan, s1, s2, s12, totals);
+        }
+    }
+}
+
+/* ---- strips and bands ---- */
+
+/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted image. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
+                                                                 char *pairs_at, vmafgpu__vif_sums *const *sums) {
+    const vmafgpu__vif_job *job = s->job;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int has_next = scale < 3 && job->reference.next != NULL;
+    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
+    char *const distorted_at = pairs_at + 3 * plane;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
+    VMAFGPU__VIF_TOTALS totals;
+    memset(&totals, 0, sizeof totals);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach, 0);
+    if (has_next)
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2, 0);
+    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
+        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
+        char *at = pairs_at + slot * VMAFGPU__V_BYTES;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, at, NULL);
+        for (int d = 0; d < job->distorted_count; d++)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
+                                                   at + (3 + 5 * d) * plane, at);
+        if (step < 0)
+            continue;
+        const int rows = y + 1 < job->end ? 2 : 1;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, step % pairs);
+        if (has_next && (y + 1 < job->h)) {
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, step % pairs);
+            for (int d = -1; d < job->distorted_count; d++)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(s, d < 0 ? &job->reference : &job->distorted[d],
+                                                         d < 0 ? pairs_at : distorted_at + 5 * d * plane, &next_down,
+                                                         &next_along, pairs, reach / 2, scale == 2, y);
+        }
+        if (!job->images_only) {
+            vmafgpu__vif_mean_rows_(s, pairs_at, &down, pairs, halved);
+            vmafgpu__vif_square_rows_(s, pairs_at + plane, wide, &down, pairs, halved, 1);
+            for (int i = 0; i < rows; i++) {
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, i, 3, reach);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
+            }
+            for (int d = 0; d < job->distorted_count; d++) {
+                const char *from = distorted_at + 5 * d * plane;
+                vmafgpu__vif_mean_rows_(s, from, &down, pairs, halved);
+                vmafgpu__vif_square_rows_(s, from + plane, wide, &down, pairs, halved, 1);
+                vmafgpu__vif_square_rows_(s, from + (wide ? 3 : 2) * plane, wide, &down, pairs, halved, 3);
+                for (int i = 0; i < rows; i++) {
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, i, 5, reach);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along, &totals);
+                }
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
+            }
+        }
+        y += 2;
+    }
+}
+
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 0, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_1)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 1, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_2)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 2, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 3, 1, at, sums);
+}
+
+/* Adds the sums of a band of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those of
+ * rows first, first + 2, .. */
+static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu__vif_job *job,
+                                                                   vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__VIF_STATE s;
+    s.job = job;
+    s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
+    /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
+    const int halved = job->scale == 3;
+    const uint32_t mean_start = (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
+    s.mean_start = vmafgpu__vif_start_(mean_start, halved);
+    s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
+    s.square_start = vmafgpu__vif_start_(0x80000000u, halved);
+    s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
+
+    char *at = (char *)job->scratch;
+    for (int i = 0; i < 2; i++) {
+        s.mean[i] = (uint32_t *)(void *)at;
+        s.variance[i] = (int32_t *)(void *)(at + VMAFGPU__VIF_COLUMNS * sizeof(uint32_t));
+        at += 2 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+        for (int k = 0; k < 5; k++) {
+            s.line[i][k] = (uint16_t *)(void *)at + 64;
+            at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
+        }
+    }
+    for (int x = 0; x < job->w; x += VMAFGPU__VIF_STRIP) {
+        s.x = x;
+        s.end = x + VMAFGPU__VIF_STRIP < job->w ? x + VMAFGPU__VIF_STRIP : job->w;
+        s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
+        s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        if (job->scale == 0 && !job->wide)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
+        else if (job->scale == 0)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(&s, at, sums);
+        else if (job->scale == 1)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_1)(&s, at, sums);
+        else if (job->scale == 2)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_2)(&s, at, sums);
+        else
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(&s, at, sums);
+    }
+}
+
+#undef vmafgpu__v_add_pairs16
+#undef vmafgpu__v_odd32
+#undef vmafgpu__v_even_or_magic
+#undef vmafgpu__v_mask32
+#undef vmafgpu__v_greater32
+#undef vmafgpu__v_both
+#undef vmafgpu__v_any
+#undef vmafgpu__v_count
+#undef vmafgpu__v_keep
+#undef vmafgpu__v_drop
+#undef vmafgpu__v_f32
+#undef vmafgpu__v_f64
+#undef vmafgpu__v_to_f32_low
+#undef vmafgpu__v_and_or
+#undef vmafgpu__v_lookup8
+#undef vmafgpu__v_load8
+#undef vmafgpu__v_table8
+#undef vmafgpu__v_as_f32
+#undef vmafgpu__v_of_f32
+#undef vmafgpu__v_as_f64
+#undef vmafgpu__v_join_truncated
+#undef vmafgpu__v_truncated
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add64
+#undef vmafgpu__v_mullo16
+#undef vmafgpu__v_mulhi_u16
+#undef vmafgpu__v_pack_u32
+#undef vmafgpu__v_max32
+#undef vmafgpu__v_sll32i
+#undef vmafgpu__v_srl32i
+#undef vmafgpu__v_sra32i
+#undef vmafgpu__v_srl64i
+#undef vmafgpu__v_sll32
+#undef vmafgpu__v_srl32
+#undef vmafgpu__v_mul_even_u32
+#undef vmafgpu__v_set_f32
+#undef vmafgpu__v_fma32
+#undef vmafgpu__v_set_f64
+#undef vmafgpu__v_add_f64
+#undef vmafgpu__v_sub_f64
+#undef vmafgpu__v_mul_f64
+#undef vmafgpu__v_div_f64
+#undef vmafgpu__v_min_f64
+#undef vmafgpu__v_prefetch
+#undef VMAFGPU__VIF_TAPS
+#undef VMAFGPU__VIF_BLOCK
+#undef VMAFGPU__VIF_STATE
+#undef VMAFGPU__VIF_TOTALS
+#undef vmafgpu__vif_start_
+#undef vmafgpu__vif_sum_
+#undef vmafgpu__vif_sum_even_
+#undef vmafgpu__vif_load_
+#undef vmafgpu__vif_put_products_
+#undef vmafgpu__vif_take_
+#undef vmafgpu__vif_mean_rows_
+#undef vmafgpu__vif_put_halves_
+#undef vmafgpu__vif_square_rows_
+#undef vmafgpu__vif_shrink_
+#undef vmafgpu__vif_square_along_
+#undef vmafgpu__vif_mean_products_
+#undef vmafgpu__vif_logs_
+#undef vmafgpu__vif_doubles_
+/* </vif text> */
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+/* <adm text> */
+/* ---- operations that ADM needs beyond those there (names for the layer) ---- */
+#undef VMAFGPU__INLINE
+#define VMAFGPU__INLINE static inline __attribute__((always_inline))
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
+#  define vmafgpu__v_bits(x) _mm512_castps_si512(x)
+#  define vmafgpu__v_floats(x) _mm512_castsi512_ps(x)
+#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
+#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
+#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
+#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
+#  define vmafgpu__v_select(mask, a, b) _mm512_ternarylogic_epi32(mask, a, b, 0xca)
+#  define vmafgpu__v_andnot(a, b) _mm512_andnot_si512(a, b)
+#  define vmafgpu__v_fdiv_down(a, b) \
+    vmafgpu__v_bits(_mm512_div_round_ps(vmafgpu__v_floats(a), vmafgpu__v_floats(b), \
+                                        _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+#  ifdef VMAFGPU__V_VNNI
+#    define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
+#  endif
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_SET64(x) _mm256_set1_epi64x(x)
+#  define vmafgpu__v_bits(x) _mm256_castps_si256(x)
+#  define vmafgpu__v_floats(x) _mm256_castsi256_ps(x)
+#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))
+#  define vmafgpu__v_any_positive32(a) \
+    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
+/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+#  define vmafgpu__v_leading_zeros32(a) \
+    _mm256_sub_epi32(_mm256_set1_epi32(158), \
+                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
+                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)
+#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
+#  define vmafgpu__v_select(mask, a, b) _mm256_blendv_epi8(b, a, mask)
+#  define vmafgpu__v_andnot(a, b) _mm256_andnot_si256(a, b)
+#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+#endif
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set64(x) VMAFGPU__V_SET64(x)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
+#  define vmafgpu__v_srlv32(a, n) VMAFGPU__V(srlv_epi32)(a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)            /* 64-bit products of even lanes */
+#  define vmafgpu__v_mul_even_s32(a, b) VMAFGPU__V(mul_epi32)(a, b)
+#  define vmafgpu__v_to_float(a) vmafgpu__v_bits(VMAFGPU__V(cvtepi32_ps)(a))   /* floats are kept as bits */
+#  define vmafgpu__v_truncate(a) VMAFGPU__V(cvttps_epi32)(vmafgpu__v_floats(a))
+#  define vmafgpu__v_fsub(a, b) vmafgpu__v_bits(VMAFGPU__V(sub_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fadd(a, b) vmafgpu__v_bits(VMAFGPU__V(add_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fmul(a, b) vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fdiv(a, b) vmafgpu__v_bits(VMAFGPU__V(div_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+/* c - a b, rounded once: exact where it fits a float. */
+#  define vmafgpu__v_fnma(a, b, c) \
+    vmafgpu__v_bits(VMAFGPU__V(fnmadd_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b), vmafgpu__v_floats(c)))
+#  define vmafgpu__v_fset(x) vmafgpu__v_bits(VMAFGPU__V(set1_ps)(x))
+#endif
+#ifndef vmafgpu__v_pairs_add16
+#  define vmafgpu__v_pairs_add16(acc, a, b) vmafgpu__v_add32(acc, vmafgpu__v_pairs16(a, b))
+#endif
+
+/* ---- ADM ----
+ *
+ * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: the lower 15
+ * bits, and what is above them), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
+ * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row below
+ * the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0 coefficients are
+ * words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so nothing is ever
+ * permuted.
+ *
+ * >>arithmetic has the definitions. Short cuts, and why they are exact:
+ *   filters     13.2 of the specification: all sums fit 32 bits; of x = 32768 h + l, l >= 0, the sums of c h and c l do.
+ *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
+ *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and an
+ *               integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with
+ *               rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and 273 / 4096 is
+ *               2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are done again by the
+ *               definition.
+ *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
+ *               quotient is at 32768, which keeps products below 2^48.
+ */
+#define VMAFGPU__ADM(name) VMAFGPU__LEVEL_NAME(vmafgpu__adm_##name)
+#undef VMAFGPU__ADM_CHUNK
+#define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
+
+typedef struct VMAFGPU__ADM(taps) {
+    vmafgpu__v first[2], second[2];          /* low, high filter: taps 0 and 1, 2 and 3 */
+} VMAFGPU__ADM(taps);
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(pair)(int a, int b) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)b << 16 | ((uint32_t)a & 0xffff)));
+}
+
+VMAFGPU__INLINE VMAFGPU__ADM(taps) VMAFGPU__ADM(taps_of)(void) {
+    VMAFGPU__ADM(taps) t;
+    const int32_t *low = vmafgpu__dwt_low, *high = vmafgpu__dwt_high;
+    t.first[0] = VMAFGPU__ADM(pair)(low[0], low[1]);
+    t.second[0] = VMAFGPU__ADM(pair)(low[2], low[3]);
+    t.first[1] = VMAFGPU__ADM(pair)(high[0], high[1]);
+    t.second[1] = VMAFGPU__ADM(pair)(high[2], high[3]);
+    return t;
+}
+
+/* ---- vertical filters ---- */
+
+enum { VMAFGPU__ADM(BYTES), VMAFGPU__ADM(LUMA), VMAFGPU__ADM(BAND_0) };
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(load16)(const void *row, int x, int kind, vmafgpu__v offset) {
+    if (kind == VMAFGPU__ADM(BYTES))
+        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
+    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
+    return kind == VMAFGPU__ADM(LUMA) ? vmafgpu__v_sub16(words, offset) : words;
+}
+
+/* A chunk of columns of scale 0 or 1 from x on. */
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x, int kind, vmafgpu__v offset,
+                                                  const vmafgpu__v *half, vmafgpu__v shift,
+                                                  const VMAFGPU__ADM(taps) *t, int16_t *const (*line)[2]) {
+    const vmafgpu__v a = VMAFGPU__ADM(load16)(rows[0], x, kind, offset);
+    const vmafgpu__v b = VMAFGPU__ADM(load16)(rows[1], x, kind, offset);
+    const vmafgpu__v c = VMAFGPU__ADM(load16)(rows[2], x, kind, offset);
+    const vmafgpu__v d = VMAFGPU__ADM(load16)(rows[3], x, kind, offset);
+    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
+    for (int filter = 0; filter < 2; filter++) {
+        vmafgpu__v sum[2];
+        for (int i = 0; i < 2; i++)
+            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
+                                            t->second[filter]);
+        if (kind == VMAFGPU__ADM(BAND_0)) {
+            const vmafgpu__v low15 = vmafgpu__v_set32(32767);
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_and(sum[0], low15),
+                                                                     vmafgpu__v_and(sum[1], low15)));
+            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_pack32(vmafgpu__v_srai32(sum[0], 15),
+                                                                     vmafgpu__v_srai32(sum[1], 15)));
+        } else {
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
+                                                                     vmafgpu__v_srav32(sum[1], shift)));
+        }
+    }
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical16)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                              const void *const *rows, int kind, int16_t *const (*line)[2]) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->in_width, element = kind == VMAFGPU__ADM(BYTES) ? 1 : 2, bits = task->bit_depth;
+    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM(BAND_0) ? 0 : bits);
+    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
+    vmafgpu__v half[2] = { vmafgpu__v_zero(), vmafgpu__v_zero() };
+    if (kind != VMAFGPU__ADM(BAND_0)) {
+        const int32_t one_half = (int32_t)1 << (bits - 1);
+        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
+        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM(BYTES) ? one_half - 46342 * 128 : one_half);
+        half[1] = vmafgpu__v_set32(one_half);
+    }
+    int x = 0;
+    for (; x + CHUNK <= w; x += CHUNK)
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, offset, half, shift, &t, line);
+    if (x == w)
+        return;
+    if (kind == VMAFGPU__ADM(BAND_0)) {
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, offset, half, shift, &t, line);
+    } else if (w >= CHUNK) {
+        VMAFGPU__ADM(vertical_chunk)(rows, w - CHUNK, kind, offset, half, shift, &t, line);
+    } else {
+        for (int k = 0; k < 4; k++)
+            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
+        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, offset, half, shift, &t, line);
+    }
+}
+
+/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
+VMAFGPU__INLINE void VMAFGPU__ADM(row_pair)(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
+    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
+    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
+}
+
+static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const void *const *rows,
+                                     int16_t *const (*line)[2]) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768), low15 = vmafgpu__v_set32(32767);
+    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
+        vmafgpu__v sum[2][2];
+        for (int i = 0; i < 2; i++) {
+            const int32_t *in[4];
+            vmafgpu__v l[2], h[2];
+            for (int k = 0; k < 4; k++)
+                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
+            VMAFGPU__ADM(row_pair)(in[0], in[1], &l[0], &h[0]);
+            VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
+            for (int filter = 0; filter < 2; filter++) {
+                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
+                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_pairs_add16(s, h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
+            }
+        }
+        for (int filter = 0; filter < 2; filter++) {
+            vmafgpu__v_store(line[filter][0] + x,
+                             vmafgpu__v_in_order(vmafgpu__v_pack32(vmafgpu__v_and(sum[filter][0], low15),
+                                                                   vmafgpu__v_and(sum[filter][1], low15))));
+            vmafgpu__v_store(line[filter][1] + x,
+                             vmafgpu__v_in_order(vmafgpu__v_pack32(vmafgpu__v_srai32(sum[filter][0], 15),
+                                                                   vmafgpu__v_srai32(sum[filter][1], 15))));
+        }
+    }
+}
+
+/* Vertical filters of one row, and the border of the lines. */
+static void VMAFGPU__ADM(vertical)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const vmafgpu__adm_image *image, int y, int16_t *const (*line)[2]) {
+    const int w = task->in_width;
+    const size_t element = task->scale == 0 ? (size_t)task->bytes : task->scale == 1 ? 2 : 4;
+    const void *rows[4];
+    for (int k = 0; k < 4; k++)
+        rows[k] = (const unsigned char *)image->in +
+                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_stride * (ptrdiff_t)element;
+    if (task->scale > 1)
+        VMAFGPU__ADM(vertical32)(task, rows, line);
+    else if (task->scale == 1)
+        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(BAND_0), line);
+    else if (task->bytes == 1)
+        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(BYTES), line);
+    else
+        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(LUMA), line);
+    for (int filter = 0; filter < 2; filter++)
+        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
+            int16_t *l = line[filter][part];
+            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
+            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
+            for (int i = 0; i < 3; i++)
+                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
+            l[-1] = l[1];
+            l[w] = beyond[0];
+            l[w + 1] = beyond[1];
+        }
+}
+
+/* ---- horizontal filters ---- */
+
+/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                         int filter) {
+    const int16_t *in = line + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(32768);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    return vmafgpu__v_srai32(s, 16);
+}
+
+/* A chunk of scale 0's coefficients, packed. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal0)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                     int filter) {
+    return vmafgpu__v_pack32(VMAFGPU__ADM(horizontal_half)(line, x, t, filter),
+                             VMAFGPU__ADM(horizontal_half)(line, x + VMAFGPU__V_WORDS, t, filter));
+}
+
+/* A register of coefficients of scales 1 to 3. Half of a unit of 2^16 is a whole one of 2^15. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                    int filter, int scale) {
+    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = vmafgpu__v_srai32(s, 15);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+    return scale == 2 ? vmafgpu__v_srai32(s, 1) : s;
+}
+
+/* The low-pass band of a row. */
+static void VMAFGPU__ADM(low_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                  int16_t *const (*line)[2]) {
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->geometry.w;
+    if (task->scale == 0) {
+        int16_t *out = (int16_t *)image->low + y * image->low_stride;
+        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(VMAFGPU__ADM(horizontal0)(line[0][0], x, &t, 0)));
+        return;
+    }
+    int32_t *out = (int32_t *)image->low + y * image->low_stride;
+    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
+    if (task->scale == 1)
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 1));
+    else
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 2));
+}
+
+/* ---- what does not change along a row ---- */
+
+/* Roundings of a cube, as 64-bit lanes. */
+typedef struct VMAFGPU__ADM(rounding) {
+    vmafgpu__v square_half, square_shift, half, shift;
+} VMAFGPU__ADM(rounding);
+
+VMAFGPU__INLINE VMAFGPU__ADM(rounding) VMAFGPU__ADM(rounding_of)(int64_t square_half, int square_shift, int shift) {
+    VMAFGPU__ADM(rounding) r;
+    r.square_half = vmafgpu__v_set64(square_half);
+    r.square_shift = vmafgpu__v_set64(square_shift);
+    r.half = vmafgpu__v_set64(vmafgpu__half(shift));
+    r.shift = vmafgpu__v_set64(shift);
+    return r;
+}
+
+typedef struct VMAFGPU__ADM(variant) {
+    int fast, gains;                         /* gains: the gain limit is above 1 */
+    vmafgpu__v gain, reach;                  /* words at scale 0; reach: what the gain takes beyond any coefficient */
+    vmafgpu__v factor[2], limit[2];
+} VMAFGPU__ADM(variant);
+
+typedef struct VMAFGPU__ADM(constants) {
+    VMAFGPU__ADM(variant) variant[VMAFGPU__MAX_VARIANTS];
+    int all_fast, any_gain, any_general;
+    int left, right, chunks;                 /* columns with coefficients, and the number of their chunks */
+    VMAFGPU__ADM(rounding) mask[2], den;     /* mask: of h and v, d */
+} VMAFGPU__ADM(constants);
+
+static void VMAFGPU__ADM(constants_of)(VMAFGPU__ADM(constants) *c, const vmafgpu__adm_task *task,
+                                       const vmafgpu__adm_work *work) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    c->left = g->left > 0 ? g->left - 1 : 0;
+    c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    c->chunks = (c->right - c->left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
+    c->any_gain = c->any_general = 0;
+    for (int d = 0; d < 2; d++) {
+        const int square_shift = task->scale || d ? 30 : 29;
+        c->mask[d] = VMAFGPU__ADM(rounding_of)(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
+    }
+    /* Half of the denominator's squares is a whole unit, and not used at scale 0. */
+    const int den_square_shift = task->scale == 2 ? 30 : 31;
+    c->den = VMAFGPU__ADM(rounding_of)((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
+    for (int i = 0; i < task->variant_count; i++) {
+        const vmafgpu__adm_variant *from = &task->variants[i];
+        VMAFGPU__ADM(variant) *to = &c->variant[i];
+        to->fast = vmafgpu__adm_vectors_fit(from, task->scale);
+        c->any_general |= !to->fast;
+        if (!to->fast)
+            continue;
+        const int gain = (int)from->gain_limit;
+        to->gains = gain > 1;
+        c->any_gain |= to->gains;
+        for (int d = 0; d < 2; d++) {
+            const uint32_t factor = from->factor[task->scale][d];
+            if (task->scale) {
+                to->factor[d] = vmafgpu__v_set32((int32_t)factor);
+            } else {
+                to->factor[d] = vmafgpu__v_set16((int16_t)(uint16_t)factor);
+                to->limit[d] = vmafgpu__v_set16((int16_t)vmafgpu__adm_plain_limit(factor, d ? 2 : 0));
+            }
+        }
+        to->gain = task->scale ? vmafgpu__v_set32(gain) : vmafgpu__v_set16((int16_t)gain);
+        to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
+                                : vmafgpu__v_set16((int16_t)(32767 / gain));
+    }
+    /* Where the sums' region is. */
+    for (int i = 0; i < c->chunks; i++) {
+        const int x = c->left + i * VMAFGPU__ADM_CHUNK;
+        int32_t lanes[VMAFGPU__ADM_CHUNK];
+        for (int k = 0; k < VMAFGPU__ADM_CHUNK; k++)
+            lanes[k] = -(x + k >= g->left && x + k < g->w - g->left);
+        const vmafgpu__v low = vmafgpu__v_load(lanes), high = vmafgpu__v_load(lanes + VMAFGPU__V_WORDS);
+        if (task->scale == 0) {
+            vmafgpu__v_store(work->inside + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_pack32(low, high));
+        } else {
+            vmafgpu__v_store(work->inside + 2 * i * VMAFGPU__ADM_CHUNK, low);
+            vmafgpu__v_store(work->inside + (2 * i + 1) * VMAFGPU__ADM_CHUNK, high);
+        }
+    }
+}
+
+VMAFGPU__INLINE uint64_t VMAFGPU__ADM(sum64)(vmafgpu__v a) {
+    uint64_t lanes[VMAFGPU__V_WORDS / 2], sum = 0;
+    vmafgpu__v_store(lanes, a);
+    for (int i = 0; i < VMAFGPU__V_WORDS / 2; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+/* ---- the denominator ---- */
+
+/* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(cubes)(vmafgpu__v sum, vmafgpu__v x, const VMAFGPU__ADM(rounding) *r) {
+    const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v square = vmafgpu__v_mul_even_u32(lanes[i], lanes[i]);
+        const vmafgpu__v z = vmafgpu__v_srlv64(vmafgpu__v_add64(square, r->square_half), r->square_shift);
+        const vmafgpu__v cube = vmafgpu__v_mul_even_u32(z, lanes[i]);
+        sum = vmafgpu__v_add64(sum, vmafgpu__v_srlv64(vmafgpu__v_add64(cube, r->half), r->shift));
+    }
+    return sum;
+}
+
+/* Adds the cubes of words x, in 32-bit lanes: nothing is shifted at scale 0. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(cubes0)(vmafgpu__v sum, vmafgpu__v x) {
+    const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
+    sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
+    return vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(square, 32), vmafgpu__v_srli64(x, 32)));
+}
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(den0)(vmafgpu__v sum, vmafgpu__v magnitude) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    sum = VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_low16(magnitude, zero));
+    return VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_high16(magnitude, zero));
+}
+
+static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+    const int shift = task->geometry.den_row_shift;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int64_t sum = (int64_t)VMAFGPU__ADM(sum64)(row[band]);
+        for (int i = 0; i < task->distorted; i++)
+            sums[i].denominator[band] += (sum + vmafgpu__half(shift)) >> shift;
+    }
+}
+
+/* ---- a row of scale 0 ---- */
+
+/* The angle test in floats, for exact 32-bit sums of products, packed to words: `apart` is negative where the angle is too
+ * large, `doubt` positive where floats cannot tell. */
+VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
+                                         vmafgpu__v *doubt) {
+    const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
+    const vmafgpu__v near_side = vmafgpu__v_fmul(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v far_side =
+        vmafgpu__v_fmul(vmafgpu__v_fmul(vmafgpu__v_fset(33544212.0f / 33554432.0f), o_square), t_square);
+    *apart = vmafgpu__v_fsub(near_side, far_side);
+    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(0x1p-18f)),
+                             vmafgpu__v_and(*apart, magnitude));
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart, vmafgpu__v *doubt) {
+    vmafgpu__v f[2], u[2];
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
+        const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
+        VMAFGPU__ADM(angle)(vmafgpu__v_to_float(vmafgpu__v_pairs16(a, b)),
+                            vmafgpu__v_to_float(vmafgpu__v_pairs16(a, a)),
+                            vmafgpu__v_to_float(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
+    }
+    *apart = vmafgpu__v_pack32(f[0], f[1]);
+    *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
+}
+
+/* Does columns again by the definition, where `rare` is not 0. */
+static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                const vmafgpu__adm_row *row) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
+    vmafgpu__v_store(rare, rare_packed);
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v_store(o[band], o_packed[band]);
+        vmafgpu__v_store(t[band], t_packed[band]);
+    }
+    for (int i = 0; i < CHUNK; i++) {
+        if (!rare[i])
+            continue;
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
+        const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
+        uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            int32_t value[2];
+            value[0] = vmafgpu__adm_restore(o[band][i], t[band][i]);
+            if (value[0] && same_angle)
+                value[0] = vmafgpu__adm_enhance(value[0], o[band][i], t[band][i], variant->gain_limit);
+            value[1] = t[band][i] - value[0];
+            for (int k = 0; k < 2; k++) {
+                const vmafgpu__adm_weighted weighted =
+                    vmafgpu__adm_weigh(0, band, variant->factor[0][band == 2], value[k]);
+                ((uint16_t *)row->signal[k][band])[at + i] = (uint16_t)vmafgpu__magnitude(value[k]);
+                side[k] += weighted.side;
+                centre[k] += weighted.centre;
+            }
+        }
+        for (int k = 0; k < 2; k++) {
+            row->side[!k][column] = side[k];
+            row->centre[!k][column] = centre[k];
+        }
+    }
+}
+
+/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is restored
+ * [0] and what is added [1], at index `at` of their lines, packed. */
+VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, const vmafgpu__adm_variant *definition,
+                                          const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
+                                          const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
+                                          const vmafgpu__adm_row *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
+    vmafgpu__v rare = variant->gains ? doubt : zero;
+    vmafgpu__v weighted[2], side[2], mid[2];
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = band == 2;
+        vmafgpu__v reached = u[band], value[2];
+        rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
+        if (variant->gains)   /* the gain is no less than 1, so the larger one is what is wanted */
+            reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
+                vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
+        value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
+                                     vmafgpu__v_min16(reached, v[band]));
+        value[1] = vmafgpu__v_sub16(v[band], value[0]);
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__v_store((uint16_t *)row->signal[k][band] + at, value[k]);
+            const vmafgpu__v c = vmafgpu__v_average_u16(
+                vmafgpu__v_mulhi_u16(d ? value[k] : vmafgpu__v_slli16(value[k], 2), variant->factor[d]), zero);
+            const vmafgpu__v s = vmafgpu__v_mul_round16(c, side_rest), m = vmafgpu__v_mul_round16(c, mid_rest);
+            weighted[k] = band ? vmafgpu__v_add16(weighted[k], c) : c;
+            side[k] = band ? vmafgpu__v_add16(side[k], s) : s;
+            mid[k] = band ? vmafgpu__v_add16(mid[k], m) : m;
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = vmafgpu__v_add16(weighted[k], side[k]);
+        const vmafgpu__v centres = vmafgpu__v_sub16(vmafgpu__v_add16(weighted[k], mid[k]), side[k]);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_unpack_low16(sides, zero));
+        vmafgpu__v_store(row->side[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(sides, zero));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_unpack_low16(centres, zero));
+        vmafgpu__v_store(row->centre[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(centres, zero));
+    }
+    if (vmafgpu__v_any(rare))
+        VMAFGPU__ADM(rare0)(definition, o, t, rare, x, at, row);
+}
+
+/* Packed coefficients to 32-bit lines, for the scalar functions. */
+static void VMAFGPU__ADM(keep0)(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v zero = vmafgpu__v_zero(), a = coefficients[band];
+        vmafgpu__v_store(out[band] + x, vmafgpu__v_srai32(vmafgpu__v_unpack_low16(zero, a), 16));
+        vmafgpu__v_store(out[band] + x + VMAFGPU__V_WORDS, vmafgpu__v_srai32(vmafgpu__v_unpack_high16(zero, a), 16));
+    }
+}
+
+static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                   vmafgpu__v *den) {
+    const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    for (int chunk = 0; chunk < c->chunks; chunk++) {
+        const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
+        for (int f = 0; f < 2; f++) {
+            vmafgpu__v *band = f ? t : o;
+            band[0] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 0);
+            band[1] = VMAFGPU__ADM(horizontal0)(work->line[f][0][0], x, &taps, 1);
+            band[2] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 1);
+        }
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            u[band] = vmafgpu__v_abs16(o[band]);
+            v[band] = vmafgpu__v_abs16(t[band]);
+        }
+        if (den) {
+            const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                den[band] = VMAFGPU__ADM(den0)(den[band], vmafgpu__v_and(u[band], inside));
+        }
+        if (c->any_gain)
+            VMAFGPU__ADM(angle0)(o, t, &apart, &doubt);
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                VMAFGPU__ADM(weigh0)(&c->variant[i], &task->variants[i], o, t, u, v, apart, doubt, x, at,
+                                     &rows[3 * i + ring]);
+        if (c->any_general) {
+            VMAFGPU__ADM(keep0)(o, x, work->general.band[0]);
+            VMAFGPU__ADM(keep0)(t, x, work->general.band[1]);
+        }
+    }
+}
+
+/* ---- a row of scales 1 to 3 ---- */
+
+/* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
+ * exact. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
+    const vmafgpu__v divisor = vmafgpu__v_to_float(q), one = vmafgpu__v_fset(1073741824.0f);
+#ifdef vmafgpu__v_fdiv_down
+    return vmafgpu__v_truncate(vmafgpu__v_fdiv_down(one, divisor));
+#else
+    const vmafgpu__v estimate = vmafgpu__v_truncate(vmafgpu__v_fdiv(one, divisor));
+    const vmafgpu__v rest = vmafgpu__v_fnma(vmafgpu__v_to_float(estimate), divisor, one);
+    return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
+#endif
+}
+
+/* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
+#define VMAFGPU__ADM_MERGE(even, odd, n) \
+    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
+
+/* |restored| where the signs are equal: u = |o|, v = |t|. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
+    const vmafgpu__v shift =
+        vmafgpu__v_max32(vmafgpu__v_sub32(vmafgpu__v_set32(17), vmafgpu__v_leading_zeros32(u)), zero);
+    const vmafgpu__v twice = vmafgpu__v_add32(u, u);
+    const vmafgpu__v q = vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_srlv32(twice, shift), one), 1);
+    const vmafgpu__v reciprocal = VMAFGPU__ADM(reciprocal)(q);
+    /* cut < 2^(shift + 16): aligned to 32 bits, the product is shifted by 30 in every lane. */
+    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, twice),
+                                             vmafgpu__v_sub32(vmafgpu__v_set32(16), shift));
+    vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
+    vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
+    vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
+    k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
+    even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(k, o), half);
+    odd = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
+    const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
+    const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
+    return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
+}
+
+/* Negative where the angle is too large. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgpu__v *t) {
+    vmafgpu__v f[4], apart, doubt;
+    for (int i = 0; i < 2; i++) {
+        f[i] = vmafgpu__v_to_float(o[i]);
+        f[2 + i] = vmafgpu__v_to_float(t[i]);
+    }
+    VMAFGPU__ADM(angle)(vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[2]), vmafgpu__v_fmul(f[1], f[3])),
+                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[0]), vmafgpu__v_fmul(f[1], f[1])),
+                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[2], f[2]), vmafgpu__v_fmul(f[3], f[3])), &apart, &doubt);
+    if (vmafgpu__v_any_positive32(doubt)) {
+        int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__v_store(lanes[i], o[i]);
+            vmafgpu__v_store(lanes[2 + i], t[i]);
+        }
+        vmafgpu__v_store(doubts, doubt);
+        vmafgpu__v_store(fars, apart);
+        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+            if (doubts[i] > 0)
+                fars[i] = vmafgpu__adm_same_angle(lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]) ? 0 : -1;
+        apart = vmafgpu__v_load(fars);
+    }
+    return apart;
+}
+
+/* Signals, which are weighted magnitudes here, and shares of the threshold, for one variant. */
+VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, const vmafgpu__v *t, const vmafgpu__v *v,
+                                         const vmafgpu__v *restored, const vmafgpu__v *opposite, vmafgpu__v not_far,
+                                         int x, int at, const vmafgpu__adm_row *row) {
+    const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
+    /* Sums of 64-bit products, each half separately: only their upper halves count. */
+    vmafgpu__v side[2][2], mid[2][2];
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v r = restored[band], value[2];
+        vmafgpu__v gained = variant->gains ? vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain) : r;
+        r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, v[band]), r);
+        r = vmafgpu__v_andnot(opposite[band], r);
+        const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
+        value[0] = vmafgpu__v_sub32(vmafgpu__v_xor(r, negative), negative);
+        value[1] = vmafgpu__v_sub32(t[band], value[0]);
+        for (int k = 0; k < 2; k++) {
+            const vmafgpu__v factor = variant->factor[band == 2];
+            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(value[k], factor), weight_half);
+            vmafgpu__v odd =
+                vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
+            const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
+            vmafgpu__v_store(row->signal[k][band] + at, signal);
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v lanes = i ? vmafgpu__v_srli64(signal, 32) : signal;
+                const vmafgpu__v s = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, side_factor), half);
+                const vmafgpu__v m = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, mid_factor), half);
+                side[k][i] = band ? vmafgpu__v_add32(side[k][i], s) : s;
+                mid[k][i] = band ? vmafgpu__v_add32(mid[k][i], m) : m;
+            }
+        }
+    }
+    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = VMAFGPU__ADM_MERGE(side[k][0], side[k][1], 32);
+        const vmafgpu__v mids = VMAFGPU__ADM_MERGE(mid[k][0], mid[k][1], 32);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
+    }
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(signals_of)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                              const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                              int scale, vmafgpu__v *den) {
+    const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
+        const int x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v restored[VMAFGPU__BANDS], opposite[VMAFGPU__BANDS];
+        for (int f = 0; f < 2; f++) {
+            vmafgpu__v *band = f ? t : o;
+            band[0] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 0, scale);
+            band[1] = VMAFGPU__ADM(horizontal)(work->line[f][0], x, &taps, 1, scale);
+            band[2] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 1, scale);
+        }
+        const vmafgpu__v inside = vmafgpu__v_load(work->inside + 2 * at);
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const vmafgpu__v u = vmafgpu__v_abs32(o[band]);
+            v[band] = vmafgpu__v_abs32(t[band]);
+            restored[band] = VMAFGPU__ADM(restore)(o[band], u, v[band]);
+            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
+            if (den) {
+                const vmafgpu__v magnitude = vmafgpu__v_and(u, inside);
+                den[band] = VMAFGPU__ADM(cubes)(den[band], magnitude, &c->den);
+            }
+        }
+        const vmafgpu__v apart = VMAFGPU__ADM(apart)(o, t);
+        const vmafgpu__v not_far = vmafgpu__v_xor(vmafgpu__v_srai32(apart, 31), vmafgpu__v_set32(-1));
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                VMAFGPU__ADM(weigh)(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
+        if (c->any_general)
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
+                vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
+            }
+    }
+}
+
+/* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
+ * where they have wrapped. Only the first and the last register have such columns. */
+static void VMAFGPU__ADM(clear_outside)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                        const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *row) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
+    for (int place = 0; place <= last; place += last ? last : 1) {
+        const vmafgpu__v inside = vmafgpu__v_load((const unsigned char *)work->inside + place * VMAFGPU__V_BYTES);
+        for (int k = 0; k < 2; k++) {
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                unsigned char *signal = (unsigned char *)row->signal[k][band] + place * VMAFGPU__V_BYTES;
+                vmafgpu__v_store(signal, vmafgpu__v_and(vmafgpu__v_load(signal), inside));
+            }
+            for (int half = 0; half < 2 && task->scale == 0; half++) {
+                uint32_t *centre = row->centre[k] + c->left + place * CHUNK + half * WORDS;
+                vmafgpu__v_store(centre, vmafgpu__v_and(vmafgpu__v_load(centre),
+                                                        half ? vmafgpu__v_unpack_high16(inside, inside)
+                                                             : vmafgpu__v_unpack_low16(inside, inside)));
+            }
+        }
+    }
+}
+
+static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                  const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                  vmafgpu__v *den) {
+    if (task->scale == 0)
+        VMAFGPU__ADM(signals0)(task, work, c, rows, ring, den);
+    else if (task->scale == 2)
+        VMAFGPU__ADM(signals_of)(task, work, c, rows, ring, 2, den);
+    else
+        VMAFGPU__ADM(signals_of)(task, work, c, rows, ring, 1, den);
+    for (int i = 0; i < task->variant_count; i++)
+        if (c->variant[i].fast)
+            VMAFGPU__ADM(clear_outside)(task, work, c, &rows[3 * i + ring]);
+    if (c->any_general)
+        vmafgpu__adm_decouple_row(&work->general, c->left, c->right);
+    for (int i = 0; i < task->variant_count; i++)
+        if (!c->variant[i].fast)
+            vmafgpu__adm_weigh_row(&work->general, &task->variants[i], task->scale, c->left, c->right,
+                                   &rows[3 * i + ring]);
+}
+
+/* ---- masked cubes ---- */
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
+    return vmafgpu__v_add32(
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
+}
+
+static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const VMAFGPU__ADM(variant) *variant,
+                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    uint32_t *column_sum = work->column_sum;
+    vmafgpu__v sum[VMAFGPU__BANDS];
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    const int lanes = task->scale == 0 ? CHUNK : WORDS;
+    const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    for (int x = c->left; x < stop; x += WORDS)
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(above->side[which] + x),
+                                                                           vmafgpu__v_load(row->side[which] + x)),
+                                                          vmafgpu__v_load(below->side[which] + x)));
+    column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
+    if (c->left == 0)
+        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+    if (c->right == g->w)
+        column_sum[g->w] = column_sum[g->w - 1];
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sum[band] = zero;
+    if (task->scale == 0) {
+        const vmafgpu__v tiny = vmafgpu__v_set32(~16383);
+        for (int chunk = 0; chunk < c->chunks; chunk++) {
+            const int at = chunk * CHUNK, x = c->left + at;
+            const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
+                                              VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const int d = band == 2;
+                const vmafgpu__v signal = vmafgpu__v_load((const uint16_t *)row->signal[which][band] + at);
+                const vmafgpu__v low = vmafgpu__v_mullo16(signal, variant->factor[d]);
+                const vmafgpu__v high = vmafgpu__v_mulhi_u16(signal, variant->factor[d]);
+                vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
+                for (int i = 0; i < 2; i++)
+                    rest[i] = vmafgpu__v_max32(
+                        vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                    : vmafgpu__v_slli32(threshold[i], 10)), zero);
+                if (!vmafgpu__v_any(vmafgpu__v_and(vmafgpu__v_or(rest[0], rest[1]), tiny)))
+                    continue;
+                for (int i = 0; i < 2; i++)
+                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
+            }
+        }
+    } else {
+        const vmafgpu__v tiny = vmafgpu__v_set32(~16383);
+        for (int at = 0; at < c->right - c->left; at += WORDS) {
+            const int x = c->left + at;
+            const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
+                const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
+                if (vmafgpu__v_any(vmafgpu__v_and(rest, tiny)))
+                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+            }
+        }
+    }
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+}
+
+/* ---- a band of rows ---- */
+
+/* Row y of the bands of one scale for rows first..end-1: writes their low-pass rows and adds to the sums of each distorted
+ * frame. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task, int first, int end,
+                                                   vmafgpu__adm_sums *sums) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    vmafgpu__adm_work work;
+    VMAFGPU__ADM(constants) c;
+    if (first >= end)
+        return;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted);
+    VMAFGPU__ADM(constants_of)(&c, task, &work);
+    for (int y = first - 1; y <= end; y++) {
+        const int own = y >= first && y < end, needed = y >= top && y < bottom;
+        const int makes_low = own && task->scale + 1 < VMAFGPU__SCALES;
+        const int done = y - 1, masks = done >= first && done < end && done >= g->top && done < g->h - g->top;
+        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
+        vmafgpu__v den[VMAFGPU__BANDS];
+        for (int f = 0; f <= task->distorted; f++) {
+            if (makes_low || needed)
+                VMAFGPU__ADM(vertical)(task, &work, &task->image[f], y, work.line[f > 0]);
+            if (makes_low)
+                VMAFGPU__ADM(low_row)(task, &task->image[f], y, work.line[f > 0]);
+            if (f == 0)
+                continue;
+            const vmafgpu__adm_row *rows = work.rows + 3 * task->variant_count * (f - 1);
+            if (needed) {
+                const int adds = f == 1 && own && y >= g->top && y < g->h - g->top;
+                for (int band = 0; band < VMAFGPU__BANDS; band++)
+                    den[band] = vmafgpu__v_zero();
+                VMAFGPU__ADM(signals)(task, &work, &c, rows, y % 3, adds ? den : NULL);
+                if (adds)
+                    VMAFGPU__ADM(den_row)(task, den, sums);
+            }
+            for (int i = 0; masks && i < task->variant_count; i++)
+                for (int which = 0; which < 2; which++) {
+                    const vmafgpu__adm_row *r = rows + 3 * i;
+                    int64_t *out = which ? sums[f - 1].impairment[i] : sums[f - 1].numerator[i];
+                    if (c.variant[i].fast)
+                        VMAFGPU__ADM(mask_row)(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
+                                               &r[below % 3], which, out);
+                    else
+                        vmafgpu__adm_mask_row(g, task->scale, &r[above % 3], &r[done % 3], &r[below % 3],
+                                              work.column_sum, which, out);
+                }
+        }
+    }
+}
+#undef VMAFGPU__ADM
+#undef VMAFGPU__V_SET64
+#undef vmafgpu__v_bits
+#undef vmafgpu__v_floats
+#undef vmafgpu__v_any
+#undef vmafgpu__v_any_positive32
+#undef vmafgpu__v_leading_zeros32
+#undef vmafgpu__v_even_odd16
+#undef vmafgpu__v_even_odd32
+#undef vmafgpu__v_select
+#undef vmafgpu__v_andnot
+#undef vmafgpu__v_fdiv_down
+#undef vmafgpu__v_in_order
+#undef vmafgpu__v_pairs_add16
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add64
+#undef vmafgpu__v_min16
+#undef vmafgpu__v_max16
+#undef vmafgpu__v_abs16
+#undef vmafgpu__v_sub_to_0_u16
+#undef vmafgpu__v_mullo16
+#undef vmafgpu__v_mulhi_u16
+#undef vmafgpu__v_mul_round16
+#undef vmafgpu__v_average_u16
+#undef vmafgpu__v_srai16
+#undef vmafgpu__v_slli16
+#undef vmafgpu__v_srai32
+#undef vmafgpu__v_srli32
+#undef vmafgpu__v_slli32
+#undef vmafgpu__v_srav32
+#undef vmafgpu__v_srlv32
+#undef vmafgpu__v_sllv32
+#undef vmafgpu__v_srli64
+#undef vmafgpu__v_slli64
+#undef vmafgpu__v_srlv64
+#undef vmafgpu__v_max32
+#undef vmafgpu__v_min_u32
+#undef vmafgpu__v_mullo32
+#undef vmafgpu__v_mul_even_u32
+#undef vmafgpu__v_mul_even_s32
+#undef vmafgpu__v_to_float
+#undef vmafgpu__v_truncate
+#undef vmafgpu__v_fsub
+#undef vmafgpu__v_fadd
+#undef vmafgpu__v_fmul
+#undef vmafgpu__v_fdiv
+#undef vmafgpu__v_fnma
+#undef vmafgpu__v_fset
+#undef VMAFGPU__ADM_MERGE
+/* </adm text> */
+#endif
+
 /* ---- what the engine calls ---- */
 
 static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
@@ -8110,7 +10108,13 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     "neon", 1,
 #endif
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
-    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+#else
+    NULL
+#endif
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH

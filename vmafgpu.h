@@ -3280,49 +3280,100 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
 typedef void vmafgpu__task(void *arg, int index);
 
 #ifndef VMAFGPU_NO_THREADS
+/* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
+enum { VMAFGPU__LOOKS = 1000 };
+
 struct vmafgpu__threads {
     pthread_mutex_t lock;
     pthread_cond_t  wake, idle;
     vmafgpu__task  *task;
     void           *arg;
-    int             count, next, running;     /* parts of the present task: all, given out, not finished */
+    int             count;                    /* parts of a task */
+    int             next, running;            /* parts given out, parts not finished; atomic, as the others below */
+    int             round;                    /* grows with every task */
     int             quit;
     int             started;
     pthread_t       ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Works on parts of the present task until none is left to take. Called and left with the lock held. */
+static inline int vmafgpu__atomic_get(const int *value) {
+    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+static inline void vmafgpu__atomic_set(int *value, int to) {
+    __atomic_store_n(value, to, __ATOMIC_RELEASE);
+}
+
+static inline void vmafgpu__look_again(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("pause");
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
+ * is whole before its first part is given out. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
-    while (t->next < t->count) {
-        const int index = t->next++;
-        pthread_mutex_unlock(&t->lock);
+    for (;;) {
+        const int index = __atomic_fetch_add(&t->next, 1, __ATOMIC_ACQ_REL);
+        if (index >= t->count)
+            return;
         t->task(t->arg, index);
-        pthread_mutex_lock(&t->lock);
-        if (--t->running == 0)
+        if (__atomic_sub_fetch(&t->running, 1, __ATOMIC_ACQ_REL) == 0) {
+            pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->idle);
+            pthread_mutex_unlock(&t->lock);
+        }
     }
 }
 
 static void *vmafgpu__threads_main(void *arg) {
     vmafgpu__threads *t = (vmafgpu__threads *)arg;
-    pthread_mutex_lock(&t->lock);
-    while (!t->quit) {
-        vmafgpu__threads_work(t);
-        if (!t->quit)
+    int seen = 0;
+    for (;;) {
+        for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
+            vmafgpu__look_again();
+        pthread_mutex_lock(&t->lock);
+        while (vmafgpu__atomic_get(&t->round) == seen)
             pthread_cond_wait(&t->wake, &t->lock);
+        seen = vmafgpu__atomic_get(&t->round);
+        pthread_mutex_unlock(&t->lock);
+        if (vmafgpu__atomic_get(&t->quit))
+            return NULL;
+        vmafgpu__threads_work(t);
     }
+}
+
+/* Lets the threads look at what is new. */
+static void vmafgpu__threads_call(vmafgpu__threads *t) {
+    pthread_mutex_lock(&t->lock);
+    vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
+    pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
-    return NULL;
+}
+
+static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void *arg) {
+    t->task = task;
+    t->arg = arg;
+    vmafgpu__atomic_set(&t->running, t->count);
+    vmafgpu__atomic_set(&t->next, 0);
+    vmafgpu__threads_call(t);
+    vmafgpu__threads_work(t);
+    for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
+        vmafgpu__look_again();
+    pthread_mutex_lock(&t->lock);
+    while (vmafgpu__atomic_get(&t->running))
+        pthread_cond_wait(&t->idle, &t->lock);
+    pthread_mutex_unlock(&t->lock);
 }
 
 static void vmafgpu__threads_close(vmafgpu *v) {
     vmafgpu__threads *t = v->threads;
     if (!t)
         return;
-    pthread_mutex_lock(&t->lock);
-    t->quit = 1;
-    pthread_cond_broadcast(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    vmafgpu__atomic_set(&t->quit, 1);
+    vmafgpu__threads_call(t);
     for (int i = 0; i < t->started; i++)
         pthread_join(t->ids[i], NULL);
     pthread_cond_destroy(&t->idle);
@@ -3348,6 +3399,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
         vmafgpu__give(v, t);
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
     }
+    t->count = t->next = v->config.threads;
     v->threads = t;
     while (t->started < v->config.threads - 1) {
         if (pthread_create(&t->ids[t->started], NULL, vmafgpu__threads_main, t)) {
@@ -3394,17 +3446,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     }
 #ifndef VMAFGPU_NO_THREADS
     if (v->threads) {
-        vmafgpu__threads *t = v->threads;
-        pthread_mutex_lock(&t->lock);
-        t->task = task;
-        t->arg = arg;
-        t->next = 0;
-        t->count = t->running = count;
-        pthread_cond_broadcast(&t->wake);
-        vmafgpu__threads_work(t);
-        while (t->running)
-            pthread_cond_wait(&t->idle, &t->lock);
-        pthread_mutex_unlock(&t->lock);
+        vmafgpu__threads_run(v->threads, task, arg);
         return VMAFGPU_OK;
     }
 #endif
@@ -3544,11 +3586,11 @@ typedef struct vmafgpu__vif_job {
 } vmafgpu__vif_job;
 
 /* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to five
- * of each distorted image. Lines: for two rows, sixteen bits each; and of the reference mean and variance. */
+ * of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
 static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
     const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
     return pair * (3 + 5 * (size_t)distorted_count) + 2 * 5 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           2 * 2 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 /* </vif head> */
 
@@ -3561,7 +3603,7 @@ enum { VMAFGPU__MAX_DISTORTED = 16 };
 /* One frame at one scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
 typedef struct vmafgpu__adm_image {
     const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t   in_stride;    /* in samples. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
+    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
     void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none */
     ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
@@ -3579,8 +3621,7 @@ typedef struct vmafgpu__adm_task {
 
 /* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2];                  /* frame; low, high filter; the samples (scale 0), or their lower 15 bits and
-                                                what is above them */
+    int16_t *line[2][2][2];                  /* frame; low, high filter; the samples (scale 0), or x = 65536 h + l: l, h */
     uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
     uint32_t *column_sum;
     void *narrow[4];                         /* input rows of a frame narrower than a chunk */
@@ -3639,7 +3680,7 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants,
 
 /* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
 static VMAFGPU__UNUSED int vmafgpu__adm_vectors_fit(const vmafgpu__adm_variant *variant, int scale) {
-    static const double bounds[VMAFGPU__SCALES] = { 22931, 1449e6, 752e6, 743e6 };
+    static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
     const double bound = bounds[scale], f = (double)variant->factor[scale][0], d = (double)variant->factor[scale][1];
     const double gain = variant->gain_limit;
     if (gain != (double)(int)gain || gain < 1 || gain > 100)
@@ -4420,11 +4461,6 @@ static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     }
 }
 
-/* Whether the vector code can read the frames: it counts pitches in samples. */
-static int vmafgpu__adm_has_vectors(const vmafgpu__cpu *cpu) {
-    return cpu->functions->adm_band && !(cpu->wide && ((cpu->pair[0].pitch | cpu->pair[1].pitch) & 1));
-}
-
 static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     vmafgpu__adm_task task;
@@ -4441,7 +4477,7 @@ static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     for (int f = 0; f < 2; f++) {
         vmafgpu__adm_image *image = &task.image[f];
         image->in = scale ? cpu->adm[scale - 1][f] : (const void *)cpu->pair[f].data;
-        image->in_stride = scale ? cpu->adm_stride[scale - 1] : cpu->pair[f].pitch / task.bytes;
+        image->in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[f].pitch;
         image->low = scale + 1 < VMAFGPU__SCALES ? cpu->adm[scale][f] : NULL;
         image->low_stride = scale + 1 < VMAFGPU__SCALES ? cpu->adm_stride[scale] : 0;
     }
@@ -4498,7 +4534,7 @@ static void vmafgpu__stage_task(void *arg, int index) {
             vmafgpu__vif_rows(v, band, scale, from, to);
         if (with_pair && v->plan.adm_variants && adm_from < adm_to)
         {
-            if (vmafgpu__adm_has_vectors(cpu))
+            if (cpu->functions->adm_band)
                 vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
             else
                 vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
@@ -4634,41 +4670,55 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
     return p;
 }
 
-static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__band *band) {
-    const int w = v->config.width, half_w = vmafgpu__adm_size(w, 0);
+/* Lines of the plain code. */
+static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_lines *vif) {
     for (int i = 0; i < 2; i++)
-        band->vif.mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
+        vif->mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
     for (int i = 0; i < 3; i++) {
-        band->vif.square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
-        band->vif.variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        vif->square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
+        vif->variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
+}
+
+static void vmafgpu__carve_adm_row(vmafgpu__carver *c, int half_w, vmafgpu__adm_row *row) {
+    for (int which = 0; which < 2; which++) {
+        row->side[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+        row->centre[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            row->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+    }
+}
+
+static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lines *adm) {
+    const int half_w = vmafgpu__adm_size(w, 0);
     for (int f = 0; f < 2; f++) {
-        band->adm.low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-        band->adm.high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        adm->low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        adm->high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
-    if (v->plan.adm_variants) {
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            for (int f = 0; f < 2; f++)
-                band->adm.band[f][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-            band->adm.restored[b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-        }
-        band->adm.same_angle = (uint8_t *)vmafgpu__carve_line(c, half_w, sizeof(uint8_t));
-        band->adm.column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int f = 0; f < 2; f++)
+            adm->band[f][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+        adm->restored[b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
     }
-    for (int i = 0; i < v->plan.adm_variants; i++)
-        for (int row = 0; row < 3; row++) {
-            vmafgpu__adm_row *r = &band->adm_rows[i][row];
-            for (int which = 0; which < 2; which++) {
-                r->side[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
-                r->centre[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
-                for (int b = 0; b < VMAFGPU__BANDS; b++)
-                    r->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-            }
-        }
-    if (v->plan.vif_variants)
+    adm->same_angle = (uint8_t *)vmafgpu__carve_line(c, half_w, sizeof(uint8_t));
+    adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+}
+
+static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                vmafgpu__band *band) {
+    const int w = v->config.width;
+    if (v->plan.vif_variants && functions->vif_band)
         band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(1));
-    if (v->plan.adm_variants)
+    else if (v->plan.vif_variants)
+        vmafgpu__carve_vif_lines(c, w, &band->vif);
+    if (v->plan.adm_variants && functions->adm_band)
         band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, 1));
+    else if (v->plan.adm_variants) {
+        vmafgpu__carve_adm_lines(c, w, &band->adm);
+        for (int i = 0; i < v->plan.adm_variants; i++)
+            for (int row = 0; row < 3; row++)
+                vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
+    }
     band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
     band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
@@ -4689,6 +4739,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
     head->bands = bands;
+    head->functions = vmafgpu__choose_level(v->config.cpumask);
     head->wide = v->config.bit_depth > 8;
     head->in_place = vmafgpu__is_in_place(&v->config);
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
@@ -4701,7 +4752,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
             head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
     }
     if (v->plan.vif_variants) {
-        head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+        if (!head->functions->vif_band)
+            head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
         for (int s = 1; s < VMAFGPU__SCALES; s++)
             for (int f = 0; f < 2; f++)
                 head->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
@@ -4714,7 +4766,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
                 head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
         }
     for (int i = 0; i < v->config.threads; i++)
-        vmafgpu__carve_band(v, c, &bands[c->base ? i : 0]);
+        vmafgpu__carve_band(v, head->functions, c, &bands[c->base ? i : 0]);
 }
 
 static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
@@ -4733,9 +4785,6 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     carver.used = 0;
     const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
     vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
-    v->cpu->functions = vmafgpu__choose_level(v->config.cpumask);
-    for (int i = 0; i < v->config.threads && v->plan.adm_variants; i++)
-        memset(v->cpu->bands[i].adm_scratch, 0, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
 #ifdef VMAFGPU_NO_THREADS
@@ -8357,10 +8406,26 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 #  endif
 #endif
 
+/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to spill. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
+#if VMAFGPU__LEVEL == VMAFGPU__NEON
+    __asm__("" : "+w"(a));
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    __asm__("" : "+v"(a));
+#else
+    __asm__("" : "+x"(a));
+#endif
+    return a;
+}
+#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
+
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_hold(_mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
+/* The low halves of the lanes to memory. */
+#  define vmafgpu__v_store_low16(p, a) \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
+        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
 #  define vmafgpu__v_odd32(even, odd) _mm256_blend_epi32(even, odd, 0xaa)    /* odd lanes from the second */
-#  define vmafgpu__v_even_or_magic(a, magic) _mm256_blend_epi32(a, magic, 0xaa)
 #  define vmafgpu__v_mask32 __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
@@ -8384,13 +8449,13 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 #  define vmafgpu__v_join_truncated(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
 #  ifndef VMAFGPU__NO_VNNI
 #    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  else
 #    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
 #  endif
 #  define vmafgpu__v_odd32(even, odd) _mm512_mask_mov_epi32(even, 0xaaaa, odd)
-#  define vmafgpu__v_even_or_magic(a, magic) _mm512_mask_mov_epi32(a, 0xaaaa, magic)
 #  define vmafgpu__v_mask32 __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
@@ -8409,10 +8474,10 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 #  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
 #  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
 #  define vmafgpu__v_truncated(a) \
-    _mm512_castpd_si512(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
-                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+    _mm512_castpd_ps(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
+                                         _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
 #  define vmafgpu__v_join_truncated(a, b) \
-    _mm512_mask_mov_epi32(vmafgpu__v_truncated(a), 0xaaaa, _mm512_slli_epi64(vmafgpu__v_truncated(b), 32))
+    _mm512_castps_si512(_mm512_shuffle_ps(vmafgpu__v_truncated(a), vmafgpu__v_truncated(b), 0x88))
 #else
 #  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
 #  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
@@ -8421,9 +8486,11 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 #  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
 #  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
 #  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
+#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
 #  define vmafgpu__v_odd32(even, odd) \
     VMAFGPU__OF32(vtrn2q_s32(vrev64q_s32(VMAFGPU__N32(even)), VMAFGPU__N32(odd)))
-#  define vmafgpu__v_even_or_magic(a, magic) vmafgpu__v_odd32(a, magic)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__OF32(vzip1q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__OF32(vzip2q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
 #  define vmafgpu__v_mask32 int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
 #  define vmafgpu__v_both(a, b) vandq_s8(a, b)
@@ -8460,6 +8527,8 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 #  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)           /* per block, to unsigned 16 bits */
 #  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)     /* per block */
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
 /* Shifts by constants have an i; the others take any count. */
 #  define vmafgpu__v_sll32i(a, n) VMAFGPU__V(slli_epi32)(a, n)
 #  define vmafgpu__v_srl32i(a, n) VMAFGPU__V(srli_epi32)(a, n)
@@ -8538,8 +8607,9 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
     uint16_t  *line[2][5];        /* per row, from column `left`: mean, high and low halves of squares and product */
-    uint32_t  *mean[2];           /* per row: the reference's M1 and s1, even columns of a register before odd ones */
-    int32_t   *variance[2];
+    /* Of as many columns as fill two registers, first the even and then the odd ones. */
+    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
+    int32_t   *variance[4];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
     vmafgpu__v mean_start, square_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
@@ -8547,8 +8617,10 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
 
 /* Sums of many samples per lane; each term of the logarithms is below 2^15. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS], denominator, noise;
-    unsigned   logs, lanes;
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
+    unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
@@ -8574,30 +8646,37 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(const void *from, ptrdiff_t step, int pairs, int halved,
-                                                           const VMAFGPU__VIF_TAPS *taps, vmafgpu__v start,
-                                                           vmafgpu__v *even, vmafgpu__v *odd) {
-    vmafgpu__v a = start, b = start;
+/* Weighted sums of `pairs` registers each from `from`, `step` bytes apart, and if count is 2 from `other` too: out[0] and
+ * out[1] are for the even, out[2] and out[3] for the odd row or column. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *from, const void *other, ptrdiff_t step,
+                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                           vmafgpu__v start, vmafgpu__v other_start, vmafgpu__v *out) {
+    vmafgpu__v sum[4] = { start, other_start, start, other_start };
     VMAFGPU__UNROLL
     for (int i = 0; i < pairs; i++) {
-        const vmafgpu__v v = vmafgpu__v_load((const char *)from + i * step);
-        a = vmafgpu__v_add_pairs16(a, v, taps->even[i]);
-        b = vmafgpu__v_add_pairs16(b, v, taps->odd[i]);
+        const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from + i * step));
+        sum[0] = vmafgpu__v_add_pairs16(sum[0], v, taps->even[i]);
+        sum[2] = vmafgpu__v_add_pairs16(sum[2], v, taps->odd[i]);
+        if (count == 2) {
+            const vmafgpu__v u = vmafgpu__v_hold(vmafgpu__v_load((const char *)other + i * step));
+            sum[1] = vmafgpu__v_add_pairs16(sum[1], u, taps->even[i]);
+            sum[3] = vmafgpu__v_add_pairs16(sum[3], u, taps->odd[i]);
+        }
     }
-    *even = halved ? vmafgpu__v_add32(a, a) : a;
-    *odd = halved ? vmafgpu__v_add32(b, b) : b;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 4; i++)
+        out[i] = halved ? vmafgpu__v_add32(sum[i], sum[i]) : sum[i];
 }
 #define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
 
-/* The same for one row or for even columns. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(const void *from, ptrdiff_t step, int pairs,
-                                                                      int halved, const VMAFGPU__VIF_TAPS *taps,
+/* The same for the even row or column alone. `at` tells where each register is. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(const void *from, const ptrdiff_t *at, int pairs,
+                                                                      int halved, const vmafgpu__v *taps,
                                                                       vmafgpu__v start) {
     vmafgpu__v a = start;
     VMAFGPU__UNROLL
     for (int i = 0; i < pairs; i++)
-        a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load((const char *)from + i * step), taps->even[i]);
+        a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load((const char *)from + at[i]), taps[i]);
     return halved ? vmafgpu__v_add32(a, a) : a;
 }
 #define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
@@ -8669,15 +8748,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)(const VMAFGPU__
     const VMAFGPU__VIF_TAPS t = *taps;
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        vmafgpu__v upper[2], lower[2];
+        vmafgpu__v sum[4];
+        vmafgpu__vif_sum_(2, from, from + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->mean_start, s->mean_start, sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__vif_sum_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->mean_start, &upper[i], &lower[i]);
-            upper[i] = vmafgpu__v_sra32(upper[i], s->mean_shift);
-            lower[i] = vmafgpu__v_sra32(lower[i], s->mean_shift);
-        }
-        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(upper[0], upper[1]));
-        vmafgpu__v_store(s->line[1][0] + x, vmafgpu__v_pack32(lower[0], lower[1]));
+        for (int i = 0; i < 4; i++)
+            sum[i] = vmafgpu__v_sra32(sum[i], s->mean_shift);
+        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(sum[0], sum[1]));
+        vmafgpu__v_store(s->line[1][0] + x, vmafgpu__v_pack32(sum[2], sum[3]));
     }
 }
 #define vmafgpu__vif_mean_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)
@@ -8698,22 +8775,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)(const VMAFGPU
     const VMAFGPU__VIF_TAPS t = *taps;
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = VMAFGPU__VIF_PLANE(pairs);
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        vmafgpu__v row[2][2];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__vif_sum_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->low_start, &row[0][i], &row[1][i]);
-            if (wide) {
-                vmafgpu__v high[2];
-                vmafgpu__vif_sum_(from + plane + i * step, VMAFGPU__V_BYTES, pairs, halved, &t, s->square_start, &high[0],
-                                  &high[1]);
-                for (int k = 0; k < 2; k++)
-                    row[k][i] = vmafgpu__v_add32(vmafgpu__v_sll32(high[k], 16 - s->square_shift),
-                                                 vmafgpu__v_srl32(row[k][i], s->square_shift));
-            }
+        vmafgpu__v sum[4];
+        vmafgpu__vif_sum_(2, from, from + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->low_start, s->low_start, sum);
+        if (wide) {
+            vmafgpu__v high[4];
+            vmafgpu__vif_sum_(2, from + plane, from + plane + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->square_start,
+                              s->square_start, high);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 4; i++)
+                sum[i] = vmafgpu__v_add32(vmafgpu__v_sll32(high[i], 16 - s->square_shift),
+                                          vmafgpu__v_srl32(sum[i], s->square_shift));
         }
-        VMAFGPU__UNROLL
-        for (int k = 0; k < 2; k++)
-            vmafgpu__vif_put_halves_(s->line[k][line] + x, s->line[k][line + 1] + x, row[k][0], row[k][1]);
+        vmafgpu__vif_put_halves_(s->line[0][line] + x, s->line[0][line + 1] + x, sum[0], sum[1]);
+        vmafgpu__vif_put_halves_(s->line[1][line] + x, s->line[1][line + 1] + x, sum[2], sum[3]);
     }
 }
 #define vmafgpu__vif_square_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)
@@ -8732,32 +8806,44 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_S
 
 /* ---- the next scale's images ---- */
 
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(const VMAFGPU__VIF_STATE *s, const vmafgpu__vif_picture *image,
-                                                              const char *from, const VMAFGPU__VIF_TAPS *down,
-                                                              const VMAFGPU__VIF_TAPS *along, int pairs,
-                                                              int next_reach, int halved, int y) {
-    const VMAFGPU__VIF_TAPS t = *down, u = *along;
+/* Row y / 2 of the next image. The window of the rows y and y + 1 begins at the pair in `slot`. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(const VMAFGPU__VIF_STATE *s,
+                                                              const vmafgpu__vif_picture *image, const char *from,
+                                                              const VMAFGPU__VIF_TAPS *down,
+                                                              const VMAFGPU__VIF_TAPS *along, int scale, int slot, int y) {
+    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
+    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    const int next_pairs = VMAFGPU__VIF_PAIRS(next_reach), end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
+    vmafgpu__v t[5], u[5];
+    ptrdiff_t rows[5], columns[5];
+    for (int i = 0; i < used; i++) {
+        t[i] = down->even[first + i];
+        u[i] = along->even[i];
+        rows[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
+        columns[i] = 4 * i;
+    }
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
         vmafgpu__v v[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++)
-            v[i] = vmafgpu__v_sra32(vmafgpu__vif_sum_even_(from + i * step, VMAFGPU__V_BYTES, pairs, halved, &t,
-                                                           s->next_start), s->mean_shift);
+            v[i] = vmafgpu__v_sra32(vmafgpu__vif_sum_even_(from + i * step, rows, used, halved, t, s->next_start),
+                                    s->mean_shift);
         vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(v[0], v[1]));
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, 0, 1, next_reach);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
+    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
         const uint16_t *line = s->line[0][0] + (2 * x - s->left - next_reach);
-        const vmafgpu__v v = vmafgpu__v_srl32i(vmafgpu__vif_sum_even_(line, 4, next_pairs, halved, &u, start), 16);
-        uint32_t wide[VMAFGPU__V_WORDS];
-        vmafgpu__v_store(wide, v);
-        const int count = end - x < VMAFGPU__V_WORDS ? end - x : VMAFGPU__V_WORDS;
-        for (int i = 0; i < count; i++)
-            out[x + i] = (uint16_t)wide[i];
+        const vmafgpu__v v = vmafgpu__v_srl32i(vmafgpu__vif_sum_even_(line, columns, used, halved, u, start), 16);
+        if (x + VMAFGPU__V_WORDS <= end) {
+            vmafgpu__v_store_low16(out + x, v);
+        } else {
+            uint16_t last[VMAFGPU__V_WORDS];
+            vmafgpu__v_store_low16(last, v);
+            memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
+        }
     }
 }
 #define vmafgpu__vif_shrink_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)
@@ -8769,11 +8855,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(const VMAFGPU__VIF
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)(const uint16_t *high, const uint16_t *low, int pairs,
                                                                     int halved, const VMAFGPU__VIF_TAPS *taps,
                                                                     vmafgpu__v *out) {
-    vmafgpu__v a[2];
-    vmafgpu__vif_sum_(high, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u, halved), &out[0], &out[1]);
-    vmafgpu__vif_sum_(low, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u + 32768, halved), &a[0], &a[1]);
+    vmafgpu__v sum[4];
+    vmafgpu__vif_sum_(2, high, low, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u, halved),
+                      vmafgpu__vif_start_(0x80000000u + 32768, halved), sum);
     for (int i = 0; i < 2; i++)
-        out[i] = vmafgpu__v_add32(out[i], vmafgpu__v_srl32i(a[i], 16));
+        out[i] = vmafgpu__v_add32(sum[2 * i], vmafgpu__v_srl32i(sum[2 * i + 1], 16));
 }
 #define vmafgpu__vif_square_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)
 
@@ -8789,12 +8875,16 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between powers
  * of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole, and the
- * rest of the logarithm is a short polynomial, rounded by adding 1.5 * 2^23. Its error is below 2e-5, and that it gives the
- * table's value for each of the 32768 fractions was tried out. */
+ * rest of the logarithm is a short polynomial, rounded to a whole number by adding one from 1.5 * 2^23 up. Its error is
+ * below 2e-5, and that it gives the table's value for each of the 32768 fractions was tried out. */
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
 };
-static const int32_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
+#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+static const int32_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = {
+    VMAFGPU__LOG_ROUND + 181,  VMAFGPU__LOG_ROUND + 496,  VMAFGPU__LOG_ROUND + 812,  VMAFGPU__LOG_ROUND + 1077,
+    VMAFGPU__LOG_ROUND + 1329, VMAFGPU__LOG_ROUND + 1550, VMAFGPU__LOG_ROUND + 1753, VMAFGPU__LOG_ROUND + 1956
+};
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) {
     const vmafgpu__v_table8 factors = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
@@ -8807,19 +8897,22 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) 
     vmafgpu__v_f32 q = vmafgpu__v_fma32(u, vmafgpu__v_set_f32(-741.101318f), vmafgpu__v_set_f32(987.494812f));
     q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(-1477.31702f));
     q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(2954.63721f));
-    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(12582912.0f));
     const vmafgpu__v power = vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), vmafgpu__v_set32(~2047));
-    return vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_of_f32(q), power), vmafgpu__v_lookup8(whole, eighth));
+    const vmafgpu__v whole_part = vmafgpu__v_add32(vmafgpu__v_lookup8(whole, eighth), power);   /* bits of a float */
+    return vmafgpu__v_of_f32(vmafgpu__v_fma32(u, q, vmafgpu__v_as_f32(whole_part)));
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
-#define VMAFGPU__VIF_LOG_BIAS (0x4b400000 + 2048 * 127)
+#define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Even or odd lanes of 32 bits, below 2^31, as doubles: they become the low bits of 2^52 + x. */
-VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a) {
-    const vmafgpu__v magic = vmafgpu__v_set64(0x4330000000000000);
-    return vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_even_or_magic(a, magic)), vmafgpu__v_set_f64(4503599627370496.0));
+/* Lanes of 32 bits, below 2^31, as two registers of doubles, in the order of unpacking: they become the low bits of
+ * 2^52 + x. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a, vmafgpu__v_f64 *out) {
+    const vmafgpu__v magic = vmafgpu__v_set32(0x43300000);
+    const vmafgpu__v_f64 zero = vmafgpu__v_set_f64(4503599627370496.0);
+    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_low32(a, magic)), zero);
+    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_high32(a, magic)), zero);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
@@ -8828,13 +8921,14 @@ VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
                                                                   vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
     const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
-    vmafgpu__v_f64 x1[2], gain[2], rest[2];
+    vmafgpu__v_f64 x1[2], x2[2], x12[2], gain[2], rest[2];
+    vmafgpu__vif_doubles_(s1, x1);
+    vmafgpu__vif_doubles_(s2, x2);
+    vmafgpu__vif_doubles_(s12, x12);
+    VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
-        const vmafgpu__v_f64 x2 = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s2, 32) : s2);
-        const vmafgpu__v_f64 x12 = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s12, 32) : s12);
-        x1[i] = vmafgpu__vif_doubles_(i ? vmafgpu__v_srl64i(s1, 32) : s1);
-        gain[i] = vmafgpu__v_div_f64(x12, vmafgpu__v_add_f64(x1[i], vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON)));
-        rest[i] = vmafgpu__v_sub_f64(x2, vmafgpu__v_mul_f64(gain[i], x12));
+        gain[i] = vmafgpu__v_div_f64(x12[i], vmafgpu__v_add_f64(x1[i], vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON)));
+        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(gain[i], x12[i]));
     }
     const vmafgpu__v n1 = vmafgpu__v_add32(
         vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), vmafgpu__v_zero()), noise);
@@ -8842,6 +8936,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
     for (int k = 0; k < plan->vif_variants; k++) {
         const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
         vmafgpu__v_f64 signal[2];
+        VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), x1[i]);
@@ -8858,22 +8953,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1));
     s2 = vmafgpu__v_max32(s2, zero);
     const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
-    totals->noise = vmafgpu__v_add64(totals->noise, vmafgpu__v_add64(vmafgpu__v_srl64i(flat, 32),
-                                                                     vmafgpu__v_and(flat, vmafgpu__v_set64(0xffffffff))));
+    totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
+    totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
     if (!vmafgpu__v_any(is_log))
         return;
     /* The others count as noise, and that many too much are taken off in the end. */
     totals->logs += vmafgpu__v_count(is_log);
-    totals->lanes += VMAFGPU__V_WORDS;
+    totals->registers++;
     const vmafgpu__v positive = vmafgpu__v_max32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE));
-    const vmafgpu__v logs = vmafgpu__v_sub32(
-        vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))),
-        vmafgpu__v_set32(VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE));
-    totals->denominator = vmafgpu__v_add32(totals->denominator, logs);
-    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_both(vmafgpu__v_greater32(s12, zero),
-                                                                              vmafgpu__v_greater32(s2, zero)));
-    if (vmafgpu__v_any(has_term))
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, vmafgpu__v_keep(has_term, s12), totals);
+    totals->denominator = vmafgpu__v_add32(
+        totals->denominator, vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))));
+    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero)),
+                                                 totals);
 }
 
 static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
@@ -8888,19 +8980,30 @@ static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
 /* Adds the totals of `samples` samples and starts anew. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan, VMAFGPU__VIF_TOTALS *totals, int samples,
                                                       vmafgpu__vif_sums *sums) {
-    uint64_t noise[VMAFGPU__V_BYTES / 8];
-    vmafgpu__v_store(noise, totals->noise);
+    uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(noise[0], totals->noise[0]);
+    vmafgpu__v_store(noise[1], totals->noise[1]);
     for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-        sums->flat_noise += (int64_t)noise[i];
+        sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
+    sums->flat_noise += (int64_t)sum;
     for (int k = 0; k < plan->vif_variants; k++) {
         sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
         totals->numerator[k] = vmafgpu__v_zero();
     }
-    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator) -
-                         (int64_t)2048 * (totals->lanes - totals->logs);   /* log2(1 + noise / noise) each */
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
+    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+                         (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
     sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise = totals->denominator = vmafgpu__v_zero();
-    totals->logs = totals->lanes = 0;
+    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->logs = totals->registers = 0;
+}
+
+/* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
+    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
 }
 
 /* The reference along a row: mean and variance. */
@@ -8911,53 +9014,52 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
         const ptrdiff_t at = x - s->left - reach;
-        vmafgpu__v mean[2], square[2];
-        vmafgpu__vif_sum_(s->line[row][0] + at, 4, pairs, halved, &t, start, &mean[0], &mean[1]);
+        vmafgpu__v mean[4], square[2];
+        vmafgpu__vif_sum_(1, s->line[row][0] + at, NULL, 4, pairs, halved, &t, start, start, mean);
         vmafgpu__vif_square_along_(s->line[row][1] + at, s->line[row][2] + at, pairs, halved, &t, square);
+        VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(s->mean[row] + (x - s->x + i * VMAFGPU__V_WORDS), mean[i]);
+            vmafgpu__v_store(s->mean[row] + (x - s->x + i * VMAFGPU__V_WORDS), mean[2 * i]);
             vmafgpu__v_store(s->variance[row] + (x - s->x + i * VMAFGPU__V_WORDS),
-                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[i], mean[i])));
+                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[2 * i], mean[2 * i])));
         }
     }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
 }
 
-/* Zeroes the columns x.. from `end` on, of which `odd` tells which ones are there. Zeroes are flat and without noise. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(int count, vmafgpu__v v) {
-    int32_t lanes[VMAFGPU__V_WORDS];
-    vmafgpu__v_store(lanes, v);
-    for (int i = count; i < VMAFGPU__V_WORDS; i++)
-        lanes[i] = 0;
-    return vmafgpu__v_load(lanes);
-}
-
-/* A distorted image along a row, down to the sums. */
+/* A distorted image along a row: variance and covariance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along,
-                                                                       VMAFGPU__VIF_TOTALS *totals) {
+                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
     const VMAFGPU__VIF_TAPS t = *along;
     const int pairs = VMAFGPU__VIF_PAIRS(reach);
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
-    uint16_t *const *line = s->line[row];
+    const uint16_t *const line[5] = { s->line[row][0], s->line[row][1], s->line[row][2], s->line[row][3], s->line[row][4] };
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        const ptrdiff_t at = x - s->left - reach;
-        vmafgpu__v mean[2], square[2], product[2];
-        vmafgpu__vif_sum_(line[0] + at, 4, pairs, halved, &t, start, &mean[0], &mean[1]);
+        const ptrdiff_t at = x - s->left - reach, to = x - s->x;
+        vmafgpu__v mean[4], square[2], product[2];
+        vmafgpu__vif_sum_(1, line[0] + at, NULL, 4, pairs, halved, &t, start, start, mean);
         vmafgpu__vif_square_along_(line[1] + at, line[2] + at, pairs, halved, &t, square);
         vmafgpu__vif_square_along_(line[3] + at, line[4] + at, pairs, halved, &t, product);
+        VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            const int to = x - s->x + i * VMAFGPU__V_WORDS, count = (s->end - x + 1 - i) / 2;
-            const vmafgpu__v reference = vmafgpu__v_load(s->mean[row] + to);
-            vmafgpu__v s1 = vmafgpu__v_load(s->variance[row] + to);
-            vmafgpu__v s2 = vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[i], mean[i]));
-            vmafgpu__v s12 = vmafgpu__v_sub32(product[i], vmafgpu__vif_mean_products_(mean[i], reference));
-            if (count < VMAFGPU__V_WORDS) {
-                s1 = VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(count, s1);
-                s2 = VMAFGPU__LEVEL_NAME(vmafgpu__vif_inside)(count, s2);
-            }
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(s->job->plan, s1, s2, s12, totals);
+            const vmafgpu__v reference = vmafgpu__v_load(s->mean[row] + to + i * VMAFGPU__V_WORDS);
+            vmafgpu__v_store(s->variance[2] + to + i * VMAFGPU__V_WORDS,
+                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[2 * i], mean[2 * i])));
+            vmafgpu__v_store(s->variance[3] + to + i * VMAFGPU__V_WORDS,
+                             vmafgpu__v_sub32(product[i], vmafgpu__vif_mean_products_(mean[2 * i], reference)));
         }
     }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+}
+
+/* The sums of one row. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(const VMAFGPU__VIF_STATE *s, int row,
+                                                                  VMAFGPU__VIF_TOTALS *totals) {
+    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(s->job->plan, vmafgpu__v_load(s->variance[row] + x),
+                                              vmafgpu__v_load(s->variance[2] + x), vmafgpu__v_load(s->variance[3] + x),
+                                              totals);
 }
 
 /* ---- strips and bands ---- */
@@ -8974,8 +9076,10 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     VMAFGPU__VIF_TOTALS totals;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach, 0);
-    if (has_next)
+    if (has_next) {
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, 0);
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2, 0);
+    }
     for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
         const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
         char *at = pairs_at + slot * VMAFGPU__V_BYTES;
@@ -8987,12 +9091,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             continue;
         const int rows = y + 1 < job->end ? 2 : 1;
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, step % pairs);
-        if (has_next && (y + 1 < job->h)) {
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, step % pairs);
+        if (has_next && y + 1 < job->h) {
             for (int d = -1; d < job->distorted_count; d++)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(s, d < 0 ? &job->reference : &job->distorted[d],
-                                                         d < 0 ? pairs_at : distorted_at + 5 * d * plane, &next_down,
-                                                         &next_along, pairs, reach / 2, scale == 2, y);
+                vmafgpu__vif_shrink_(s, d < 0 ? &job->reference : &job->distorted[d],
+                                     d < 0 ? pairs_at : distorted_at + 5 * d * plane, &next_down, &next_along, scale,
+                                     step % pairs, y);
         }
         if (!job->images_only) {
             vmafgpu__vif_mean_rows_(s, pairs_at, &down, pairs, halved);
@@ -9008,7 +9111,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
                 vmafgpu__vif_square_rows_(s, from + (wide ? 3 : 2) * plane, wide, &down, pairs, halved, 3);
                 for (int i = 0; i < rows; i++) {
                     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, i, 5, reach);
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along, &totals);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &totals);
                 }
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
             }
@@ -9050,10 +9154,11 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
+    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+        s.variance[i] = (int32_t *)(void *)at;
     for (int i = 0; i < 2; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
-        s.variance[i] = (int32_t *)(void *)(at + VMAFGPU__VIF_COLUMNS * sizeof(uint32_t));
-        at += 2 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+        at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k < 5; k++) {
             s.line[i][k] = (uint16_t *)(void *)at + 64;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
@@ -9079,7 +9184,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 
 #undef vmafgpu__v_add_pairs16
 #undef vmafgpu__v_odd32
-#undef vmafgpu__v_even_or_magic
 #undef vmafgpu__v_mask32
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_both
@@ -9139,12 +9243,20 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #undef vmafgpu__vif_mean_products_
 #undef vmafgpu__vif_logs_
 #undef vmafgpu__vif_doubles_
+#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_hold
 /* </vif text> */
 
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 /* <adm text> */
 /* ---- operations that ADM needs beyond those there (names for the layer) ---- */
 #undef VMAFGPU__INLINE
+#undef VMAFGPU__UNROLL
+#ifdef __clang__
+#  define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#else
+#  define VMAFGPU__UNROLL _Pragma("GCC unroll 4")   /* without it small arrays of registers live in memory at -O2 */
+#endif
 #define VMAFGPU__INLINE static inline __attribute__((always_inline))
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -9183,10 +9295,12 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_andnot(a, b) _mm256_andnot_si256(a, b)
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
 #endif
+#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define vmafgpu__v_set64(x) VMAFGPU__V_SET64(x)
 #  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
 #  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)
 #  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
 #  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
 #  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
@@ -9220,6 +9334,72 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_fnma(a, b, c) \
     vmafgpu__v_bits(VMAFGPU__V(fnmadd_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b), vmafgpu__v_floats(c)))
 #  define vmafgpu__v_fset(x) vmafgpu__v_bits(VMAFGPU__V(set1_ps)(x))
+#else
+/* One row per operation on lanes of a type: VMAFGPU__N(s16, max, a, b) is max of int16x8_t. */
+#  define VMAFGPU__NEON_IN(type, a) vreinterpretq_##type##_s8(a)
+#  define VMAFGPU__NEON_OUT(type, a) vreinterpretq_s8_##type(a)
+#  define VMAFGPU__NEON_2(type, operation, a, b) \
+    VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a), VMAFGPU__NEON_IN(type, b)))
+#  define VMAFGPU__NEON_1(type, operation, a) VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a)))
+#  define vmafgpu__v_set64(x) VMAFGPU__NEON_OUT(s64, vdupq_n_s64((int64_t)(x)))
+#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__NEON_IN(u32, a)) != 0)
+#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__NEON_IN(s32, a)) > 0)
+#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__NEON_1(u32, clz, a)
+#  define vmafgpu__v_even_odd16(a, b) \
+    VMAFGPU__NEON_OUT(u16, vbslq_u16(vreinterpretq_u16_u32(vdupq_n_u32(65535)), VMAFGPU__NEON_IN(u16, a), \
+                                     VMAFGPU__NEON_IN(u16, b)))
+#  define vmafgpu__v_even_odd32(a, b) \
+    VMAFGPU__NEON_OUT(u32, vbslq_u32(vreinterpretq_u32_u64(vdupq_n_u64(0xffffffff)), VMAFGPU__NEON_IN(u32, a), \
+                                     VMAFGPU__NEON_IN(u32, b)))
+#  define vmafgpu__v_select(mask, a, b) vbslq_s8(vreinterpretq_u8_s8(mask), a, b)
+#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__NEON_2(s64, add, a, b)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__NEON_2(s16, min, a, b)
+#  define vmafgpu__v_pack_u32(a, b) \
+    VMAFGPU__NEON_OUT(u16, vcombine_u16(vqmovun_s32(VMAFGPU__NEON_IN(s32, a)), vqmovun_s32(VMAFGPU__NEON_IN(s32, b))))
+#  define vmafgpu__v_max16(a, b) VMAFGPU__NEON_2(s16, max, a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__NEON_1(s16, abs, a)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__NEON_2(u16, qsub, a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__NEON_2(s16, mul, a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__NEON_OUT(u16, vuzp2q_u16( \
+        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
+        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__NEON_IN(u16, a), VMAFGPU__NEON_IN(u16, b)))))
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__NEON_2(s16, qrdmulh, a, b)
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__NEON_2(u16, rhadd, a, b)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__NEON_OUT(s16, vshrq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__NEON_OUT(s16, vshlq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__NEON_OUT(s32, vshrq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__NEON_OUT(u32, vshrq_n_u32(VMAFGPU__NEON_IN(u32, a), n))
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__NEON_OUT(s32, vshlq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
+#  define vmafgpu__v_srav32(a, n) \
+    VMAFGPU__NEON_OUT(s32, vshlq_s32(VMAFGPU__NEON_IN(s32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
+#  define vmafgpu__v_srlv32(a, n) \
+    VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), VMAFGPU__NEON_IN(s32, n)))
+#  define vmafgpu__v_srli64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(-(n))))
+#  define vmafgpu__v_slli64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(n)))
+#  define vmafgpu__v_srlv64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vnegq_s64(VMAFGPU__NEON_IN(s64, n))))
+#  define vmafgpu__v_max32(a, b) VMAFGPU__NEON_2(s32, max, a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__NEON_2(u32, min, a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__NEON_2(s32, mul, a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__NEON_OUT(u64, vmull_u32(vmovn_u64(VMAFGPU__NEON_IN(u64, a)), vmovn_u64(VMAFGPU__NEON_IN(u64, b))))
+#  define vmafgpu__v_mul_even_s32(a, b) \
+    VMAFGPU__NEON_OUT(s64, vmull_s32(vmovn_s64(VMAFGPU__NEON_IN(s64, a)), vmovn_s64(VMAFGPU__NEON_IN(s64, b))))
+#  define vmafgpu__v_to_float(a) VMAFGPU__NEON_OUT(f32, vcvtq_f32_s32(VMAFGPU__NEON_IN(s32, a)))
+#  define vmafgpu__v_truncate(a) VMAFGPU__NEON_OUT(s32, vcvtq_s32_f32(VMAFGPU__NEON_IN(f32, a)))
+#  define vmafgpu__v_fsub(a, b) VMAFGPU__NEON_2(f32, sub, a, b)
+#  define vmafgpu__v_fadd(a, b) VMAFGPU__NEON_2(f32, add, a, b)
+#  define vmafgpu__v_fmul(a, b) VMAFGPU__NEON_2(f32, mul, a, b)
+#  define vmafgpu__v_fdiv(a, b) VMAFGPU__NEON_2(f32, div, a, b)
+#  define vmafgpu__v_fnma(a, b, c) \
+    VMAFGPU__NEON_OUT(f32, vfmsq_f32(VMAFGPU__NEON_IN(f32, c), VMAFGPU__NEON_IN(f32, a), VMAFGPU__NEON_IN(f32, b)))
+#  define vmafgpu__v_fset(x) VMAFGPU__NEON_OUT(f32, vdupq_n_f32(x))
 #endif
 #ifndef vmafgpu__v_pairs_add16
 #  define vmafgpu__v_pairs_add16(acc, a, b) vmafgpu__v_add32(acc, vmafgpu__v_pairs16(a, b))
@@ -9227,15 +9407,16 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 
 /* ---- ADM ----
  *
- * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: the lower 15
- * bits, and what is above them), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
+ * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is 65536 h + l
+ * with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
  * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row below
  * the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0 coefficients are
  * words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so nothing is ever
  * permuted.
  *
  * >>arithmetic has the definitions. Short cuts, and why they are exact:
- *   filters     13.2 of the specification: all sums fit 32 bits; of x = 32768 h + l, l >= 0, the sums of c h and c l do.
+ *   filters     13.2 of the specification: of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored
+ *               borders, those of c l do, and those of c h, modulo 2^32, leave a result that does.
  *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
  *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and an
  *               integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with
@@ -9265,198 +9446,6 @@ VMAFGPU__INLINE VMAFGPU__ADM(taps) VMAFGPU__ADM(taps_of)(void) {
     t.first[1] = VMAFGPU__ADM(pair)(high[0], high[1]);
     t.second[1] = VMAFGPU__ADM(pair)(high[2], high[3]);
     return t;
-}
-
-/* ---- vertical filters ---- */
-
-enum { VMAFGPU__ADM(BYTES), VMAFGPU__ADM(LUMA), VMAFGPU__ADM(BAND_0) };
-
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(load16)(const void *row, int x, int kind, vmafgpu__v offset) {
-    if (kind == VMAFGPU__ADM(BYTES))
-        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
-    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
-    return kind == VMAFGPU__ADM(LUMA) ? vmafgpu__v_sub16(words, offset) : words;
-}
-
-/* A chunk of columns of scale 0 or 1 from x on. */
-VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x, int kind, vmafgpu__v offset,
-                                                  const vmafgpu__v *half, vmafgpu__v shift,
-                                                  const VMAFGPU__ADM(taps) *t, int16_t *const (*line)[2]) {
-    const vmafgpu__v a = VMAFGPU__ADM(load16)(rows[0], x, kind, offset);
-    const vmafgpu__v b = VMAFGPU__ADM(load16)(rows[1], x, kind, offset);
-    const vmafgpu__v c = VMAFGPU__ADM(load16)(rows[2], x, kind, offset);
-    const vmafgpu__v d = VMAFGPU__ADM(load16)(rows[3], x, kind, offset);
-    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
-    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
-    for (int filter = 0; filter < 2; filter++) {
-        vmafgpu__v sum[2];
-        for (int i = 0; i < 2; i++)
-            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
-                                            t->second[filter]);
-        if (kind == VMAFGPU__ADM(BAND_0)) {
-            const vmafgpu__v low15 = vmafgpu__v_set32(32767);
-            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_and(sum[0], low15),
-                                                                     vmafgpu__v_and(sum[1], low15)));
-            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_pack32(vmafgpu__v_srai32(sum[0], 15),
-                                                                     vmafgpu__v_srai32(sum[1], 15)));
-        } else {
-            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
-                                                                     vmafgpu__v_srav32(sum[1], shift)));
-        }
-    }
-}
-
-VMAFGPU__INLINE void VMAFGPU__ADM(vertical16)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                              const void *const *rows, int kind, int16_t *const (*line)[2]) {
-    enum { CHUNK = VMAFGPU__ADM_CHUNK };
-    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
-    const int w = task->in_width, element = kind == VMAFGPU__ADM(BYTES) ? 1 : 2, bits = task->bit_depth;
-    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM(BAND_0) ? 0 : bits);
-    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_zero(), vmafgpu__v_zero() };
-    if (kind != VMAFGPU__ADM(BAND_0)) {
-        const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
-        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM(BYTES) ? one_half - 46342 * 128 : one_half);
-        half[1] = vmafgpu__v_set32(one_half);
-    }
-    int x = 0;
-    for (; x + CHUNK <= w; x += CHUNK)
-        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, offset, half, shift, &t, line);
-    if (x == w)
-        return;
-    if (kind == VMAFGPU__ADM(BAND_0)) {
-        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, offset, half, shift, &t, line);
-    } else if (w >= CHUNK) {
-        VMAFGPU__ADM(vertical_chunk)(rows, w - CHUNK, kind, offset, half, shift, &t, line);
-    } else {
-        for (int k = 0; k < 4; k++)
-            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
-        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, offset, half, shift, &t, line);
-    }
-}
-
-/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
-VMAFGPU__INLINE void VMAFGPU__ADM(row_pair)(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
-    const vmafgpu__v half = vmafgpu__v_set32(32768);
-    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
-    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
-    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
-}
-
-static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const void *const *rows,
-                                     int16_t *const (*line)[2]) {
-    enum { WORDS = VMAFGPU__V_WORDS };
-    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
-    const vmafgpu__v half = vmafgpu__v_set32(32768), low15 = vmafgpu__v_set32(32767);
-    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
-        vmafgpu__v sum[2][2];
-        for (int i = 0; i < 2; i++) {
-            const int32_t *in[4];
-            vmafgpu__v l[2], h[2];
-            for (int k = 0; k < 4; k++)
-                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
-            VMAFGPU__ADM(row_pair)(in[0], in[1], &l[0], &h[0]);
-            VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
-            for (int filter = 0; filter < 2; filter++) {
-                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
-                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
-                s = vmafgpu__v_pairs_add16(s, h[0], t.first[filter]);
-                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
-            }
-        }
-        for (int filter = 0; filter < 2; filter++) {
-            vmafgpu__v_store(line[filter][0] + x,
-                             vmafgpu__v_in_order(vmafgpu__v_pack32(vmafgpu__v_and(sum[filter][0], low15),
-                                                                   vmafgpu__v_and(sum[filter][1], low15))));
-            vmafgpu__v_store(line[filter][1] + x,
-                             vmafgpu__v_in_order(vmafgpu__v_pack32(vmafgpu__v_srai32(sum[filter][0], 15),
-                                                                   vmafgpu__v_srai32(sum[filter][1], 15))));
-        }
-    }
-}
-
-/* Vertical filters of one row, and the border of the lines. */
-static void VMAFGPU__ADM(vertical)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                   const vmafgpu__adm_image *image, int y, int16_t *const (*line)[2]) {
-    const int w = task->in_width;
-    const size_t element = task->scale == 0 ? (size_t)task->bytes : task->scale == 1 ? 2 : 4;
-    const void *rows[4];
-    for (int k = 0; k < 4; k++)
-        rows[k] = (const unsigned char *)image->in +
-                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_stride * (ptrdiff_t)element;
-    if (task->scale > 1)
-        VMAFGPU__ADM(vertical32)(task, rows, line);
-    else if (task->scale == 1)
-        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(BAND_0), line);
-    else if (task->bytes == 1)
-        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(BYTES), line);
-    else
-        VMAFGPU__ADM(vertical16)(task, work, rows, VMAFGPU__ADM(LUMA), line);
-    for (int filter = 0; filter < 2; filter++)
-        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
-            int16_t *l = line[filter][part];
-            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
-            for (int i = 0; i < 3; i++)
-                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
-            l[-1] = l[1];
-            l[w] = beyond[0];
-            l[w + 1] = beyond[1];
-        }
-}
-
-/* ---- horizontal filters ---- */
-
-/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
-                                                         int filter) {
-    const int16_t *in = line + 2 * x;
-    vmafgpu__v s = vmafgpu__v_set32(32768);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
-    return vmafgpu__v_srai32(s, 16);
-}
-
-/* A chunk of scale 0's coefficients, packed. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal0)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
-                                                     int filter) {
-    return vmafgpu__v_pack32(VMAFGPU__ADM(horizontal_half)(line, x, t, filter),
-                             VMAFGPU__ADM(horizontal_half)(line, x + VMAFGPU__V_WORDS, t, filter));
-}
-
-/* A register of coefficients of scales 1 to 3. Half of a unit of 2^16 is a whole one of 2^15. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x, const VMAFGPU__ADM(taps) *t,
-                                                    int filter, int scale) {
-    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
-    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
-    s = vmafgpu__v_srai32(s, 15);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
-    return scale == 2 ? vmafgpu__v_srai32(s, 1) : s;
-}
-
-/* The low-pass band of a row. */
-static void VMAFGPU__ADM(low_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                  int16_t *const (*line)[2]) {
-    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
-    const int w = task->geometry.w;
-    if (task->scale == 0) {
-        int16_t *out = (int16_t *)image->low + y * image->low_stride;
-        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
-            vmafgpu__v_store(out + x, vmafgpu__v_in_order(VMAFGPU__ADM(horizontal0)(line[0][0], x, &t, 0)));
-        return;
-    }
-    int32_t *out = (int32_t *)image->low + y * image->low_stride;
-    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
-    if (task->scale == 1)
-        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 1));
-    else
-        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
-            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 2));
 }
 
 /* ---- what does not change along a row ---- */
@@ -9541,6 +9530,230 @@ static void VMAFGPU__ADM(constants_of)(VMAFGPU__ADM(constants) *c, const vmafgpu
     }
 }
 
+/* ---- vertical filters ---- */
+
+enum { VMAFGPU__ADM(BYTES), VMAFGPU__ADM(LUMA), VMAFGPU__ADM(BAND_0) };
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(load16)(const void *row, int x, int kind, vmafgpu__v offset) {
+    if (kind == VMAFGPU__ADM(BYTES))
+        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
+    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
+    return kind == VMAFGPU__ADM(LUMA) ? vmafgpu__v_sub16(words, offset) : words;
+}
+
+/* Packs what 65536 h + l = x - 32768 are made of. */
+VMAFGPU__INLINE void VMAFGPU__ADM(split)(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
+    *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
+    *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
+}
+
+/* A chunk of columns of scale 0 or 1 from x on. */
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x, int kind, int filters,
+                                                  vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
+                                                  const VMAFGPU__ADM(taps) *t, int16_t *(*line)[2]) {
+    const vmafgpu__v a = VMAFGPU__ADM(load16)(rows[0], x, kind, offset);
+    const vmafgpu__v b = VMAFGPU__ADM(load16)(rows[1], x, kind, offset);
+    const vmafgpu__v c = VMAFGPU__ADM(load16)(rows[2], x, kind, offset);
+    const vmafgpu__v d = VMAFGPU__ADM(load16)(rows[3], x, kind, offset);
+    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++) {
+        vmafgpu__v sum[2], l, h;
+        if (filter == filters)
+            break;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
+                                            t->second[filter]);
+        if (kind == VMAFGPU__ADM(BAND_0)) {
+            VMAFGPU__ADM(split)(sum[0], sum[1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, l);
+            vmafgpu__v_store(line[filter][1] + x, h);
+        } else {
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
+                                                                     vmafgpu__v_srav32(sum[1], shift)));
+        }
+    }
+}
+
+/* How many filters the chunk of input columns at x needs: only rows and columns with coefficients need the high one. */
+VMAFGPU__INLINE int VMAFGPU__ADM(filters)(const VMAFGPU__ADM(constants) *c, int x, int needed) {
+    return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
+               ? 2 : 1;
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical16)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                              const VMAFGPU__ADM(constants) *c, const void *const *rows, int kind,
+                                              int needed, int16_t *(*line)[2]) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->in_width, element = kind == VMAFGPU__ADM(BYTES) ? 1 : 2, bits = task->bit_depth;
+    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM(BAND_0) ? 0 : bits);
+    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* as split wants it */
+    if (kind != VMAFGPU__ADM(BAND_0)) {
+        const int32_t one_half = (int32_t)1 << (bits - 1);
+        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
+        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM(BYTES) ? one_half - 46342 * 128 : one_half);
+        half[1] = vmafgpu__v_set32(one_half);
+    }
+    int x = 0;
+    for (; x + CHUNK <= w; x += CHUNK) {
+        /* The rows that the next row of bands adds: too short for the hardware to see them coming. */
+        vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
+        vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, VMAFGPU__ADM(filters)(c, x, needed), offset, half, shift, &t, line);
+    }
+    if (x == w)
+        return;
+    const int filters = VMAFGPU__ADM(filters)(c, x, needed);
+    if (kind == VMAFGPU__ADM(BAND_0)) {
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, filters, offset, half, shift, &t, line);
+    } else if (w >= CHUNK) {
+        VMAFGPU__ADM(vertical_chunk)(rows, w - CHUNK, kind, filters, offset, half, shift, &t, line);
+    } else {
+        for (int k = 0; k < 4; k++)
+            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
+        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, filters, offset, half, shift, &t, line);
+    }
+}
+
+/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
+VMAFGPU__INLINE void VMAFGPU__ADM(row_pair)(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
+    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
+    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
+}
+
+static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const VMAFGPU__ADM(constants) *c,
+                                     const void *const *rows, int needed, int16_t *(*line)[2]) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
+        vmafgpu__v sum[2][2];
+        const int filters = VMAFGPU__ADM(filters)(c, x, needed);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int32_t *in[4];
+            vmafgpu__v l[2], h[2];
+            for (int k = 0; k < 4; k++)
+                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
+            VMAFGPU__ADM(row_pair)(in[0], in[1], &l[0], &h[0]);
+            VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
+            VMAFGPU__UNROLL
+            for (int filter = 0; filter < 2; filter++) {
+                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
+                if (filter == filters)
+                    break;
+                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_pairs_add16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int filter = 0; filter < 2; filter++) {
+            vmafgpu__v l, h;
+            if (filter == filters)
+                break;
+            VMAFGPU__ADM(split)(sum[filter][0], sum[filter][1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_in_order(l));
+            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_in_order(h));
+        }
+    }
+}
+
+/* Vertical filters of one row, and the border of the lines. */
+static void VMAFGPU__ADM(vertical)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_image *image, int y,
+                                   int needed, int16_t *(*line)[2]) {
+    const int w = task->in_width;
+    const void *rows[6];
+    for (int k = 0; k < 6; k++)
+        rows[k] = (const unsigned char *)image->in +
+                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
+    if (task->scale > 1)
+        VMAFGPU__ADM(vertical32)(task, c, rows, needed, line);
+    else if (task->scale == 1)
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(BAND_0), needed, line);
+    else if (task->bytes == 1)
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(BYTES), needed, line);
+    else
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(LUMA), needed, line);
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++)
+        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
+            int16_t *l = line[filter][part];
+            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
+            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
+            for (int i = 0; i < 3; i++)
+                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
+            l[-1] = l[1];
+            l[w] = beyond[0];
+            l[w + 1] = beyond[1];
+        }
+}
+
+/* ---- horizontal filters ---- */
+
+/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                         int filter) {
+    const int16_t *in = line + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(32768);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    return vmafgpu__v_srai32(s, 16);
+}
+
+/* A chunk of scale 0's coefficients, packed. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal0)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                     int filter) {
+    return vmafgpu__v_pack32(VMAFGPU__ADM(horizontal_half)(line, x, t, filter),
+                             VMAFGPU__ADM(horizontal_half)(line, x + VMAFGPU__V_WORDS, t, filter));
+}
+
+/* A register of coefficients of scales 1 to 3: the shift is 16 at scale 2, else 15. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                    int filter, int scale) {
+    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
+    if (scale == 2) {
+        s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+        return vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+    }
+    const vmafgpu__v u = vmafgpu__v_pairs_add16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
+                                                vmafgpu__v_load(h + 1), t->second[filter]);
+    return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
+}
+
+/* The low-pass band of a row. */
+static void VMAFGPU__ADM(low_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                  int16_t *(*line)[2]) {
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->geometry.w;
+    if (task->scale == 0) {
+        int16_t *out = (int16_t *)image->low + y * image->low_stride;
+        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(VMAFGPU__ADM(horizontal0)(line[0][0], x, &t, 0)));
+        return;
+    }
+    int32_t *out = (int32_t *)image->low + y * image->low_stride;
+    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
+    if (task->scale == 1)
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 1));
+    else
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 2));
+}
+
 VMAFGPU__INLINE uint64_t VMAFGPU__ADM(sum64)(vmafgpu__v a) {
     uint64_t lanes[VMAFGPU__V_WORDS / 2], sum = 0;
     vmafgpu__v_store(lanes, a);
@@ -9554,6 +9767,7 @@ VMAFGPU__INLINE uint64_t VMAFGPU__ADM(sum64)(vmafgpu__v a) {
 /* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(cubes)(vmafgpu__v sum, vmafgpu__v x, const VMAFGPU__ADM(rounding) *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
+    VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
         const vmafgpu__v square = vmafgpu__v_mul_even_u32(lanes[i], lanes[i]);
         const vmafgpu__v z = vmafgpu__v_srlv64(vmafgpu__v_add64(square, r->square_half), r->square_shift);
@@ -9578,6 +9792,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(den0)(vmafgpu__v sum, vmafgpu__v magnitu
 
 static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int64_t sum = (int64_t)VMAFGPU__ADM(sum64)(row[band]);
         for (int i = 0; i < task->distorted; i++)
@@ -9596,12 +9811,13 @@ VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vm
     const vmafgpu__v far_side =
         vmafgpu__v_fmul(vmafgpu__v_fmul(vmafgpu__v_fset(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_fsub(near_side, far_side);
-    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(0x1p-18f)),
+    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(3.814697265625e-6f)),
                              vmafgpu__v_and(*apart, magnitude));
 }
 
 VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart, vmafgpu__v *doubt) {
     vmafgpu__v f[2], u[2];
+    VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
         const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
         const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
@@ -9620,6 +9836,7 @@ static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafg
     enum { CHUNK = VMAFGPU__ADM_CHUNK };
     int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
     vmafgpu__v_store(rare, rare_packed);
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         vmafgpu__v_store(o[band], o_packed[band]);
         vmafgpu__v_store(t[band], t_packed[band]);
@@ -9630,12 +9847,14 @@ static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafg
         const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
+        VMAFGPU__UNROLL
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
             int32_t value[2];
             value[0] = vmafgpu__adm_restore(o[band][i], t[band][i]);
             if (value[0] && same_angle)
                 value[0] = vmafgpu__adm_enhance(value[0], o[band][i], t[band][i], variant->gain_limit);
             value[1] = t[band][i] - value[0];
+            VMAFGPU__UNROLL
             for (int k = 0; k < 2; k++) {
                 const vmafgpu__adm_weighted weighted =
                     vmafgpu__adm_weigh(0, band, variant->factor[0][band == 2], value[k]);
@@ -9644,6 +9863,7 @@ static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafg
                 centre[k] += weighted.centre;
             }
         }
+        VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
             row->side[!k][column] = side[k];
             row->centre[!k][column] = centre[k];
@@ -9660,6 +9880,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, 
     const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
     vmafgpu__v rare = variant->gains ? doubt : zero;
     vmafgpu__v weighted[2], side[2], mid[2];
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
@@ -9670,6 +9891,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, 
         value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
                                      vmafgpu__v_min16(reached, v[band]));
         value[1] = vmafgpu__v_sub16(v[band], value[0]);
+        VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
             vmafgpu__v_store((uint16_t *)row->signal[k][band] + at, value[k]);
             const vmafgpu__v c = vmafgpu__v_average_u16(
@@ -9680,6 +9902,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, 
             mid[k] = band ? vmafgpu__v_add16(mid[k], m) : m;
         }
     }
+    VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = vmafgpu__v_add16(weighted[k], side[k]);
         const vmafgpu__v centres = vmafgpu__v_sub16(vmafgpu__v_add16(weighted[k], mid[k]), side[k]);
@@ -9694,6 +9917,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, 
 
 /* Packed coefficients to 32-bit lines, for the scalar functions. */
 static void VMAFGPU__ADM(keep0)(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const vmafgpu__v zero = vmafgpu__v_zero(), a = coefficients[band];
         vmafgpu__v_store(out[band] + x, vmafgpu__v_srai32(vmafgpu__v_unpack_low16(zero, a), 16));
@@ -9709,18 +9933,21 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
         const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
         vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
         vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
         for (int f = 0; f < 2; f++) {
             vmafgpu__v *band = f ? t : o;
             band[0] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 0);
             band[1] = VMAFGPU__ADM(horizontal0)(work->line[f][0][0], x, &taps, 1);
             band[2] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 1);
         }
+        VMAFGPU__UNROLL
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
             u[band] = vmafgpu__v_abs16(o[band]);
             v[band] = vmafgpu__v_abs16(t[band]);
         }
         if (den) {
             const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++)
                 den[band] = VMAFGPU__ADM(den0)(den[band], vmafgpu__v_and(u[band], inside));
         }
@@ -9781,6 +10008,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vma
 /* Negative where the angle is too large. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgpu__v *t) {
     vmafgpu__v f[4], apart, doubt;
+    VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
         f[i] = vmafgpu__v_to_float(o[i]);
         f[2 + i] = vmafgpu__v_to_float(t[i]);
@@ -9790,6 +10018,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgp
                         vmafgpu__v_fadd(vmafgpu__v_fmul(f[2], f[2]), vmafgpu__v_fmul(f[3], f[3])), &apart, &doubt);
     if (vmafgpu__v_any_positive32(doubt)) {
         int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
+        VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             vmafgpu__v_store(lanes[i], o[i]);
             vmafgpu__v_store(lanes[2 + i], t[i]);
@@ -9812,6 +10041,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
     /* Sums of 64-bit products, each half separately: only their upper halves count. */
     vmafgpu__v side[2][2], mid[2][2];
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         vmafgpu__v r = restored[band], value[2];
         vmafgpu__v gained = variant->gains ? vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain) : r;
@@ -9820,6 +10050,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
         const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
         value[0] = vmafgpu__v_sub32(vmafgpu__v_xor(r, negative), negative);
         value[1] = vmafgpu__v_sub32(t[band], value[0]);
+        VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
             const vmafgpu__v factor = variant->factor[band == 2];
             vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(value[k], factor), weight_half);
@@ -9827,6 +10058,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
                 vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
             const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
             vmafgpu__v_store(row->signal[k][band] + at, signal);
+            VMAFGPU__UNROLL
             for (int i = 0; i < 2; i++) {
                 const vmafgpu__v lanes = i ? vmafgpu__v_srli64(signal, 32) : signal;
                 const vmafgpu__v s = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, side_factor), half);
@@ -9837,6 +10069,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
         }
     }
     /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
+    VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = VMAFGPU__ADM_MERGE(side[k][0], side[k][1], 32);
         const vmafgpu__v mids = VMAFGPU__ADM_MERGE(mid[k][0], mid[k][1], 32);
@@ -9853,6 +10086,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(signals_of)(const vmafgpu__adm_task *task, con
         const int x = c->left + at;
         vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
         vmafgpu__v restored[VMAFGPU__BANDS], opposite[VMAFGPU__BANDS];
+        VMAFGPU__UNROLL
         for (int f = 0; f < 2; f++) {
             vmafgpu__v *band = f ? t : o;
             band[0] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 0, scale);
@@ -9860,6 +10094,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(signals_of)(const vmafgpu__adm_task *task, con
             band[2] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 1, scale);
         }
         const vmafgpu__v inside = vmafgpu__v_load(work->inside + 2 * at);
+        VMAFGPU__UNROLL
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
             const vmafgpu__v u = vmafgpu__v_abs32(o[band]);
             v[band] = vmafgpu__v_abs32(t[band]);
@@ -9876,6 +10111,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(signals_of)(const vmafgpu__adm_task *task, con
             if (c->variant[i].fast)
                 VMAFGPU__ADM(weigh)(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
         if (c->any_general)
+            VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
                 vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
@@ -9891,7 +10127,9 @@ static void VMAFGPU__ADM(clear_outside)(const vmafgpu__adm_task *task, const vma
     const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
     for (int place = 0; place <= last; place += last ? last : 1) {
         const vmafgpu__v inside = vmafgpu__v_load((const unsigned char *)work->inside + place * VMAFGPU__V_BYTES);
+        VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 unsigned char *signal = (unsigned char *)row->signal[k][band] + place * VMAFGPU__V_BYTES;
                 vmafgpu__v_store(signal, vmafgpu__v_and(vmafgpu__v_load(signal), inside));
@@ -9926,7 +10164,10 @@ static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__
                                    &rows[3 * i + ring]);
 }
 
-/* ---- masked cubes ---- */
+/* ---- masked cubes ----
+ *
+ * Up to half of the signals are above their threshold, and those that are not lie too scattered for a branch to pay.
+ */
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
     return vmafgpu__v_add32(
@@ -9954,43 +10195,44 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
         column_sum[g->w] = column_sum[g->w - 1];
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sum[band] = zero;
     if (task->scale == 0) {
-        const vmafgpu__v tiny = vmafgpu__v_set32(~16383);
         for (int chunk = 0; chunk < c->chunks; chunk++) {
             const int at = chunk * CHUNK, x = c->left + at;
             const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
                                               VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
+            VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 const int d = band == 2;
                 const vmafgpu__v signal = vmafgpu__v_load((const uint16_t *)row->signal[which][band] + at);
                 const vmafgpu__v low = vmafgpu__v_mullo16(signal, variant->factor[d]);
                 const vmafgpu__v high = vmafgpu__v_mulhi_u16(signal, variant->factor[d]);
                 vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
+                VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
                     rest[i] = vmafgpu__v_max32(
                         vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
                                                     : vmafgpu__v_slli32(threshold[i], 10)), zero);
-                if (!vmafgpu__v_any(vmafgpu__v_and(vmafgpu__v_or(rest[0], rest[1]), tiny)))
-                    continue;
+                VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
                     sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
             }
         }
     } else {
-        const vmafgpu__v tiny = vmafgpu__v_set32(~16383);
         for (int at = 0; at < c->right - c->left; at += WORDS) {
             const int x = c->left + at;
             const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
+            VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
                 const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
-                if (vmafgpu__v_any(vmafgpu__v_and(rest, tiny)))
-                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+                sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
             }
         }
     }
+    VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10017,7 +10259,7 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
         vmafgpu__v den[VMAFGPU__BANDS];
         for (int f = 0; f <= task->distorted; f++) {
             if (makes_low || needed)
-                VMAFGPU__ADM(vertical)(task, &work, &task->image[f], y, work.line[f > 0]);
+                VMAFGPU__ADM(vertical)(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
             if (makes_low)
                 VMAFGPU__ADM(low_row)(task, &task->image[f], y, work.line[f > 0]);
             if (f == 0)
@@ -10025,6 +10267,7 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
             const vmafgpu__adm_row *rows = work.rows + 3 * task->variant_count * (f - 1);
             if (needed) {
                 const int adds = f == 1 && own && y >= g->top && y < g->h - g->top;
+                VMAFGPU__UNROLL
                 for (int band = 0; band < VMAFGPU__BANDS; band++)
                     den[band] = vmafgpu__v_zero();
                 VMAFGPU__ADM(signals)(task, &work, &c, rows, y % 3, adds ? den : NULL);
@@ -10059,9 +10302,11 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef vmafgpu__v_fdiv_down
 #undef vmafgpu__v_in_order
 #undef vmafgpu__v_pairs_add16
+#undef vmafgpu__v_prefetch
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add64
 #undef vmafgpu__v_min16
+#undef vmafgpu__v_pack_u32
 #undef vmafgpu__v_max16
 #undef vmafgpu__v_abs16
 #undef vmafgpu__v_sub_to_0_u16
@@ -10093,6 +10338,10 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef vmafgpu__v_fdiv
 #undef vmafgpu__v_fnma
 #undef vmafgpu__v_fset
+#undef VMAFGPU__NEON_IN
+#undef VMAFGPU__NEON_OUT
+#undef VMAFGPU__NEON_2
+#undef VMAFGPU__NEON_1
 #undef VMAFGPU__ADM_MERGE
 /* </adm text> */
 #endif

@@ -1,0 +1,162 @@
+/* Vector code against plain C: whole clips with each instruction set switched off in turn, and each function of a level by
+ * itself, with guard bytes. Where the machine lacks a level, that is said and nothing is claimed. */
+#define VMAFGPU_IMPLEMENTATION
+#define VMAFGPU_STATIC
+#include "scoring.h"
+
+enum { ALL_OFF = 255 };
+
+static const unsigned masks[] = {0, 16};
+
+/* ---- clips ---- */
+
+/* A film at every mask, thread count and pitch, against plain C with one thread. */
+static void check_film(const char *what, int width, int height, int depth, const vmafgpu_model_config *models,
+                       int model_count, const vmafgpu_feature_config *features, int feature_count) {
+    film f = film_make(what, width, height, depth, 3, 5);
+    vmafgpu_config config = film_config(&f);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.models = models;
+    config.model_count = model_count;
+    config.no_model = model_count == 0;
+    config.features = features;
+    config.feature_count = feature_count;
+    config.cpumask = ALL_OFF;
+    scores expected = film_score(&f, &config);
+    for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+        for (int threads = 1; threads <= 3; threads += 2) {
+            config.cpumask = masks[m];
+            config.threads = threads;
+            snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads", what, width, height, depth,
+                     masks[m], threads);
+            scores got = film_score(&f, &config);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+    }
+    scores_free(&expected);
+    film_free(&f);
+}
+
+static const vmafgpu_model_config both_models[] = {
+    {"vmaf_v0.6.1", NULL, "plain", 0, 0, NULL},
+    {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, NULL},
+};
+
+/* Options that take the vector code's rare paths, or keep it away. */
+static const vmafgpu_feature_config options[] = {
+    {"vif", "vif_enhn_gain_limit=1.2:debug=true"},
+    {"vif", "vif_enhn_gain_limit=1:vif_skip_scale0=true"},
+    {"adm", "adm_enhn_gain_limit=1.2:debug=true"},
+    {"adm", "adm_enhn_gain_limit=7"},
+    {"adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0.002"},
+    {"adm", "adm_csf_mode=2"},
+    {"adm", "adm_csf_mode=3"},
+    {"adm", "adm_csf_mode=1:adm_csf_scale=0.001:adm_csf_diag_scale=0"},
+    {"motion", "motion_five_frame_window=true"},
+};
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+static void test_clips(void) {
+    static const char *const whats[] = {"texture+mix", "noise+coarse", "blocks+blur", "blocks+same", "lines+invert",
+                                        "ramp+stretch", "flat+faint", "black+grain", "white+same", "texture+stretch"};
+    static const int depths[] = {8, 10, 12, 14, 16};
+    /* around the lengths of vectors, of strips and of borders */
+    static const int sizes[][2] = {{16, 16},  {17, 19},  {31, 33},  {33, 16},  {47, 40},  {63, 50},   {64, 64},
+                                   {65, 35},  {95, 48},  {112, 80}, {127, 51}, {128, 40}, {129, 63},  {191, 37},
+                                   {223, 36}, {225, 41}, {240, 34}, {255, 44}, {257, 35}, {449, 129}, {577, 301}};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        for (size_t i = 0; i < sizeof whats / sizeof whats[0]; i++) {
+            check_film(whats[i], sizes[s][0], sizes[s][1], depths[(s + i + s * i / 10) % 5], both_models, 2, NULL, 0);
+        }
+    }
+    for (int i = 0; i < 40; i++) {
+        check_film(whats[i % 10], 150 + i, 90 - i, depths[i % 5], NULL, 0, options, OPTION_COUNT);
+    }
+}
+
+/* ---- functions ---- */
+
+static uint32_t random_state = 1;
+static uint32_t random_bits(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
+/* Rows of two frames, bytes or words, of which the vector code may read up to the next multiple of 64 columns. */
+enum { ROWS = 5, MAX_WIDTH = 640, MARGIN = 64 };
+
+static void test_motion_row(const vmafgpu__cpu_functions *functions, int w, int depth, int odd) {
+    static uint8_t memory[2][ROWS][2 * (MAX_WIDTH + 64) + 1];
+    static int32_t whole[MAX_WIDTH + 2 * MARGIN + 64];
+    static int16_t lines[2][MAX_WIDTH + 2 * MARGIN + 64];
+    const void *rows[2][ROWS];
+    const uint32_t kind = random_bits() % 4;
+    vmafgpu__motion_lines scratch;
+    scratch.whole = whole + MARGIN;
+    scratch.high = lines[0] + MARGIN;
+    scratch.low = lines[1] + MARGIN;
+    for (int f = 0; f < 2; f++) {
+        for (int k = 0; k < ROWS; k++) {
+            uint8_t *row = memory[f][k] + odd;
+            rows[f][k] = row;
+            for (int x = 0; x < MAX_WIDTH + 64; x++) {
+                const uint32_t top = (1u << depth) - 1, bits = random_bits();
+                const uint32_t value = kind == 0 ? bits & top : kind == 1 ? (bits & 1 ? top : 0) : kind == 2
+                                     ? (uint32_t)f * top : (uint32_t)(f ^ (x & 1)) * top;
+                if (depth == 8) {
+                    row[x] = (uint8_t)value;
+                } else {
+                    row[2 * x] = (uint8_t)value;
+                    row[2 * x + 1] = (uint8_t)(value >> 8);
+                }
+            }
+        }
+    }
+    snprintf(test_where, sizeof test_where, "%s motion_row, width %d, %d bits, kind %u", functions->name, w, depth, kind);
+    const int64_t expected = vmafgpu__motion_row_scalar(rows[0], rows[1], depth > 8, w, depth, &scratch);
+    for (int i = 0; i < MARGIN - 8; i++) {
+        lines[0][i] = lines[1][i] = 0x5a5a;
+        lines[0][MAX_WIDTH + 2 * MARGIN + 63 - i] = lines[1][MAX_WIDTH + 2 * MARGIN + 63 - i] = 0x5a5a;
+    }
+    CHECK_INT(functions->motion_row(rows[0], rows[1], depth > 8, w, depth, &scratch), expected);
+    for (int i = 0; i < MARGIN - 8; i++) {
+        CHECK(lines[0][i] == 0x5a5a && lines[1][i] == 0x5a5a);
+        CHECK(lines[0][MAX_WIDTH + 2 * MARGIN + 63 - i] == 0x5a5a && lines[1][MAX_WIDTH + 2 * MARGIN + 63 - i] == 0x5a5a);
+    }
+    if (depth > 8) {
+        CHECK_INT(functions->or_words((const uint8_t *)rows[0][0], w),
+                  vmafgpu__or_words_scalar((const uint8_t *)rows[0][0], w));
+    }
+}
+
+static void test_functions(const vmafgpu__cpu_functions *functions) {
+    for (int w = 16; w <= MAX_WIDTH; w += w < 140 ? 1 : 37) {
+        for (int depth = 8; depth <= 16; depth++) {
+            test_motion_row(functions, w, depth, w % 2);
+        }
+    }
+}
+
+int main(void) {
+#ifdef VMAFGPU__HAS_X86
+    static const struct { int level; const vmafgpu__cpu_functions *functions; } levels[] = {
+        {VMAFGPU__AVX2, &vmafgpu__functions_avx2},
+        {VMAFGPU__AVX512, &vmafgpu__functions_avx512},
+    };
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (vmafgpu__has_level(levels[i].level)) {
+            test_functions(levels[i].functions);
+        } else {
+            test_skip(levels[i].functions->name);
+        }
+    }
+#endif
+#ifdef VMAFGPU__HAS_NEON
+    test_functions(&vmafgpu__functions_neon);
+#endif
+    test_clips();
+    return test_end();
+}

@@ -3589,7 +3589,7 @@ typedef struct vmafgpu__vif_job {
  * of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
 static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
     const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 5 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
+    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
            6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 /* </vif head> */
@@ -3616,12 +3616,12 @@ typedef struct vmafgpu__adm_task {
     int variant_count;
     int distorted;                           /* how many frames are compared with the one reference */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
-    void *scratch;                           /* of vmafgpu__adm_scratch_size() bytes at 64, zero at first; one per thread */
+    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; one per thread */
 } vmafgpu__adm_task;
 
 /* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2];                  /* frame; low, high filter; the samples (scale 0), or x = 65536 h + l: l, h */
+    int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
     uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
     uint32_t *column_sum;
     void *narrow[4];                         /* input rows of a frame narrower than a chunk */
@@ -3631,7 +3631,8 @@ typedef struct vmafgpu__adm_work {
 
 enum { VMAFGPU__ADM_PAD = 128 };             /* columns before and after a line, a chunk of scale 0 and more */
 
-static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used, size_t count, size_t element, int is_line) {
+static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used, size_t count, size_t element,
+                                               int is_line) {
     const size_t pad = is_line ? VMAFGPU__ADM_PAD : 0, at = *used;
     *used += ((count + 2 * pad) * element + 63) / 64 * 64;
     return base ? base + at + pad * element : NULL;
@@ -3695,8 +3696,8 @@ static VMAFGPU__UNUSED int vmafgpu__adm_vectors_fit(const vmafgpu__adm_variant *
 }
 
 /* The largest coefficient of scale 0 for which the vectors' short cuts are exact: up to 16383 what is restored is the
- * smaller magnitude; a weighted value below 15360 does not wrap at the centre; none lies half way between integers, where
- * rounding would depend on the sign. */
+ * smaller magnitude; a weighted value below 15360 does not wrap at the centre; none lies half way between integers,
+ * where rounding would depend on the sign. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768;
     const uint32_t wraps = (uint32_t)((uint64_t)15359 * unit / factor), ties = unit / 2 / (factor & (0u - factor)) - 1;
@@ -8193,11 +8194,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  define VMAFGPU__LEVEL_NAME(name) name##_neon
 #endif
 
-/* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake. */
+/* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
+ * macros with conversions that we are not to blame for. */
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #  pragma GCC diagnostic ignored "-Wuninitialized"
+#  pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 /* ---- operations ----
@@ -8420,6 +8423,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_REGISTERS 16
 #  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_hold(_mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
 /* The low halves of the lanes to memory. */
 #  define vmafgpu__v_store_low16(p, a) \
@@ -8449,6 +8453,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_join_truncated(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_REGISTERS 32
 #  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
 #  ifndef VMAFGPU__NO_VNNI
 #    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
@@ -8486,6 +8491,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
 #  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
 #  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
+#  define VMAFGPU__V_REGISTERS 32
 #  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
 #  define vmafgpu__v_odd32(even, odd) \
     VMAFGPU__OF32(vtrn2q_s32(vrev64q_s32(VMAFGPU__N32(even)), VMAFGPU__N32(odd)))
@@ -8606,12 +8612,14 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
-    uint16_t  *line[2][5];        /* per row, from column `left`: mean, high and low halves of squares and product */
+    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves of
+     * the products. And of both images the next one's. */
+    uint16_t  *line[2][8], *next_line[2];
     /* Of as many columns as fill two registers, first the even and then the odd ones. */
     uint32_t  *mean[2];           /* the reference's weighted mean, per row */
     int32_t   *variance[4];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
-    vmafgpu__v mean_start, square_start, low_start, next_start;   /* what sums start from */
+    vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
 #define VMAFGPU__VIF_STATE VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
 
@@ -8646,38 +8654,65 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers each from `from`, `step` bytes apart, and if count is 2 from `other` too: out[0] and
- * out[1] are for the even, out[2] and out[3] for the odd row or column. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *from, const void *other, ptrdiff_t step,
-                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                           vmafgpu__v start, vmafgpu__v other_start, vmafgpu__v *out) {
-    vmafgpu__v sum[4] = { start, other_start, start, other_start };
+/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows or
+ * columns. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
+                                                                    int pairs, int halved,
+                                                                    const VMAFGPU__VIF_TAPS *taps,
+                                                                    const vmafgpu__v *start, vmafgpu__v *even,
+                                                                    vmafgpu__v *odd) {
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        even[k] = odd[k] = start[k];
     VMAFGPU__UNROLL
     for (int i = 0; i < pairs; i++) {
-        const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from + i * step));
-        sum[0] = vmafgpu__v_add_pairs16(sum[0], v, taps->even[i]);
-        sum[2] = vmafgpu__v_add_pairs16(sum[2], v, taps->odd[i]);
-        if (count == 2) {
-            const vmafgpu__v u = vmafgpu__v_hold(vmafgpu__v_load((const char *)other + i * step));
-            sum[1] = vmafgpu__v_add_pairs16(sum[1], u, taps->even[i]);
-            sum[3] = vmafgpu__v_add_pairs16(sum[3], u, taps->odd[i]);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
+            even[k] = vmafgpu__v_add_pairs16(even[k], v, taps->even[i]);
+            odd[k] = vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]);
         }
     }
     VMAFGPU__UNROLL
-    for (int i = 0; i < 4; i++)
-        out[i] = halved ? vmafgpu__v_add32(sum[i], sum[i]) : sum[i];
+    for (int k = 0; halved && k < count; k++) {
+        even[k] = vmafgpu__v_add32(even[k], even[k]);
+        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    }
+}
+#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
+
+/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
+ * take several cycles for each where they add as well. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step, int pairs,
+                                                           int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
+    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
+    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
+    if (rest > 0)
+        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
+                                   even + most, odd + most);
+    if (rest > most)
+        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
+                                   even + 2 * most, odd + 2 * most);
 }
 #define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
 
 /* The same for the even row or column alone. `at` tells where each register is. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(const void *from, const ptrdiff_t *at, int pairs,
-                                                                      int halved, const vmafgpu__v *taps,
-                                                                      vmafgpu__v start) {
-    vmafgpu__v a = start;
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
+                                                                int pairs, int halved, const vmafgpu__v *taps,
+                                                                vmafgpu__v start, vmafgpu__v *even) {
     VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++)
-        a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load((const char *)from + at[i]), taps[i]);
-    return halved ? vmafgpu__v_add32(a, a) : a;
+    for (int k = 0; k < count; k++)
+        even[k] = start;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            even[k] = vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]);
+    }
+    VMAFGPU__UNROLL
+    for (int k = 0; halved && k < count; k++)
+        even[k] = vmafgpu__v_add32(even[k], even[k]);
 }
 #define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
 
@@ -8742,23 +8777,6 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
 
 /* ---- down the columns ---- */
 
-/* Means of both rows. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                 const VMAFGPU__VIF_TAPS *taps, int pairs, int halved) {
-    const VMAFGPU__VIF_TAPS t = *taps;
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        vmafgpu__v sum[4];
-        vmafgpu__vif_sum_(2, from, from + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->mean_start, s->mean_start, sum);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 4; i++)
-            sum[i] = vmafgpu__v_sra32(sum[i], s->mean_shift);
-        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(sum[0], sum[1]));
-        vmafgpu__v_store(s->line[1][0] + x, vmafgpu__v_pack32(sum[2], sum[3]));
-    }
-}
-#define vmafgpu__vif_mean_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_rows)
-
 /* 32-bit values into lines of halves, less 32768. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
@@ -8768,35 +8786,77 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high
 }
 #define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
 
-/* Squares or products of both rows. (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n). */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
-                                                                   const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
-                                                                   int line) {
+/* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low sums of
+ * both registers of a block, then high ones. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line, int x,
+                                                                   int wide, const vmafgpu__v *sum) {
+    vmafgpu__v v[2] = { sum[0], sum[1] };
+    VMAFGPU__UNROLL
+    for (int i = 0; wide && i < 2; i++)
+        v[i] = vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
+                                vmafgpu__v_srl32(sum[i], s->square_shift));
+    vmafgpu__vif_put_halves_(line[0] + x, line[1] + x, v[0], v[1]);
+}
+#define vmafgpu__vif_put_squares_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)
+
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line,
+                                                                 const vmafgpu__v *sum) {
+    vmafgpu__v_store(line, vmafgpu__v_pack32(vmafgpu__v_sra32(sum[0], s->mean_shift),
+                                             vmafgpu__v_sra32(sum[1], s->mean_shift)));
+}
+#define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
+
+/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products, whose
+ * planes come one after the other. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
+                                                                  int means, int squares, const VMAFGPU__VIF_TAPS *taps,
+                                                                  int pairs, int halved, int line) {
     const VMAFGPU__VIF_TAPS t = *taps;
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = VMAFGPU__VIF_PLANE(pairs);
+    const int halves = wide ? 2 : 1, count = 2 * (means + squares * halves);
+    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
+    vmafgpu__v start[6];
+    for (int i = 0; i < count; i++)
+        start[i] = i < 2 * means ? s->mean_start : wide && (i - 2 * means) % 4 >= 2 ? s->high_start : s->low_start;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        vmafgpu__v sum[4];
-        vmafgpu__vif_sum_(2, from, from + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->low_start, s->low_start, sum);
-        if (wide) {
-            vmafgpu__v high[4];
-            vmafgpu__vif_sum_(2, from + plane, from + plane + step, VMAFGPU__V_BYTES, pairs, halved, &t, s->square_start,
-                              s->square_start, high);
+        const void *place[6];
+        vmafgpu__v sum[2][6];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < count; i++)
+            place[i] = from + i / 2 * plane + i % 2 * step;
+        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            if (means)
+                vmafgpu__vif_put_means_(s, row[i][0] + x, sum[i]);
             VMAFGPU__UNROLL
-            for (int i = 0; i < 4; i++)
-                sum[i] = vmafgpu__v_add32(vmafgpu__v_sll32(high[i], 16 - s->square_shift),
-                                          vmafgpu__v_srl32(sum[i], s->square_shift));
+            for (int k = 0; k < squares; k++)
+                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, wide, sum[i] + 2 * (means + k * halves));
         }
-        vmafgpu__vif_put_halves_(s->line[0][line] + x, s->line[0][line + 1] + x, sum[0], sum[1]);
-        vmafgpu__vif_put_halves_(s->line[1][line] + x, s->line[1][line + 1] + x, sum[2], sum[3]);
     }
 }
-#define vmafgpu__vif_square_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_rows)
+#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
 
-/* Reflects the first `lines` lines of a row at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, int row, int lines, int reach) {
+/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many at
+ * once as registers suffice for. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
+                                                               int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
+                                                               int halved, int line) {
+    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : wide ? 1 : 1 + products;
+    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
+    vmafgpu__vif_columns_of_(s, from, wide, 1, joined, taps, pairs, halved, line);
+    for (int k = joined; k < 1 + products; k++)
+        vmafgpu__vif_columns_of_(s, from + (1 + k * (wide ? 2 : 1)) * plane, wide, 0, 1, taps, pairs, halved,
+                                 line + 1 + 2 * k);
+}
+#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+
+/* Reflects lines at the borders of the image, where the strip touches them. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines, int count,
+                                                            int reach) {
     const int right = s->job->w - s->left;
-    for (int i = 0; i < lines; i++) {
-        uint16_t *line = s->line[row][i];
+    for (int i = 0; i < count; i++) {
+        uint16_t *line = lines[i];
         for (int k = 1; s->left == 0 && k <= reach; k++)
             line[-k] = line[k];
         for (int k = 1; s->columns == right && k <= reach; k++)
@@ -8806,62 +8866,78 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_S
 
 /* ---- the next scale's images ---- */
 
-/* Row y / 2 of the next image. The window of the rows y and y + 1 begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)(const VMAFGPU__VIF_STATE *s,
-                                                              const vmafgpu__vif_picture *image, const char *from,
-                                                              const VMAFGPU__VIF_TAPS *down,
-                                                              const VMAFGPU__VIF_TAPS *along, int scale, int slot, int y) {
-    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
+/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int slot,
+                                                                   uint16_t *line) {
+    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
     const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    vmafgpu__v t[5], u[5];
-    ptrdiff_t rows[5], columns[5];
+    vmafgpu__v taps[5];
+    ptrdiff_t at[5];
     for (int i = 0; i < used; i++) {
-        t[i] = down->even[first + i];
-        u[i] = along->even[i];
-        rows[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
-        columns[i] = 4 * i;
+        taps[i] = down->even[first + i];
+        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
     }
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        vmafgpu__v v[2];
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++)
-            v[i] = vmafgpu__v_sra32(vmafgpu__vif_sum_even_(from + i * step, rows, used, halved, t, s->next_start),
-                                    s->mean_shift);
-        vmafgpu__v_store(s->line[0][0] + x, vmafgpu__v_pack32(v[0], v[1]));
+        const void *const place[2] = { from, from + step };
+        vmafgpu__v sum[2];
+        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
+        vmafgpu__vif_put_means_(s, line + x, sum);
     }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, 0, 1, next_reach);
-    uint16_t *out = image->next + (y / 2) * image->next_stride;
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
+}
+
+/* Along the line, into row y / 2 of the next image. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
+                                                                    const vmafgpu__vif_picture *image,
+                                                                    const VMAFGPU__VIF_TAPS *along, int scale, int y,
+                                                                    const uint16_t *line) {
+    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
+    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    uint16_t *out = image->next + (y / 2) * image->next_stride;
+    vmafgpu__v taps[5];
+    for (int i = 0; i < used; i++)
+        taps[i] = along->even[i];
     for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const uint16_t *line = s->line[0][0] + (2 * x - s->left - next_reach);
-        const vmafgpu__v v = vmafgpu__v_srl32i(vmafgpu__vif_sum_even_(line, columns, used, halved, u, start), 16);
+        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
+        vmafgpu__v sum[1];
+        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
+        sum[0] = vmafgpu__v_srl32i(sum[0], 16);
         if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, v);
+            vmafgpu__v_store_low16(out + x, sum[0]);
         } else {
             uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, v);
+            vmafgpu__v_store_low16(last, sum[0]);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
 }
-#define vmafgpu__vif_shrink_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink)
 
 /* ---- along the rows, and the statistics ---- */
 
-/* Rounded weighted sums of a line of halves, even and odd columns: high + ((low + 32768) >> 16), where both are too
- * small by 2^31. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)(const uint16_t *high, const uint16_t *low, int pairs,
-                                                                    int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                                    vmafgpu__v *out) {
-    vmafgpu__v sum[4];
-    vmafgpu__vif_sum_(2, high, low, 4, pairs, halved, taps, vmafgpu__vif_start_(0x80000000u, halved),
-                      vmafgpu__vif_start_(0x80000000u + 32768, halved), sum);
-    for (int i = 0; i < 2; i++)
-        out[i] = vmafgpu__v_add32(sum[2 * i], vmafgpu__v_srl32i(sum[2 * i + 1], 16));
+/* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
+ * high + ((low + 32768) >> 16). */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v *even,
+                                                             vmafgpu__v *odd) {
+    const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
+    const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    const vmafgpu__v start[5] = { whole, whole, low, whole, low };
+    const void *place[5];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 1 + 2 * squares; i++)
+        place[i] = line[i] + x;
+    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < squares; i++) {
+        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srl32i(even[2 + 2 * i], 16));
+        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srl32i(odd[2 + 2 * i], 16));
+    }
 }
-#define vmafgpu__vif_square_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_square_along)
+#define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
 
 /* (a * b + 2^31) >> 32 */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafgpu__v a, vmafgpu__v b) {
@@ -9010,18 +9086,16 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_S
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
                                                                        int halved, const VMAFGPU__VIF_TAPS *along) {
     const VMAFGPU__VIF_TAPS t = *along;
-    const int pairs = VMAFGPU__VIF_PAIRS(reach);
-    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
+    uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
+    uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[row];
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        const ptrdiff_t at = x - s->left - reach;
-        vmafgpu__v mean[4], square[2];
-        vmafgpu__vif_sum_(1, s->line[row][0] + at, NULL, 4, pairs, halved, &t, start, start, mean);
-        vmafgpu__vif_square_along_(s->line[row][1] + at, s->line[row][2] + at, pairs, halved, &t, square);
+        vmafgpu__v sum[2][3];
+        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(s->mean[row] + (x - s->x + i * VMAFGPU__V_WORDS), mean[2 * i]);
-            vmafgpu__v_store(s->variance[row] + (x - s->x + i * VMAFGPU__V_WORDS),
-                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[2 * i], mean[2 * i])));
+        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[i][0]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
@@ -9031,22 +9105,20 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
                                                                        int halved, const VMAFGPU__VIF_TAPS *along) {
     const VMAFGPU__VIF_TAPS t = *along;
-    const int pairs = VMAFGPU__VIF_PAIRS(reach);
-    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u, halved);
-    const uint16_t *const line[5] = { s->line[row][0], s->line[row][1], s->line[row][2], s->line[row][3], s->line[row][4] };
+    uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
+    const uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[2], *covariance = s->variance[3];
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        const ptrdiff_t at = x - s->left - reach, to = x - s->x;
-        vmafgpu__v mean[4], square[2], product[2];
-        vmafgpu__vif_sum_(1, line[0] + at, NULL, 4, pairs, halved, &t, start, start, mean);
-        vmafgpu__vif_square_along_(line[1] + at, line[2] + at, pairs, halved, &t, square);
-        vmafgpu__vif_square_along_(line[3] + at, line[4] + at, pairs, halved, &t, product);
+        vmafgpu__v sum[2][5];
+        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            const vmafgpu__v reference = vmafgpu__v_load(s->mean[row] + to + i * VMAFGPU__V_WORDS);
-            vmafgpu__v_store(s->variance[2] + to + i * VMAFGPU__V_WORDS,
-                             vmafgpu__v_sub32(square[i], vmafgpu__vif_mean_products_(mean[2 * i], mean[2 * i])));
-            vmafgpu__v_store(s->variance[3] + to + i * VMAFGPU__V_WORDS,
-                             vmafgpu__v_sub32(product[i], vmafgpu__vif_mean_products_(mean[2 * i], reference)));
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
+                                                                                               vmafgpu__v_load(mean))));
+            mean += VMAFGPU__V_WORDS;
+            variance += VMAFGPU__V_WORDS;
+            covariance += VMAFGPU__V_WORDS;
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
@@ -9082,40 +9154,40 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     }
     for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
         const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
-        char *at = pairs_at + slot * VMAFGPU__V_BYTES;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, at, NULL);
+        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
         for (int d = 0; d < job->distorted_count; d++)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
-                                                   at + (3 + 5 * d) * plane, at);
+                                                   to + (3 + 5 * d) * plane, to);
         if (step < 0)
             continue;
-        const int rows = y + 1 < job->end ? 2 : 1;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, step % pairs);
-        if (has_next && y + 1 < job->h) {
-            for (int d = -1; d < job->distorted_count; d++)
-                vmafgpu__vif_shrink_(s, d < 0 ? &job->reference : &job->distorted[d],
-                                     d < 0 ? pairs_at : distorted_at + 5 * d * plane, &next_down, &next_along, scale,
-                                     step % pairs, y);
-        }
-        if (!job->images_only) {
-            vmafgpu__vif_mean_rows_(s, pairs_at, &down, pairs, halved);
-            vmafgpu__vif_square_rows_(s, pairs_at + plane, wide, &down, pairs, halved, 1);
+        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, from);
+        /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
+        if (shrinks)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, from, s->next_line[0]);
+        if (!job->images_only)
+            vmafgpu__vif_columns_(s, pairs_at, wide, 0, &down, pairs, halved, 0);
+        for (int d = 0; d < job->distorted_count; d++) {
+            const char *at = distorted_at + 5 * d * plane;
+            if (shrinks)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, from, s->next_line[1]);
+            if (!job->images_only)
+                vmafgpu__vif_columns_(s, at, wide, 1, &down, pairs, halved, 3);
+            if (shrinks && d == 0)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y, s->next_line[0]);
+            if (shrinks)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y, s->next_line[1]);
+            if (job->images_only)
+                continue;
             for (int i = 0; i < rows; i++) {
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, i, 3, reach);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+                if (d == 0)
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &totals);
             }
-            for (int d = 0; d < job->distorted_count; d++) {
-                const char *from = distorted_at + 5 * d * plane;
-                vmafgpu__vif_mean_rows_(s, from, &down, pairs, halved);
-                vmafgpu__vif_square_rows_(s, from + plane, wide, &down, pairs, halved, 1);
-                vmafgpu__vif_square_rows_(s, from + (wide ? 3 : 2) * plane, wide, &down, pairs, halved, 3);
-                for (int i = 0; i < rows; i++) {
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, i, 5, reach);
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &totals);
-                }
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
-            }
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
         }
         y += 2;
     }
@@ -9150,7 +9222,7 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     const uint32_t mean_start = (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start_(mean_start, halved);
     s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
-    s.square_start = vmafgpu__vif_start_(0x80000000u, halved);
+    s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
     s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
@@ -9159,8 +9231,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     for (int i = 0; i < 2; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-        for (int k = 0; k < 5; k++) {
-            s.line[i][k] = (uint16_t *)(void *)at + 64;
+        for (int k = 0; k <= 8; k++) {
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
@@ -9235,19 +9307,21 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #undef vmafgpu__vif_load_
 #undef vmafgpu__vif_put_products_
 #undef vmafgpu__vif_take_
-#undef vmafgpu__vif_mean_rows_
 #undef vmafgpu__vif_put_halves_
-#undef vmafgpu__vif_square_rows_
-#undef vmafgpu__vif_shrink_
-#undef vmafgpu__vif_square_along_
 #undef vmafgpu__vif_mean_products_
 #undef vmafgpu__vif_logs_
 #undef vmafgpu__vif_doubles_
 #undef vmafgpu__v_store_low16
 #undef vmafgpu__v_hold
+#undef vmafgpu__vif_columns_
+#undef vmafgpu__vif_put_squares_
+#undef vmafgpu__vif_put_means_
+#undef vmafgpu__vif_along_
+#undef VMAFGPU__V_REGISTERS
+#undef vmafgpu__vif_sum_together_
+#undef vmafgpu__vif_columns_of_
 /* </vif text> */
 
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
 /* <adm text> */
 /* ---- operations that ADM needs beyond those there (names for the layer) ---- */
 #undef VMAFGPU__INLINE
@@ -9274,9 +9348,7 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     vmafgpu__v_bits(_mm512_div_round_ps(vmafgpu__v_floats(a), vmafgpu__v_floats(b), \
                                         _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-#  ifdef VMAFGPU__V_VNNI
-#    define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
-#  endif
+#  define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX2
 #  define VMAFGPU__V_SET64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_bits(x) _mm256_castps_si256(x)
@@ -9314,7 +9386,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
 #  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
 #  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
-#  define vmafgpu__v_srlv32(a, n) VMAFGPU__V(srlv_epi32)(a, n)
 #  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
 #  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
 #  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
@@ -9364,7 +9435,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_mullo16(a, b) VMAFGPU__NEON_2(s16, mul, a, b)
 #  define vmafgpu__v_mulhi_u16(a, b) \
     VMAFGPU__NEON_OUT(u16, vuzp2q_u16( \
-        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
+        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), \
+                                        vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
         vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__NEON_IN(u16, a), VMAFGPU__NEON_IN(u16, b)))))
 #  define vmafgpu__v_mul_round16(a, b) VMAFGPU__NEON_2(s16, qrdmulh, a, b)
 #  define vmafgpu__v_average_u16(a, b) VMAFGPU__NEON_2(u16, rhadd, a, b)
@@ -9375,8 +9447,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_slli32(a, n) VMAFGPU__NEON_OUT(s32, vshlq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
 #  define vmafgpu__v_srav32(a, n) \
     VMAFGPU__NEON_OUT(s32, vshlq_s32(VMAFGPU__NEON_IN(s32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
-#  define vmafgpu__v_srlv32(a, n) \
-    VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
 #  define vmafgpu__v_sllv32(a, n) VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), VMAFGPU__NEON_IN(s32, n)))
 #  define vmafgpu__v_srli64(a, n) \
     VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(-(n))))
@@ -9407,22 +9477,22 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 
 /* ---- ADM ----
  *
- * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is 65536 h + l
- * with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
- * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row below
- * the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0 coefficients are
- * words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so nothing is ever
- * permuted.
+ * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
+ * 65536 h + l with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
+ * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row
+ * below the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0
+ * coefficients are words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so
+ * nothing is ever permuted.
  *
  * >>arithmetic has the definitions. Short cuts, and why they are exact:
- *   filters     13.2 of the specification: of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored
- *               borders, those of c l do, and those of c h, modulo 2^32, leave a result that does.
+ *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l do,
+ *               and those of c h, modulo 2^32, leave a result that does.
  *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and an
- *               integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with
- *               rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and 273 / 4096 is
- *               2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are done again by the
- *               definition.
+ *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
+ *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
+ *               with rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and
+ *               273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are
+ *               done again by the definition.
  *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
  *               quotient is at 32768, which keeps products below 2^48.
  */
@@ -9983,17 +10053,15 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
 
-/* |restored| where the signs are equal: u = |o|, v = |t|. */
+/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the divisor
+ * is u's upper half, rounded, and every lane's quotient is shifted by the same. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
-    const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
-    const vmafgpu__v shift =
-        vmafgpu__v_max32(vmafgpu__v_sub32(vmafgpu__v_set32(17), vmafgpu__v_leading_zeros32(u)), zero);
-    const vmafgpu__v twice = vmafgpu__v_add32(u, u);
-    const vmafgpu__v q = vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_srlv32(twice, shift), one), 1);
+    const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
+    const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
+    const vmafgpu__v q =
+        vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
     const vmafgpu__v reciprocal = VMAFGPU__ADM(reciprocal)(q);
-    /* cut < 2^(shift + 16): aligned to 32 bits, the product is shifted by 30 in every lane. */
-    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, twice),
-                                             vmafgpu__v_sub32(vmafgpu__v_set32(16), shift));
+    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, vmafgpu__v_add32(u, u)), left);
     vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
     vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
     vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
@@ -10320,7 +10388,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef vmafgpu__v_srli32
 #undef vmafgpu__v_slli32
 #undef vmafgpu__v_srav32
-#undef vmafgpu__v_srlv32
 #undef vmafgpu__v_sllv32
 #undef vmafgpu__v_srli64
 #undef vmafgpu__v_slli64
@@ -10344,7 +10411,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef VMAFGPU__NEON_1
 #undef VMAFGPU__ADM_MERGE
 /* </adm text> */
-#endif
 
 /* ---- what the engine calls ---- */
 
@@ -10359,11 +10425,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
     VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
     VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
-#else
-    NULL
-#endif
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH

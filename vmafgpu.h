@@ -3616,7 +3616,7 @@ typedef struct vmafgpu__adm_task {
     int variant_count;
     int distorted;                           /* how many frames are compared with the one reference */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
-    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; one per thread */
+    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
 } vmafgpu__adm_task;
 
 /* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
@@ -8203,6 +8203,16 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
+#define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+/* Loops over small arrays of registers, which live in memory otherwise. */
+#if defined(__clang__)
+#  define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__OPTIMIZE__)
+#  define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
+#else
+#  define VMAFGPU__UNROLL
+#endif
+
 /* ---- operations ----
  *
  * v_NAMEb(...): on lanes of b bits, signed unless named _u. "Per block" is per 128 bits: what unpack_low and unpack_high
@@ -8396,18 +8406,6 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 /* <vif text> */
 /* ---- operations that VIF needs ---- */
 
-#ifndef VMAFGPU__INLINE
-#  if defined(__GNUC__) || defined(__clang__)
-#    define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-#  else
-#    define VMAFGPU__INLINE static inline
-#  endif
-#  if defined(__clang__)
-#    define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
-#  else
-#    define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
-#  endif
-#endif
 
 /* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to spill. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
@@ -9324,14 +9322,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 
 /* <adm text> */
 /* ---- operations that ADM needs beyond those there (names for the layer) ---- */
-#undef VMAFGPU__INLINE
-#undef VMAFGPU__UNROLL
-#ifdef __clang__
-#  define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define VMAFGPU__UNROLL _Pragma("GCC unroll 4")   /* without it small arrays of registers live in memory at -O2 */
-#endif
-#define VMAFGPU__INLINE static inline __attribute__((always_inline))
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
@@ -9485,8 +9475,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
  * nothing is ever permuted.
  *
  * >>arithmetic has the definitions. Short cuts, and why they are exact:
- *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l do,
- *               and those of c h, modulo 2^32, leave a result that does.
+ *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l
+ *               do, and those of c h, modulo 2^32, leave a result that does.
  *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
  *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
  *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
@@ -9686,7 +9676,8 @@ VMAFGPU__INLINE void VMAFGPU__ADM(vertical16)(const vmafgpu__adm_task *task, con
     } else {
         for (int k = 0; k < 4; k++)
             memcpy(work->narrow[k], rows[k], (size_t)(w * element));
-        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, filters, offset, half, shift, &t, line);
+        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, filters, offset, half, shift, &t,
+                                     line);
     }
 }
 
@@ -9872,8 +9863,8 @@ static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__
 
 /* ---- a row of scale 0 ---- */
 
-/* The angle test in floats, for exact 32-bit sums of products, packed to words: `apart` is negative where the angle is too
- * large, `doubt` positive where floats cannot tell. */
+/* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
+ * where floats cannot tell. */
 VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                          vmafgpu__v *doubt) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -9885,7 +9876,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vm
                              vmafgpu__v_and(*apart, magnitude));
 }
 
-VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart, vmafgpu__v *doubt) {
+/* The same for exact 32-bit sums of words, packed again. */
+VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
+                                          vmafgpu__v *doubt) {
     vmafgpu__v f[2], u[2];
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
@@ -9941,8 +9934,8 @@ static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafg
     }
 }
 
-/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is restored
- * [0] and what is added [1], at index `at` of their lines, packed. */
+/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is
+ * restored [0] and what is added [1], at index `at` of their lines, packed. */
 VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, const vmafgpu__adm_variant *definition,
                                           const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
                                           const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
@@ -10053,8 +10046,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
 
-/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the divisor
- * is u's upper half, rounded, and every lane's quotient is shifted by the same. */
+/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
+ * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -10112,7 +10105,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         vmafgpu__v r = restored[band], value[2];
-        vmafgpu__v gained = variant->gains ? vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain) : r;
+        vmafgpu__v gained = r;
+        if (variant->gains)
+            gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain);
         r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, v[band]), r);
         r = vmafgpu__v_andnot(opposite[band], r);
         const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
@@ -10307,7 +10302,7 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
 
 /* ---- a band of rows ---- */
 
-/* Row y of the bands of one scale for rows first..end-1: writes their low-pass rows and adds to the sums of each distorted
+/* Rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each distorted
  * frame. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task, int first, int end,
                                                    vmafgpu__adm_sums *sums) {
@@ -10317,7 +10312,8 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
     VMAFGPU__ADM(constants) c;
     if (first >= end)
         return;
-    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted);
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
+                              task->distorted);
     VMAFGPU__ADM(constants_of)(&c, task, &work);
     for (int y = first - 1; y <= end; y++) {
         const int own = y >= first && y < end, needed = y >= top && y < bottom;

@@ -3559,11 +3559,14 @@ struct vmafgpu__cpu {
 /* ---- VIF: what the engine hands over (this part goes before the levels, once) ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 224,      /* columns that are worked off together, so that their state stays in the L1 cache */
+    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 256,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
     VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
 };
+
+/* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are rounded. */
+enum { VMAFGPU__VIF_BYTES, VMAFGPU__VIF_WORDS, VMAFGPU__VIF_SCALED };
 
 /* One image of a scale, and where its part of the next scale goes. */
 typedef struct vmafgpu__vif_picture {
@@ -8752,6 +8755,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
     for (int i = 0; i < 2; i++) {
         const int at = vmafgpu__reflect(y + i, h);
         row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* a row of no use, if it is not there */
+        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
+        for (int x = 0; x < s->columns << wide; x += 64)
+            vmafgpu__v_prefetch(next + x);
     }
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
         const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
@@ -8787,35 +8793,41 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high
 /* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low sums of
  * both registers of a block, then high ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line, int x,
-                                                                   int wide, const vmafgpu__v *sum) {
+                                                                   int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
-    for (int i = 0; wide && i < 2; i++)
-        v[i] = vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
-                                vmafgpu__v_srl32(sum[i], s->square_shift));
+    for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
+        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srl32i(sum[i], 16))
+                                           : vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
+                                                              vmafgpu__v_srl32(sum[i], s->square_shift));
     vmafgpu__vif_put_halves_(line[0] + x, line[1] + x, v[0], v[1]);
 }
 #define vmafgpu__vif_put_squares_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)
 
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line, int kind,
                                                                  const vmafgpu__v *sum) {
-    vmafgpu__v_store(line, vmafgpu__v_pack32(vmafgpu__v_sra32(sum[0], s->mean_shift),
-                                             vmafgpu__v_sra32(sum[1], s->mean_shift)));
+    vmafgpu__v v[2];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_sra32i(sum[i], 8)
+               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_sra32i(sum[i], 16)
+                                             : vmafgpu__v_sra32(sum[i], s->mean_shift);
+    vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
 /* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products, whose
  * planes come one after the other. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
                                                                   int means, int squares, const VMAFGPU__VIF_TAPS *taps,
                                                                   int pairs, int halved, int line) {
     const VMAFGPU__VIF_TAPS t = *taps;
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = VMAFGPU__VIF_PLANE(pairs);
-    const int halves = wide ? 2 : 1, count = 2 * (means + squares * halves);
+    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
     uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
     vmafgpu__v start[6];
     for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means ? s->mean_start : wide && (i - 2 * means) % 4 >= 2 ? s->high_start : s->low_start;
+        start[i] = i < 2 * means ? s->mean_start : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start : s->low_start;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
         const void *place[6];
         vmafgpu__v sum[2][6];
@@ -8826,10 +8838,10 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             if (means)
-                vmafgpu__vif_put_means_(s, row[i][0] + x, sum[i]);
+                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
             VMAFGPU__UNROLL
             for (int k = 0; k < squares; k++)
-                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, wide, sum[i] + 2 * (means + k * halves));
+                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
         }
     }
 }
@@ -8837,14 +8849,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
 
 /* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many at
  * once as registers suffice for. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int wide,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
                                                                int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
                                                                int halved, int line) {
-    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : wide ? 1 : 1 + products;
+    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
+    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
     const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
-    vmafgpu__vif_columns_of_(s, from, wide, 1, joined, taps, pairs, halved, line);
+    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, taps, pairs, halved, line);
     for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * (wide ? 2 : 1)) * plane, wide, 0, 1, taps, pairs, halved,
+        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, taps, pairs, halved,
                                  line + 1 + 2 * k);
 }
 #define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
@@ -8866,8 +8879,8 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_S
 
 /* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int slot,
-                                                                   uint16_t *line) {
+                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
+                                                                   int slot, uint16_t *line) {
     const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
     const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
@@ -8881,7 +8894,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU
         const void *const place[2] = { from, from + step };
         vmafgpu__v sum[2];
         vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
-        vmafgpu__vif_put_means_(s, line + x, sum);
+        vmafgpu__vif_put_means_(s, line + x, kind, sum);
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
 }
@@ -9139,6 +9152,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
     const int has_next = scale < 3 && job->reference.next != NULL;
     const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
     char *const distorted_at = pairs_at + 3 * plane;
@@ -9163,15 +9177,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, from);
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
         if (shrinks)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, from, s->next_line[0]);
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
         if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, wide, 0, &down, pairs, halved, 0);
+            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, pairs, halved, 0);
         for (int d = 0; d < job->distorted_count; d++) {
             const char *at = distorted_at + 5 * d * plane;
             if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, from, s->next_line[1]);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
             if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, wide, 1, &down, pairs, halved, 3);
+                vmafgpu__vif_columns_(s, at, kind, 1, &down, pairs, halved, 3);
             if (shrinks && d == 0)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y, s->next_line[0]);
             if (shrinks)
@@ -9234,9 +9248,12 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    for (int x = 0; x < job->w; x += VMAFGPU__VIF_STRIP) {
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int strips = (job->w + VMAFGPU__VIF_STRIP - 1) / VMAFGPU__VIF_STRIP;
+    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    for (int x = 0; x < job->w; x += width) {
         s.x = x;
-        s.end = x + VMAFGPU__VIF_STRIP < job->w ? x + VMAFGPU__VIF_STRIP : job->w;
+        s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
         if (job->scale == 0 && !job->wide)

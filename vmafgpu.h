@@ -376,6 +376,8 @@ typedef struct vmafgpu_config {
                                              default 1: no thread is started                                 */
     unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
                                              NEON; others do nothing. Scores don't depend on it              */
+    int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;
+                                             default 1. Takes some memory per thread                         */
     vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
     void           *parallel_for_user;
 
@@ -442,6 +444,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  * depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
+/* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
+ * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
+ * models, features, threads), what depends on the reference alone is computed once for each `config.together` of them. The
+ * result is that of the first push that failed; the others took their pair all the same. */
+VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                             const vmafgpu_frame *distorted);
 
 /* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
  * reference frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush,
@@ -1206,6 +1215,7 @@ enum {
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 12,
     VMAFGPU__MAX_THREADS = 256,
+    VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
@@ -3553,6 +3563,9 @@ struct vmafgpu__cpu {
     vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
     int             only_motion;
     int             scale;
+    vmafgpu        *members[VMAFGPU__MAX_DISTORTED];   /* whose pairs with one reference are worked off; itself first */
+    int             member_count;
+    int             is_prepared;           /* the sums of the next pair are there already */
 };
 
 /* <vif head> */
@@ -3600,8 +3613,6 @@ static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
 /* <adm head> */
 /* ---- ADM: what the engine hands over ---- */
 
-
-enum { VMAFGPU__MAX_DISTORTED = 16 };
 
 /* One frame at one scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
 typedef struct vmafgpu__adm_image {
@@ -3955,10 +3966,11 @@ static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
     uint32_t all = 0;
-    for (int i = 0; i < 2; i++)
-        if (cpu->check[i].data)
-            for (int y = band->checked; y < end; y++)
-                all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(&cpu->check[i], y), v->config.width);
+    for (int i = 0; i < 1 + cpu->member_count; i++) {
+        const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->cpu->check[1];
+        for (int y = band->checked; y < end && view->data; y++)
+            all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(view, y), v->config.width);
+    }
     band->checked = end;
     band->is_illegal |= (all & illegal) != 0;
     return !band->is_illegal;
@@ -4204,26 +4216,35 @@ static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, c
     vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
 }
 
-/* The same by vector code. */
+/* An image of a scale and where that of the next one goes. */
+static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    const vmafgpu__view image = vmafgpu__vif_image(cpu, scale, frame);
+    vmafgpu__vif_picture picture;
+    memset(&picture, 0, sizeof picture);
+    picture.row = image.data;
+    picture.pitch = image.pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        picture.next = cpu->vif[scale + 1][frame].data;
+        picture.next_stride = cpu->vif[scale + 1][frame].stride;
+    }
+    return picture;
+}
+
+/* The same by vector code, for all members. */
 static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__vif_picture picture[2];
-    vmafgpu__vif_sums *sums = &band->sums.vif[scale];
+    const ptrdiff_t index = band - cpu->bands;
+    vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_job job;
     memset(&job, 0, sizeof job);
-    memset(picture, 0, sizeof picture);
-    for (int f = 0; f < 2; f++) {
-        const vmafgpu__view image = vmafgpu__vif_image(cpu, scale, f);
-        picture[f].row = image.data;
-        picture[f].pitch = image.pitch;
-        if (scale + 1 < VMAFGPU__SCALES) {
-            picture[f].next = cpu->vif[scale + 1][f].data;
-            picture[f].next_stride = cpu->vif[scale + 1][f].stride;
-        }
+    for (int i = 0; i < cpu->member_count; i++) {
+        distorted[i] = vmafgpu__vif_picture_of(cpu->members[i]->cpu, scale, 1);
+        sums[i] = &cpu->members[i]->cpu->bands[index].sums.vif[scale];
     }
-    job.reference = picture[0];
-    job.distorted = &picture[1];
-    job.distorted_count = 1;
+    job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
+    job.distorted = distorted;
+    job.distorted_count = cpu->member_count;
     job.wide = scale || cpu->wide;
     job.scale = scale;
     job.bit_depth = v->config.bit_depth;
@@ -4235,7 +4256,7 @@ static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     job.plan = &v->plan;
     job.scratch = band->vif_scratch;
     if (first < end)
-        cpu->functions->vif_band(&job, &sums);
+        cpu->functions->vif_band(&job, sums);
 }
 
 /* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
@@ -4465,10 +4486,37 @@ static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     }
 }
 
+static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__adm_image image;
+    memset(&image, 0, sizeof image);
+    image.in = scale ? cpu->adm[scale - 1][frame] : (const void *)cpu->pair[frame].data;
+    image.in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[frame].pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        image.low = cpu->adm[scale][frame];
+        image.low_stride = cpu->adm_stride[scale];
+    }
+    return image;
+}
+
+static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *sums, const vmafgpu__adm_sums *first,
+                                  int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += first->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += sums->numerator[i][b];
+            to->impairment[i][b] += sums->impairment[i][b];
+        }
+    }
+}
+
+/* The same by vector code, for all members. The denominator is the reference's and comes with the first. */
 static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
+    const ptrdiff_t index = band - cpu->bands;
+    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
+    memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
     task.scale = scale;
     task.bit_depth = v->config.bit_depth;
     task.bytes = cpu->wide ? 2 : 1;
@@ -4477,16 +4525,15 @@ static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
     task.variants = v->plan.adm;
     task.variant_count = v->plan.adm_variants;
-    task.distorted = 1;
-    for (int f = 0; f < 2; f++) {
-        vmafgpu__adm_image *image = &task.image[f];
-        image->in = scale ? cpu->adm[scale - 1][f] : (const void *)cpu->pair[f].data;
-        image->in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[f].pitch;
-        image->low = scale + 1 < VMAFGPU__SCALES ? cpu->adm[scale][f] : NULL;
-        image->low_stride = scale + 1 < VMAFGPU__SCALES ? cpu->adm_stride[scale] : 0;
-    }
+    task.distorted = cpu->member_count;
+    task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
+    for (int i = 0; i < cpu->member_count; i++)
+        task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i]->cpu, scale, 1);
     task.scratch = band->adm_scratch;
-    cpu->functions->adm_band(&task, first, end, &band->sums.adm[scale]);
+    cpu->functions->adm_band(&task, first, end, sums);
+    for (int i = 0; i < cpu->member_count; i++)
+        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->bands[index].sums.adm[scale], &sums[i], &sums[0],
+                              v->plan.adm_variants);
 }
 
 /* ---- stages ---- */
@@ -4528,7 +4575,7 @@ static void vmafgpu__stage_task(void *arg, int index) {
         /* The rows of ADM keep up with those of VIF. */
         int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
         adm_to = adm_to < adm_end ? adm_to : adm_end;
-        if (scale == 0 && (cpu->check[0].data || cpu->check[1].data)) {
+        if (scale == 0 && cpu->wide) {
             int needed = to > adm_to * 2 ? to : adm_to * 2;
             needed = needed + reach < h ? needed + reach : h;
             if (!vmafgpu__check_rows(v, band, needed))
@@ -4581,32 +4628,69 @@ static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *j
     return result;
 }
 
-static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
+/* Prepares for a pair by itself. */
+static void vmafgpu__begin(vmafgpu *v) {
     vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu_result result = VMAFGPU_OK;
     memset(cpu->before, 0, sizeof cpu->before);
+    memset(cpu->check, 0, sizeof cpu->check);
     for (int i = 0; i < v->config.threads; i++)
         memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    cpu->members[0] = v;
+    cpu->member_count = 1;
+}
 
+/* The reference of i + 1 frames before. */
+static const uint8_t *vmafgpu__history(const vmafgpu__cpu *cpu, int i) {
+    return cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring];
+}
+
+static void vmafgpu__set_before(vmafgpu *v, int history) {
+    for (int i = 0; i < 2; i++)
+        if (v->plan.motion[i] && history > i)
+            v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
+}
+
+/* The stages of the reference in pair[0], and of the members' distorted frames if they are wanted. */
+static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
+    vmafgpu_result result = vmafgpu__run_stage(v, 0, !with_pair);
+    for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
+        if (v->cpu->bands[i].is_illegal)
+            return VMAFGPU_ERROR_FRAME;
+    for (int scale = 1; result == VMAFGPU_OK && with_pair && scale < VMAFGPU__SCALES; scale++)
+        result = vmafgpu__run_stage(v, scale, 0);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu__begin(v);
     if (job->previous && v->plan.motion[0])
         result = vmafgpu__submit_previous(v, job);
     else if (!job->detached)
-        for (int i = 0; i < 2; i++)
-            if (v->plan.motion[i] && job->history > i)
-                cpu->before[i] = vmafgpu__own_view(cpu, cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring]);
+        vmafgpu__set_before(v, job->history);
     memset(cpu->check, 0, sizeof cpu->check);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK && job->distorted)
         result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stage(v, 0, !job->distorted);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
-    for (int scale = 1; result == VMAFGPU_OK && job->distorted && scale < VMAFGPU__SCALES; scale++)
-        result = vmafgpu__run_stage(v, scale, 0);
+        result = vmafgpu__run_stages(v, job->distorted != NULL);
+    if (result == VMAFGPU_ERROR_FRAME) {
+        vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        if (named == VMAFGPU_OK)
+            named = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+        result = named == VMAFGPU_OK ? result : named;
+    }
+    return result;
+}
+
+static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu_result result = VMAFGPU_OK;
+    if (!cpu->is_prepared || job->detached)
+        result = vmafgpu__cpu_pair(v, job);
+    cpu->is_prepared = 0;
     if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
         /* A hook that fails must not leave half a frame: then all of it is copied here. */
         if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
@@ -4614,6 +4698,62 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         cpu->current = (cpu->current + 1) % cpu->ring;
     }
     return result;
+}
+
+/* ---- one reference against many ---- */
+
+static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
+    const vmafgpu_config *c = &a->config, *d = &b->config;
+    return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
+           c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
+           c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
+           a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed && !a->flushed && !b->flushed &&
+           !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
+}
+
+/* Whether two contexts have seen the same references as far as motion looks back. */
+static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
+    const int64_t seen = a->seeded + a->pushed;
+    const size_t size = a->cpu->row_bytes * (size_t)a->config.height;
+    for (int i = 0; i < a->cpu->ring && i < seen; i++)
+        if (memcmp(vmafgpu__history(a->cpu, i), vmafgpu__history(b->cpu, i), size) != 0)
+            return 0;
+    return 1;
+}
+
+/* Computes the sums of all contexts' next pair, or does nothing: vmafgpu_push() then finds what is wrong. */
+static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                  const vmafgpu_frame *distorted) {
+    vmafgpu *v = contexts[0];
+    vmafgpu__cpu *cpu = v->cpu;
+    const int64_t seen = v->seeded + v->pushed;
+    int same_history = 1;
+    char error[VMAFGPU__ERROR_SIZE];
+    memcpy(error, v->error, sizeof error);
+    for (int i = 0; i < count; i++)
+        vmafgpu__begin(contexts[i]);
+    for (int i = 0; i < count; i++) {
+        cpu->members[i] = contexts[i];
+        same_history &= i == 0 || vmafgpu__has_same_history(v, contexts[i]);
+    }
+    cpu->member_count = count;
+    if (!same_history)
+        return;
+    vmafgpu__set_before(v, seen < 2 ? (int)seen : 2);
+    vmafgpu_result result = vmafgpu__view_frame(v, reference, 0, "reference", 0, &cpu->pair[0]);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++)
+        result = vmafgpu__view_frame(contexts[i], &distorted[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stages(v, 1);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        vmafgpu__cpu *member = contexts[i]->cpu;
+        member->pair[0] = cpu->pair[0];
+        for (int index = 0; index < v->config.threads; index++)
+            memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
+        member->is_prepared = 1;
+    }
+    if (result != VMAFGPU_OK)
+        memcpy(v->error, error, sizeof error);
 }
 
 /* Adds up the bands. */
@@ -4712,11 +4852,11 @@ static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *
                                 vmafgpu__band *band) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(1));
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &band->vif);
     if (v->plan.adm_variants && functions->adm_band)
-        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, 1));
+        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
     else if (v->plan.adm_variants) {
         vmafgpu__carve_adm_lines(c, w, &band->adm);
         for (int i = 0; i < v->plan.adm_variants; i++)
@@ -7327,6 +7467,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         c->subsample = 1;
     if (!c->threads)
         c->threads = 1;
+    if (!c->together)
+        c->together = 1;
     const struct {
         const char *field;
         int value, min, max;
@@ -7348,7 +7490,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
-        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}
+        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
+        {"together", c->together, 1, VMAFGPU__MAX_DISTORTED}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         const vmafgpu_result result =
@@ -7818,6 +7961,44 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
     return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, wanted ? distorted : NULL) : result;
+}
+
+/* How many of the contexts, from the first on, can share the work. */
+static int vmafgpu__group(vmafgpu *const *contexts, int count) {
+    const vmafgpu *v = contexts[0];
+    if (!v || !v->is_open || v->backend != &vmafgpu__cpu_backend || !v->cpu->functions->vif_band || v->pushed % v->config.subsample)
+        return 1;
+    int n = 1;
+    while (n < count && n < v->config.together && contexts[n] && vmafgpu__is_alike(v, contexts[n])) {
+        for (int i = 0; i < n; i++)
+            if (contexts[i] == contexts[n])
+                return n;
+        n++;
+    }
+    return n;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                             const vmafgpu_frame *distorted) {
+    vmafgpu_result result = VMAFGPU_OK;
+    if (!contexts || count < 1 || !reference || !distorted)
+        return VMAFGPU_ERROR_ARGUMENT;
+    for (int at = 0; at < count;) {
+        const int n = vmafgpu__group(contexts + at, count - at);
+        int fine = n > 1 && vmafgpu__check_frame(contexts[at], "vmafgpu_push_many", "reference", reference) == VMAFGPU_OK;
+        for (int i = 0; i < n && fine; i++)
+            fine = vmafgpu__check_frame(contexts[at + i], "vmafgpu_push_many", "distorted", &distorted[at + i]) == VMAFGPU_OK;
+        if (fine)
+            vmafgpu__prepare_many(contexts + at, n, reference, distorted + at);
+        for (int i = 0; i < n; i++) {
+            const vmafgpu_result one = vmafgpu_push(contexts[at + i], reference, &distorted[at + i]);
+            if (contexts[at + i] && contexts[at + i]->cpu)
+                contexts[at + i]->cpu->is_prepared = 0;
+            result = result == VMAFGPU_OK ? one : result;
+        }
+        at += n;
+    }
+    return result;
 }
 
 /* Takes a reference frame outside the clip; *count is how many there were of its kind. */
@@ -8613,6 +8794,7 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
+    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves of
      * the products. And of both images the next one's. */
     uint16_t  *line[2][8], *next_line[2];
@@ -8732,9 +8914,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
 }
 #define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
 
-/* Where the halves of the squares lie, counted from the samples, in planes of pairs. */
-#define VMAFGPU__VIF_PLANE(pairs) ((ptrdiff_t)(pairs) * VMAFGPU__VIF_COLUMNS * (ptrdiff_t)sizeof(uint32_t))
-
 /* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
                                                                     vmafgpu__v b, vmafgpu__v sign) {
@@ -8748,7 +8927,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, pt
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s, const vmafgpu__vif_picture *image,
                                                             int wide, int pairs, int y, char *to,
                                                             const char *reference) {
-    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs), step = pairs * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
     const char *row[2];
@@ -8822,7 +9001,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
                                                                   int means, int squares, const VMAFGPU__VIF_TAPS *taps,
                                                                   int pairs, int halved, int line) {
     const VMAFGPU__VIF_TAPS t = *taps;
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = VMAFGPU__VIF_PLANE(pairs);
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
     uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
     vmafgpu__v start[6];
@@ -8854,7 +9033,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VI
                                                                int halved, int line) {
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
     const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
-    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
+    const ptrdiff_t plane = s->plane;
     vmafgpu__vif_columns_of_(s, from, kind, 1, joined, taps, pairs, halved, line);
     for (int k = joined; k < 1 + products; k++)
         vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, taps, pairs, halved,
@@ -9154,7 +9333,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
     const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
     const int has_next = scale < 3 && job->reference.next != NULL;
-    const ptrdiff_t plane = VMAFGPU__VIF_PLANE(pairs);
+    const ptrdiff_t plane = s->plane;
     char *const distorted_at = pairs_at + 3 * plane;
     VMAFGPU__VIF_TAPS down, along, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
@@ -9248,14 +9427,18 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. */
-    const int strips = (job->w + VMAFGPU__VIF_STRIP - 1) / VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a strip
+     * keeps should fit the L1 cache; else the columns that strips share count for more. */
+    const int widest = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide) ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    const int strips = (job->w + widest - 1) / widest;
     const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
+                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)

@@ -75,6 +75,111 @@ static void test_clips(void) {
     }
 }
 
+/* ---- one reference against many ---- */
+
+enum { MANY = 5 };
+
+/* Contexts that are pushed together against contexts of their own, three of `count` at a time. */
+static void check_many(const char *what, int width, int height, int depth, unsigned mask, int threads, int count) {
+    film films[MANY];
+    vmafgpu *contexts[MANY];
+    vmafgpu_config config;
+    for (int i = 0; i < count; i++) {
+        films[i] = film_make(what, width, height, depth, 4, 7 + (uint32_t)i);
+        config = film_config(&films[i]);
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.models = both_models;
+        config.model_count = 2;
+        config.cpumask = mask;
+        config.threads = threads;
+        config.together = 3;
+        contexts[i] = open_checked(&config);
+    }
+    snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height, depth,
+             mask, threads, count);
+    /* The second frame of the third context comes with a neighbour of its own: its history differs from then on. */
+    for (int frame = 0; frame < 4; frame++) {
+        vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
+        for (int i = 0; i < count; i++) {
+            distorted[i] = film_frame(&films[i], frame, CLIP_DISTORTED);
+        }
+        if (frame == 1) {
+            for (int i = 0; i < count; i++) {
+                const vmafgpu_frame own = film_frame(&films[i], frame, CLIP_REFERENCE);
+                CHECK_INT(vmafgpu_push(contexts[i], i == 2 ? &own : &reference, &distorted[i]), VMAFGPU_OK);
+            }
+        } else {
+            CHECK_INT(vmafgpu_push_many(contexts, count, &reference, distorted), VMAFGPU_OK);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+        scores got = scores_of(contexts[i]);
+        config.cpumask = ALL_OFF;
+        config.threads = 1;
+        vmafgpu *alone = open_checked(&config);
+        for (int frame = 0; frame < 4; frame++) {
+            vmafgpu_frame reference = film_frame(&films[frame == 1 && i == 2 ? 2 : 0], frame, CLIP_REFERENCE);
+            vmafgpu_frame distorted = film_frame(&films[i], frame, CLIP_DISTORTED);
+            CHECK_INT(vmafgpu_push(alone, &reference, &distorted), VMAFGPU_OK);
+        }
+        vmafgpu_flush(alone);
+        scores expected = scores_of(alone);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        scores_free(&expected);
+        vmafgpu_close(alone);
+    }
+    for (int i = 0; i < count; i++) {
+        vmafgpu_close(contexts[i]);
+        film_free(&films[i]);
+    }
+}
+
+/* A sample that does not fit is found whosever it is, and the others' pairs are taken. */
+static void check_many_illegal(void) {
+    film f = film_make("texture+mix", 80, 60, 10, 1, 3);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *contexts[2];
+    vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted[2];
+    unsigned char *bad = (unsigned char *)malloc(f.plane_bytes);
+    test_need(bad != NULL, "memory");
+    memcpy(bad, f.luma + f.plane_bytes, f.plane_bytes);
+    bad[f.plane_bytes - 1] = 0xff;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.together = 2;
+    for (int i = 0; i < 2; i++) {
+        contexts[i] = open_checked(&config);
+        distorted[i] = film_frame(&f, 0, CLIP_DISTORTED);
+    }
+    distorted[1].data[0] = bad;
+    snprintf(test_where, sizeof test_where, "an illegal sample among many");
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted), VMAFGPU_ERROR_FRAME);
+    CHECK_HAS(vmafgpu_last_error(contexts[1]), "distorted");
+    CHECK_STR(vmafgpu_last_error(contexts[0]), "");
+    vmafgpu_flush(contexts[0]);
+    CHECK_INT(vmafgpu_score_count(contexts[0]), 1);
+    CHECK_INT(vmafgpu_score_count(contexts[1]), 0);
+    CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(NULL, 1, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    for (int i = 0; i < 2; i++) {
+        vmafgpu_close(contexts[i]);
+    }
+    free(bad);
+    film_free(&f);
+}
+
+static void test_many(void) {
+    static const unsigned all_masks[] = {0, 16, ALL_OFF};
+    for (int m = 0; m < 3; m++) {
+        check_many("texture+mix", 157, 99, 8, all_masks[m], 1, MANY);
+        check_many("noise+coarse", 64, 64, 10, all_masks[m], 2, 3);
+        check_many("blocks+blur", 320, 201, 12, all_masks[m], 3, 2);
+        check_many("ramp+stretch", 17, 35, 8, all_masks[m], 1, 4);
+    }
+    check_many_illegal();
+}
+
 /* ---- functions ---- */
 
 static uint32_t random_state = 1;
@@ -157,6 +262,7 @@ int main(void) {
 #ifdef VMAFGPU__HAS_NEON
     test_functions(&vmafgpu__functions_neon);
 #endif
+    test_many();
     test_clips();
     return test_end();
 }

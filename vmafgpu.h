@@ -102,6 +102,9 @@
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
  * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
  *
+ * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
+ * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling.
+ *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
  * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
@@ -3578,7 +3581,8 @@ enum {
     VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
 };
 
-/* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are rounded. */
+/* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
+ * rounded. */
 enum { VMAFGPU__VIF_BYTES, VMAFGPU__VIF_WORDS, VMAFGPU__VIF_SCALED };
 
 /* One image of a scale, and where its part of the next scale goes. */
@@ -3601,8 +3605,8 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to five
- * of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
+/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
+ * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
 static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
     const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
     return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
@@ -8591,7 +8595,8 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 /* ---- operations that VIF needs ---- */
 
 
-/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to spill. */
+/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
+ * spill. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #if VMAFGPU__LEVEL == VMAFGPU__NEON
     __asm__("" : "+w"(a));
@@ -8621,8 +8626,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
 #  define vmafgpu__v_f32 __m256
 #  define vmafgpu__v_f64 __m256d
-/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit is
- * set. For 0 <= a < 2^31. */
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
+ * is set. For 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
 #  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
 #  define vmafgpu__v_lookup8(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low three bits */
@@ -8766,14 +8771,15 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 
 /* ---- VIF ----
  *
- * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs, the
- * samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of pairs of
- * products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are neighbouring
- * samples, and the two sets of taps give the even and the odd columns.
+ * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
+ * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
+ * neighbouring samples, and the two sets of taps give the even and the odd columns.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
- * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low), each
- * of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all are even.
+ * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
+ * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
+ * are even.
  */
 
 /* Taps for a window that starts on an even row or column, and for the one after it. */
@@ -8795,8 +8801,8 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
     ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves of
-     * the products. And of both images the next one's. */
+    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
+     * halves of the products. And of both images the next one's. */
     uint16_t  *line[2][8], *next_line[2];
     /* Of as many columns as fill two registers, first the even and then the odd ones. */
     uint32_t  *mean[2];           /* the reference's weighted mean, per row */
@@ -8837,8 +8843,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows or
- * columns. */
+/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
+ * or columns. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
                                                                     int pairs, int halved,
                                                                     const VMAFGPU__VIF_TAPS *taps,
@@ -8866,8 +8872,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, c
 
 /* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
  * take several cycles for each where they add as well. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step, int pairs,
-                                                           int halved, const VMAFGPU__VIF_TAPS *taps,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
+                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
                                                            const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
     const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
     vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
@@ -8924,7 +8930,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, pt
 #define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
 
 /* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s, const vmafgpu__vif_picture *image,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
+                                                            const vmafgpu__vif_picture *image,
                                                             int wide, int pairs, int y, char *to,
                                                             const char *reference) {
     const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
@@ -8933,7 +8940,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
     const char *row[2];
     for (int i = 0; i < 2; i++) {
         const int at = vmafgpu__reflect(y + i, h);
-        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* a row of no use, if it is not there */
+        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
         const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
         for (int x = 0; x < s->columns << wide; x += 64)
             vmafgpu__v_prefetch(next + x);
@@ -8964,15 +8971,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    vmafgpu__v_store(high, vmafgpu__v_xor(sign, vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16))));
-    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask))));
+    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16));
+    const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
+    vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
 }
 #define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
 
-/* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low sums of
- * both registers of a block, then high ones. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line, int x,
-                                                                   int kind, const vmafgpu__v *sum) {
+/* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
+ * sums of both registers of a block, then high ones. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
+                                                                   int x, int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
@@ -8995,18 +9004,21 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products, whose
- * planes come one after the other. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                                  int means, int squares, const VMAFGPU__VIF_TAPS *taps,
-                                                                  int pairs, int halved, int line) {
+/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
+ * whose planes come one after the other. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                  int kind, int means, int squares,
+                                                                  const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
+                                                                  int line) {
     const VMAFGPU__VIF_TAPS t = *taps;
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
     uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
     vmafgpu__v start[6];
     for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means ? s->mean_start : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start : s->low_start;
+        start[i] = i < 2 * means                                ? s->mean_start
+                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
+                                                             : s->low_start;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
         const void *place[6];
         vmafgpu__v sum[2][6];
@@ -9026,8 +9038,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
 }
 #define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
 
-/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many at
- * once as registers suffice for. */
+/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
+ * at once as registers suffice for. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
                                                                int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
                                                                int halved, int line) {
@@ -9042,8 +9054,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VI
 #define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
 
 /* Reflects lines at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines, int count,
-                                                            int reach) {
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+                                                            int count, int reach) {
     const int right = s->job->w - s->left;
     for (int i = 0; i < count; i++) {
         uint16_t *line = lines[i];
@@ -9111,8 +9123,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
  * high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
-                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v *even,
-                                                             vmafgpu__v *odd) {
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                             vmafgpu__v *even, vmafgpu__v *odd) {
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
     const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
@@ -9139,10 +9151,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 }
 #define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
 
-/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between powers
- * of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole, and the
- * rest of the logarithm is a short polynomial, rounded to a whole number by adding one from 1.5 * 2^23 up. Its error is
- * below 2e-5, and that it gives the table's value for each of the 32768 fractions was tried out. */
+/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
+ * powers of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole,
+ * and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from 1.5 * 2^23 up. Its
+ * error is below 2e-5, and that it gives the table's value for each of the 32768 fractions was tried out. */
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
 };
@@ -9182,10 +9194,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a, vma
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
-/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. s12 is 0 for samples that have
- * none: then gain and term are 0. s1 is positive. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
-                                                                  vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
+/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. s12 is 0 for samples that
+ * have none: then gain and term are 0. s1 is positive. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1,
+                                                                  vmafgpu__v s2, vmafgpu__v s12,
+                                                                  VMAFGPU__VIF_TOTALS *totals) {
     const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
     vmafgpu__v_f64 x1[2], x2[2], x12[2], gain[2], rest[2];
     vmafgpu__vif_doubles_(s1, x1);
@@ -9230,8 +9243,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     totals->denominator = vmafgpu__v_add32(
         totals->denominator, vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))));
     const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero)),
-                                                 totals);
+    s12 = vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero));
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, s12, totals);
 }
 
 static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
@@ -9244,8 +9257,8 @@ static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
 }
 
 /* Adds the totals of `samples` samples and starts anew. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan, VMAFGPU__VIF_TOTALS *totals, int samples,
-                                                      vmafgpu__vif_sums *sums) {
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan, VMAFGPU__VIF_TOTALS *totals,
+                                                      int samples, vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
     vmafgpu__v_store(noise[0], totals->noise[0]);
     vmafgpu__v_store(noise[1], totals->noise[1]);
@@ -9326,7 +9339,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(const VMAFGPU_
 
 /* ---- strips and bands ---- */
 
-/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted image. */
+/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
+ * image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
@@ -9366,9 +9380,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             if (!job->images_only)
                 vmafgpu__vif_columns_(s, at, kind, 1, &down, pairs, halved, 3);
             if (shrinks && d == 0)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y, s->next_line[0]);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
+                                                               s->next_line[0]);
             if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y, s->next_line[1]);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
+                                                               s->next_line[1]);
             if (job->images_only)
                 continue;
             for (int i = 0; i < rows; i++) {
@@ -9384,10 +9400,12 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     }
 }
 
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(VMAFGPU__VIF_STATE *s, char *at,
+                                                        vmafgpu__vif_sums *const *sums) {
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 0, at, sums);
 }
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(VMAFGPU__VIF_STATE *s, char *at,
+                                                         vmafgpu__vif_sums *const *sums) {
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 1, at, sums);
 }
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_1)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
@@ -9400,8 +9418,8 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(VMAFGPU__VIF_STATE *s, cha
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 3, 1, at, sums);
 }
 
-/* Adds the sums of a band of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those of
- * rows first, first + 2, .. */
+/* Adds the sums of a band of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
+ * of rows first, first + 2, .. */
 static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu__vif_job *job,
                                                                    vmafgpu__vif_sums *const *sums) {
     VMAFGPU__VIF_STATE s;
@@ -9410,7 +9428,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
     /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
     const int halved = job->scale == 3;
-    const uint32_t mean_start = (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
+    const uint32_t mean_start =
+        (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start_(mean_start, halved);
     s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
     s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
@@ -9427,9 +9446,10 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a strip
-     * keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int widest = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide) ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
+     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
+    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
+    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
     const int strips = (job->w + widest - 1) / widest;
     const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
     for (int x = 0; x < job->w; x += width) {

@@ -3571,8 +3571,7 @@ struct vmafgpu__cpu {
     int             is_prepared;           /* the sums of the next pair are there already */
 };
 
-/* <vif head> */
-/* ---- VIF: what the engine hands over (this part goes before the levels, once) ---- */
+/* ---- VIF: what the engine hands over ---- */
 
 enum {
     VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
@@ -3612,11 +3611,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
     return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
            6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
-/* </vif head> */
 
-/* <adm head> */
 /* ---- ADM: what the engine hands over ---- */
-
 
 /* One frame at one scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
 typedef struct vmafgpu__adm_image {
@@ -3730,7 +3726,6 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
 static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
                                   const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                   int which, int64_t *sums);
-/* </adm head> */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
@@ -8591,8 +8586,7 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
-/* <vif text> */
-/* ---- operations that VIF needs ---- */
+/* ---- operations that VIF needs besides ---- */
 
 
 /* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
@@ -9538,10 +9532,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #undef VMAFGPU__V_REGISTERS
 #undef vmafgpu__vif_sum_together_
 #undef vmafgpu__vif_columns_of_
-/* </vif text> */
 
-/* <adm text> */
-/* ---- operations that ADM needs beyond those there (names for the layer) ---- */
+/* ---- operations that ADM needs besides ---- */
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
@@ -10626,7 +10618,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef VMAFGPU__NEON_2
 #undef VMAFGPU__NEON_1
 #undef VMAFGPU__ADM_MERGE
-/* </adm text> */
 
 /* ---- what the engine calls ---- */
 

@@ -8,6 +8,14 @@ enum { ALL_OFF = 255 };
 
 static const unsigned masks[] = {0, 16};
 
+static uint32_t random_state = 1;
+static uint32_t random_bits(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
 /* ---- clips ---- */
 
 /* A film at every mask, thread count and pitch, against plain C with one thread. */
@@ -180,15 +188,111 @@ static void test_many(void) {
     check_many_illegal();
 }
 
-/* ---- functions ---- */
+/* ---- what the levels leave behind: sums, images, low-pass bands ---- */
 
-static uint32_t random_state = 1;
-static uint32_t random_bits(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return random_state;
+/* Pushes one pair of random or structured samples, with the rest of each row of the next images marked. */
+static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
+    vmafgpu *context = open_checked(config);
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        for (int f = 0; f < 2; f++) {
+            const vmafgpu__plane *plane = &context->cpu->vif[s][f];
+            memset(plane->data, 0x5a, (size_t)plane->stride * (size_t)(config->height >> s) * sizeof *plane->data);
+        }
+    }
+    CHECK_INT(vmafgpu_push(context, reference, distorted), VMAFGPU_OK);
+    return context;
 }
+
+static void check_leavings(const vmafgpu *got, const vmafgpu *expected) {
+    const int w = got->config.width, h = got->config.height;
+    CHECK(memcmp(&got->cpu->bands[0].sums, &expected->cpu->bands[0].sums, sizeof(vmafgpu__sums)) == 0);
+    for (int f = 0; f < 2; f++) {
+        for (int s = 1; s < VMAFGPU__SCALES; s++) {
+            const vmafgpu__plane *a = &got->cpu->vif[s][f], *b = &expected->cpu->vif[s][f];
+            int same = 1, marked = 1;
+            for (int y = 0; y < h >> s; y++) {
+                same &= memcmp(a->data + y * a->stride, b->data + y * b->stride, (size_t)(w >> s) * 2) == 0;
+                for (ptrdiff_t x = w >> s; x < a->stride; x++) {
+                    marked &= a->data[y * a->stride + x] == 0x5a5a;
+                }
+            }
+            CHECK(same);
+            CHECK(marked);
+        }
+        for (int s = 0; s + 1 < VMAFGPU__SCALES; s++) {
+            const size_t element = s ? 4 : 2, pitch = (size_t)got->cpu->adm_stride[s] * element;
+            int same = 1;
+            for (int y = 0; y < vmafgpu__adm_size(h, s); y++) {
+                same &= memcmp((const char *)got->cpu->adm[s][f] + (size_t)y * pitch,
+                               (const char *)expected->cpu->adm[s][f] + (size_t)y * pitch,
+                               (size_t)vmafgpu__adm_size(w, s) * element) == 0;
+            }
+            CHECK(same);
+        }
+    }
+}
+
+static void check_samples(int w, int h, int depth, int kind) {
+    const int bytes = depth > 8 ? 2 : 1;
+    const size_t size = (size_t)w * (size_t)h * (size_t)bytes;
+    const uint32_t top = (1u << depth) - 1;
+    uint8_t *memory[2];
+    vmafgpu_frame frames[2];
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    memset(frames, 0, sizeof frames);
+    config.width = w;
+    config.height = h;
+    config.bit_depth = depth;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    for (int f = 0; f < 2; f++) {
+        /* Just as large as it must be, and the words at odd addresses. */
+        memory[f] = (uint8_t *)malloc(size + 1);
+        test_need(memory[f] != NULL, "memory");
+        frames[f].data[0] = memory[f] + bytes - 1;
+        for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
+            const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
+            const uint32_t value = kind == 0 ? bits & top                               /* noise */
+                                 : kind == 1 ? (bits & 1 ? top : 0)                     /* the hardest edges */
+                                 : kind == 2 ? ((x / 3 + y / 5) & 1) * top              /* squares, alike in both */
+                                 : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top   /* a gradient */
+                                 : (uint32_t)f * top;
+            uint8_t *at = memory[f] + bytes - 1 + i * (size_t)bytes;
+            at[0] = (uint8_t)value;
+            if (bytes == 2) {
+                at[1] = (uint8_t)(value >> 8);
+            }
+        }
+    }
+    config.cpumask = ALL_OFF;
+    vmafgpu *expected = push_samples(&config, &frames[0], &frames[1]);
+    for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+        config.cpumask = masks[m];
+        snprintf(test_where, sizeof test_where, "kind %d, %dx%d %d bits, mask %u", kind, w, h, depth, masks[m]);
+        vmafgpu *got = push_samples(&config, &frames[0], &frames[1]);
+        check_leavings(got, expected);
+        vmafgpu_close(got);
+    }
+    vmafgpu_close(expected);
+    free(memory[0]);
+    free(memory[1]);
+}
+
+static void test_leavings(void) {
+    for (int w = 16; w <= 300; w += w < 140 ? 1 : 7) {
+        for (int kind = 0; kind < 5; kind++) {
+            check_samples(w, 16 + w % 37, 8 + (w + kind) % 9, kind);
+        }
+        check_samples(w, 16 + w % 29, 8, w % 5);
+    }
+    for (int kind = 0; kind < 5; kind++) {
+        check_samples(1001, 61, 8, kind);
+        check_samples(1001, 61, 10, kind);
+        check_samples(61, 301, 16, kind);
+    }
+}
+
+/* ---- functions ---- */
 
 /* Rows of two frames, bytes or words, of which the vector code may read up to the next multiple of 64 columns. */
 enum { ROWS = 5, MAX_WIDTH = 640, MARGIN = 64 };
@@ -262,6 +366,7 @@ int main(void) {
 #ifdef VMAFGPU__HAS_NEON
     test_functions(&vmafgpu__functions_neon);
 #endif
+    test_leavings();
     test_many();
     test_clips();
     return test_end();

@@ -101,7 +101,7 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 $(BUILD)/test/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/test
 	$(compile) -c -o $@ $<
 
-$(BUILD)/test/test_private: test/test_private.c $(test_heads) $(library) Makefile | $(BUILD)/test
+$(BUILD)/test/test_private $(BUILD)/test/test_levels: $(BUILD)/test/%: test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/test/test_%: test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile

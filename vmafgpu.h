@@ -92,6 +92,8 @@
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
  *   VMAFGPU_HSACO_HEADER "file.h"  the same for AMD, vmafgpu_hsaco.h; VMAFGPU_NO_GFX900, ... leaves one target out
+ *   VMAFGPU_NO_SIMD                no vector code. Always so but with GCC and clang on x86-64 and AArch64
+ *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
@@ -101,6 +103,13 @@
  * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
  * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
+ *
+ * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
+ * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
+ * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
+ *
+ * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
+ * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling.
  *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
@@ -129,6 +138,7 @@
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>launch >>context >>memory >>text >>json
  * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>vendors >>finish >>scores >>open >>public
+ * >>levels
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
  */
@@ -378,6 +388,10 @@ typedef struct vmafgpu_config {
     vmafgpu_gpu_config gpu;
     int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
                                              default 1: no thread is started                                 */
+    unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
+                                             NEON; others do nothing. Scores don't depend on it              */
+    int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;
+                                             default 1. Takes some memory per thread                         */
     vmafgpu_parallel_for *parallel_for;   /* has the caller's own threads run the parts instead              */
     void           *parallel_for_user;
 
@@ -444,6 +458,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  * depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
+/* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
+ * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
+ * models, features, threads), what depends on the reference alone is computed once for each `config.together` of them. The
+ * result is that of the first push that failed; the others took their pair all the same. */
+VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                             const vmafgpu_frame *distorted);
 
 /* For a clip that is scored in segments. vmafgpu_seed() gives, oldest first and before the first push, the
  * reference frames that precede the segment; vmafgpu_tail() gives, after the last push and before the flush,
@@ -517,6 +538,9 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
+
+/* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
+VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
 /* "NVIDIA H200"; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
@@ -595,6 +619,24 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #endif
 #ifndef VMAFGPU_NO_THREADS
 #  include <pthread.h>
+#endif
+
+/* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
+#define VMAFGPU__AVX2   1
+#define VMAFGPU__AVX512 2
+#define VMAFGPU__NEON   3
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
+#  if defined(__x86_64__)
+#    define VMAFGPU__HAS_X86
+#    include <cpuid.h>
+#    include <immintrin.h>
+#  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#    define VMAFGPU__HAS_NEON
+#    include <arm_neon.h>
+#  endif
+#endif
+#ifndef VMAFGPU_SELF
+#  define VMAFGPU_SELF "vmafgpu.h"
 #endif
 
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
@@ -1187,6 +1229,7 @@ enum {
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 12,
     VMAFGPU__MAX_THREADS = 256,
+    VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
@@ -3261,49 +3304,100 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
 typedef void vmafgpu__task(void *arg, int index);
 
 #ifndef VMAFGPU_NO_THREADS
+/* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
+enum { VMAFGPU__LOOKS = 1000 };
+
 struct vmafgpu__threads {
     pthread_mutex_t lock;
     pthread_cond_t  wake, idle;
     vmafgpu__task  *task;
     void           *arg;
-    int             count, next, running;     /* parts of the present task: all, given out, not finished */
+    int             count;                    /* parts of a task */
+    int             next, running;            /* parts given out, parts not finished; atomic, as the others below */
+    int             round;                    /* grows with every task */
     int             quit;
     int             started;
     pthread_t       ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Works on parts of the present task until none is left to take. Called and left with the lock held. */
+static inline int vmafgpu__atomic_get(const int *value) {
+    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+static inline void vmafgpu__atomic_set(int *value, int to) {
+    __atomic_store_n(value, to, __ATOMIC_RELEASE);
+}
+
+static inline void vmafgpu__look_again(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("pause");
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
+ * is whole before its first part is given out. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
-    while (t->next < t->count) {
-        const int index = t->next++;
-        pthread_mutex_unlock(&t->lock);
+    for (;;) {
+        const int index = __atomic_fetch_add(&t->next, 1, __ATOMIC_ACQ_REL);
+        if (index >= t->count)
+            return;
         t->task(t->arg, index);
-        pthread_mutex_lock(&t->lock);
-        if (--t->running == 0)
+        if (__atomic_sub_fetch(&t->running, 1, __ATOMIC_ACQ_REL) == 0) {
+            pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->idle);
+            pthread_mutex_unlock(&t->lock);
+        }
     }
 }
 
 static void *vmafgpu__threads_main(void *arg) {
     vmafgpu__threads *t = (vmafgpu__threads *)arg;
-    pthread_mutex_lock(&t->lock);
-    while (!t->quit) {
-        vmafgpu__threads_work(t);
-        if (!t->quit)
+    int seen = 0;
+    for (;;) {
+        for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
+            vmafgpu__look_again();
+        pthread_mutex_lock(&t->lock);
+        while (vmafgpu__atomic_get(&t->round) == seen)
             pthread_cond_wait(&t->wake, &t->lock);
+        seen = vmafgpu__atomic_get(&t->round);
+        pthread_mutex_unlock(&t->lock);
+        if (vmafgpu__atomic_get(&t->quit))
+            return NULL;
+        vmafgpu__threads_work(t);
     }
+}
+
+/* Lets the threads look at what is new. */
+static void vmafgpu__threads_call(vmafgpu__threads *t) {
+    pthread_mutex_lock(&t->lock);
+    vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
+    pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
-    return NULL;
+}
+
+static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void *arg) {
+    t->task = task;
+    t->arg = arg;
+    vmafgpu__atomic_set(&t->running, t->count);
+    vmafgpu__atomic_set(&t->next, 0);
+    vmafgpu__threads_call(t);
+    vmafgpu__threads_work(t);
+    for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
+        vmafgpu__look_again();
+    pthread_mutex_lock(&t->lock);
+    while (vmafgpu__atomic_get(&t->running))
+        pthread_cond_wait(&t->idle, &t->lock);
+    pthread_mutex_unlock(&t->lock);
 }
 
 static void vmafgpu__threads_close(vmafgpu *v) {
     vmafgpu__threads *t = v->threads;
     if (!t)
         return;
-    pthread_mutex_lock(&t->lock);
-    t->quit = 1;
-    pthread_cond_broadcast(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    vmafgpu__atomic_set(&t->quit, 1);
+    vmafgpu__threads_call(t);
     for (int i = 0; i < t->started; i++)
         pthread_join(t->ids[i], NULL);
     pthread_cond_destroy(&t->idle);
@@ -3329,6 +3423,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
         vmafgpu__give(v, t);
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
     }
+    t->count = t->next = v->config.threads;
     v->threads = t;
     while (t->started < v->config.threads - 1) {
         if (pthread_create(&t->ids[t->started], NULL, vmafgpu__threads_main, t)) {
@@ -3375,17 +3470,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     }
 #ifndef VMAFGPU_NO_THREADS
     if (v->threads) {
-        vmafgpu__threads *t = v->threads;
-        pthread_mutex_lock(&t->lock);
-        t->task = task;
-        t->arg = arg;
-        t->next = 0;
-        t->count = t->running = count;
-        pthread_cond_broadcast(&t->wake);
-        vmafgpu__threads_work(t);
-        while (t->running)
-            pthread_cond_wait(&t->idle, &t->lock);
-        pthread_mutex_unlock(&t->lock);
+        vmafgpu__threads_run(v->threads, task, arg);
         return VMAFGPU_OK;
     }
 #endif
@@ -3401,17 +3486,45 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
- * >>cpu                                          the backend in plain C
+ * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * A frame pair is worked off in stages: import, then one stage per scale. A stage is cut into as many row bands as there
- * are threads; a band keeps a few lines of intermediate results, never planes, and adds to sums of its own.
+ * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
+ * keeps a few lines of intermediate results, never planes, and adds to sums of its own. At scale 0 it takes a block of
+ * rows through all features before it goes on to the next, so that the rows are read from memory once.
  */
 enum {
     VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
-    VMAFGPU__MARGIN = 64       /* columns before and after a line, for borders */
+    VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
+    VMAFGPU__BLOCK = 128,      /* rows of a block */
+    VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
-/* Lines of one band. VIF and ADM do not work at the same time and share the memory. */
+/* Luma in the form that the CPU works on: bytes at 8 bits, else words of 16 bits with the sample in the low ones, at any
+ * address. A row may be read, whatever is there, up to the next multiple of CHUNK columns. In the caller's memory
+ * the next row's samples are there, and of the last rows there are copies. */
+typedef struct vmafgpu__view {
+    const uint8_t *data;                   /* of row 0; NULL: no frame */
+    ptrdiff_t      pitch;                  /* in bytes, as all here */
+    const uint8_t *edge;                   /* copies of edge_count rows from edge_first on */
+    ptrdiff_t      edge_pitch;
+    int            edge_first, edge_count;
+} vmafgpu__view;
+
+static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
+    const int at = y - view->edge_first;
+    return at >= 0 && at < view->edge_count ? view->edge + at * view->edge_pitch : view->data + y * view->pitch;
+}
+
+static size_t vmafgpu__padded(int w) {
+    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
+}
+
+typedef struct vmafgpu__motion_lines {
+    int32_t *whole;                        /* after the vertical pass... */
+    int16_t *high, *low;                   /* ...or that >> 8 and & 255 */
+} vmafgpu__motion_lines;
+
+/* Lines of one band. */
 typedef struct vmafgpu__vif_lines {
     uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
     uint32_t *square[3];                   /* reference squared, distorted squared, product */
@@ -3434,30 +3547,279 @@ typedef struct vmafgpu__adm_row {
 
 typedef struct vmafgpu__band {
     vmafgpu__sums      sums;
+    vmafgpu__motion_lines motion;
     vmafgpu__vif_lines vif;
     vmafgpu__adm_lines adm;
     vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    int                bad_row[2];                   /* first row with an illegal sample, per frame; -1: none */
+    void              *vif_scratch, *adm_scratch;    /* of the vector code */
+    int                checked;                      /* rows before this one fit the bit depth */
+    int                is_illegal;                   /* and then came one that does not */
 } vmafgpu__band;
 
 struct vmafgpu__cpu {
+    const struct vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;             /* [32768] */
-    vmafgpu__plane  reference[3];          /* ring of the latest; the newest is at `current` */
+    int             wide;                  /* 1: views have words, 0: bytes */
+    int             in_place;              /* the caller's frames are views as they are; 0: they are copied to `landing` */
+    uint8_t        *landing[2];
+    uint8_t        *edge[2];
+    size_t          row_bytes;             /* of these and of `history` */
+    uint8_t        *history[2];            /* ring of the latest references; the next one goes to `current` */
     int             ring, current;
-    vmafgpu__plane  distorted;
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
     vmafgpu__band  *bands;
 
-    /* The present job. */
-    const int           *canonical;
-    const vmafgpu_frame *import_frame[2];
-    vmafgpu__plane       import_plane[2];
-    vmafgpu__plane       pair[2];
-    vmafgpu__plane       before[2];        /* reference of one and of two frames before; data NULL: none */
-    int                  scale;
+    /* The present stage. */
+    vmafgpu__view   pair[2];
+    vmafgpu__view   before[2];             /* reference of one and of two frames before */
+    vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
+    int             only_motion;
+    int             scale;
+    vmafgpu        *members[VMAFGPU__MAX_DISTORTED];   /* whose pairs with one reference are worked off; itself first */
+    int             member_count;
+    int             is_prepared;           /* the sums of the next pair are there already */
 };
+
+/* ---- VIF: what the engine hands over ---- */
+
+enum {
+    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
+    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+};
+
+/* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
+ * rounded. */
+enum { VMAFGPU__VIF_BYTES, VMAFGPU__VIF_WORDS, VMAFGPU__VIF_SCALED };
+
+/* One image of a scale, and where its part of the next scale goes. */
+typedef struct vmafgpu__vif_picture {
+    const void *row;           /* row 0: bytes, or words of two bytes where the job is `wide` */
+    ptrdiff_t   pitch;         /* in bytes */
+    uint16_t   *next;          /* row 0 of the next scale's image, w / 2 by h / 2; NULL: not wanted */
+    ptrdiff_t   next_stride;   /* in elements */
+} vmafgpu__vif_picture;
+
+/* One scale of a band of rows. Nothing is read outside the images, nothing written outside the next ones. */
+typedef struct vmafgpu__vif_job {
+    vmafgpu__vif_picture        reference;
+    const vmafgpu__vif_picture *distorted;
+    int                       distorted_count;
+    int                       wide, scale, bit_depth, w, h;
+    int                       first, end;     /* rows; `first` is even, `end` is even or h */
+    int                       images_only;    /* no sums */
+    const vmafgpu__plan      *plan;
+    void                     *scratch;        /* aligned to 64 bytes */
+} vmafgpu__vif_job;
+
+/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
+ * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
+    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
+           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+}
+
+/* ---- ADM: what the engine hands over ---- */
+
+/* One frame at one scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
+typedef struct vmafgpu__adm_image {
+    const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
+    ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
+    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none */
+    ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
+} vmafgpu__adm_image;
+
+typedef struct vmafgpu__adm_task {
+    int scale, bit_depth, bytes;             /* bytes per sample of scale 0's input */
+    int in_width, in_height;
+    vmafgpu__adm_geometry geometry;
+    const vmafgpu__adm_variant *variants;
+    int variant_count;
+    int distorted;                           /* how many frames are compared with the one reference */
+    vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
+    void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
+} vmafgpu__adm_task;
+
+/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
+typedef struct vmafgpu__adm_work {
+    int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
+    uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
+    uint32_t *column_sum;
+    void *narrow[4];                         /* input rows of a frame narrower than a chunk */
+    vmafgpu__adm_lines general;              /* for variants that the scalar functions do */
+    vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
+} vmafgpu__adm_work;
+
+enum { VMAFGPU__ADM_PAD = 128 };             /* columns before and after a line, a chunk of scale 0 and more */
+
+static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used, size_t count, size_t element,
+                                               int is_line) {
+    const size_t pad = is_line ? VMAFGPU__ADM_PAD : 0, at = *used;
+    *used += ((count + 2 * pad) * element + 63) / 64 * 64;
+    return base ? base + at + pad * element : NULL;
+}
+
+/* Lays out the lines for an input of `width`, or with a null base only counts. */
+static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width,
+                                                  int variants, int distorted) {
+    const size_t w = (size_t)width, half = (w + 1) / 2;
+    size_t used = 0;
+    for (int f = 0; f < 2; f++)
+        for (int filter = 0; filter < 2; filter++)
+            for (int part = 0; part < 2; part++)
+                work->line[f][filter][part] = (int16_t *)vmafgpu__adm_take(base, &used, w, sizeof(int16_t), 1);
+    work->inside = (uint16_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    work->column_sum = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    for (int k = 0; k < 4; k++)
+        work->narrow[k] = vmafgpu__adm_take(base, &used, 64, sizeof(int16_t), 0);
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int f = 0; f < 2; f++)
+            work->general.band[f][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+        work->general.restored[b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+    }
+    work->general.same_angle = (uint8_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint8_t), 1);
+    work->general.column_sum = work->column_sum;
+    work->rows = (vmafgpu__adm_row *)vmafgpu__adm_take(base, &used, (size_t)(3 * variants * distorted),
+                                                       sizeof *work->rows, 0);
+    for (int i = 0; i < 3 * variants * distorted; i++) {
+        vmafgpu__adm_row row;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+            row.centre[which] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                row.signal[which][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
+        }
+        if (base)
+            work->rows[i] = row;
+    }
+    return used;
+}
+
+static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
+    vmafgpu__adm_work work;
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted);
+}
+
+/* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
+static VMAFGPU__UNUSED int vmafgpu__adm_vectors_fit(const vmafgpu__adm_variant *variant, int scale) {
+    static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
+    const double bound = bounds[scale], f = (double)variant->factor[scale][0], d = (double)variant->factor[scale][1];
+    const double gain = variant->gain_limit;
+    if (gain != (double)(int)gain || gain < 1 || gain > 100)
+        return 0;
+    if (scale)
+        return f * bound < 288230376151711744.0 && d * bound < 288230376151711744.0;   /* 2^58 */
+    if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
+        return 0;
+    const double share = d / (4 * f);
+    const double weighted = f / 32768 * (41768 + 5596 * share);
+    return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
+}
+
+/* The largest coefficient of scale 0 for which the vectors' short cuts are exact: up to 16383 what is restored is the
+ * smaller magnitude; a weighted value below 15360 does not wrap at the centre; none lies half way between integers,
+ * where rounding would depend on the sign. */
+static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
+    const uint32_t unit = band == 2 ? 131072 : 32768;
+    const uint32_t wraps = (uint32_t)((uint64_t)15359 * unit / factor), ties = unit / 2 / (factor & (0u - factor)) - 1;
+    uint32_t limit = 16383;
+    limit = limit < wraps ? limit : wraps;
+    return (int)(limit < ties ? limit : ties);
+}
+
+static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end);
+static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                   int first, int end, const vmafgpu__adm_row *out);
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums);
+
+/* ---- levels: the same functions in several instruction sets ---- */
+
+/* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
+ * columns. Lines have margins on both sides. */
+typedef struct vmafgpu__cpu_functions {
+    const char *name;
+    unsigned    mask_bit;              /* of config.cpumask */
+    /* The OR of w words. */
+    uint32_t  (*or_words)(const uint8_t *words, int w);
+    /* The sum of one row of the blurred difference of two frames, five rows each. */
+    int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                            const vmafgpu__motion_lines *lines);
+    /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted frame. Null: the plain
+     * code below does it row by row. */
+    void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
+    void      (*adm_band)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+} vmafgpu__cpu_functions;
+
+static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
+static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                          const vmafgpu__motion_lines *lines);
+
+/* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
+#define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
+VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
+                                                             VMAFGPU__ONES_8 };
+
+#ifdef VMAFGPU__HAS_X86
+#  define VMAFGPU__LEVEL VMAFGPU__AVX2
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+#  define VMAFGPU__LEVEL VMAFGPU__AVX512
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+
+/* The registers that the operating system saves, as bits: 6 are those of AVX, 0xe6 those of AVX-512. */
+static uint32_t vmafgpu__saved_registers(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return low;
+}
+
+static int vmafgpu__has_level(int level) {
+    const uint32_t osxsave = 1u << 27, fma = 1u << 12, popcnt = 1u << 23;
+    const uint32_t avx2 = 1u << 3 | 1u << 5 | 1u << 8;                             /* bmi, avx2, bmi2 */
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  /* f, dq, cd, bw, vl */
+    const uint32_t avx512_vnni = 1u << 11;
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & osxsave) == 0 || (c & fma) == 0 || (c & popcnt) == 0)
+        return 0;
+    const uint32_t saved = vmafgpu__saved_registers();
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (saved & 6) != 6)
+        return 0;
+    return level == VMAFGPU__AVX2 || ((b & avx512) == avx512 && (c & avx512_vnni) && (saved & 0xe6) == 0xe6);
+}
+#endif
+
+#ifdef VMAFGPU__HAS_NEON
+#  define VMAFGPU__LEVEL VMAFGPU__NEON
+#  include VMAFGPU_SELF
+#  undef VMAFGPU__LEVEL
+#endif
+
+static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
+                                                                  vmafgpu__motion_row_scalar, NULL, NULL };
+
+/* The best level that the machine has and `mask` allows. */
+static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
+#ifdef VMAFGPU__HAS_X86
+    if (!(mask & vmafgpu__functions_avx512.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX512))
+        return &vmafgpu__functions_avx512;
+    if (!(mask & vmafgpu__functions_avx2.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX2))
+        return &vmafgpu__functions_avx2;
+#endif
+#ifdef VMAFGPU__HAS_NEON
+    if (!(mask & vmafgpu__functions_neon.mask_bit))
+        return &vmafgpu__functions_neon;
+#endif
+    (void)mask;
+    return &vmafgpu__functions_scalar;
+}
 
 /* ---- import: the caller's luma to 16-bit samples in the low bits, checked ---- */
 
@@ -3499,110 +3861,206 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-static void vmafgpu__import_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    int first, end;
-    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
-    for (int i = 0; i < 2; i++) {
-        const vmafgpu_frame *frame = cpu->import_frame[i];
-        band->bad_row[i] = -1;
-        if (!frame)
-            continue;
-        const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-        for (int y = first; y < end; y++) {
-            const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
-            uint16_t *row = cpu->import_plane[i].data + y * cpu->import_plane[i].stride;
-            if (vmafgpu__import_row(&v->config, cpu->canonical[i], source, row) && band->bad_row[i] < 0)
-                band->bad_row[i] = y;
-        }
-    }
+/* Writes a row in the CPU's form. The samples are legal. */
+static void vmafgpu__land_row(const vmafgpu__cpu *cpu, const vmafgpu_config *c, int canonical, const uint8_t *source,
+                              uint8_t *row) {
+    if (cpu->wide)
+        (void)vmafgpu__import_row(c, canonical, source, (uint16_t *)(void *)row);
+    else
+        for (int x = 0, step = canonical ? 1 : c->bytes_per_sample; x < c->width; x++)
+            row[x] = source[x * step];
+}
+
+static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
+    uint32_t all = 0;
+    for (int x = 0; x < w; x++)
+        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
+    return all;
+}
+
+/* Where bits of a word may not be set, by layout and depth. */
+static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int canonical) {
+    return c->layout == VMAFGPU_SEMIPLANAR_HIGH && !canonical ? (1u << (16 - c->bit_depth)) - 1
+                                                              : 0xffffu & ~((1u << c->bit_depth) - 1);
 }
 
 /* The sentence for the first illegal sample of row y. */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int y) {
     const vmafgpu_config *c = &v->config;
     const uint8_t *row = (const uint8_t *)frame->data[0] + y * vmafgpu__luma_pitch(c, frame);
-    const int high = c->layout == VMAFGPU_SEMIPLANAR_HIGH;
-    const uint32_t illegal = high ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth;
     int x = 0;
-    uint32_t word = 0;
-    for (; x < c->width; x++) {
-        word = (uint32_t)row[2 * x] | (uint32_t)row[2 * x + 1] << 8;
-        if (word & illegal)
-            break;
-    }
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits", v->subject,
-                         name, (unsigned)word, x, y, high ? "has low bits set that are no part of" : "does not fit",
+    while (x + 1 < c->width && !(vmafgpu__or_words_scalar(row + 2 * x, 1) & vmafgpu__illegal_bits(c, 0)))
+        x++;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the luma word %u at column %d, row %d %s %d bits", v->subject, name,
+                         (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
+                         c->layout == VMAFGPU_SEMIPLANAR_HIGH ? "has low bits set that are no part of" : "does not fit",
                          c->bit_depth);
 }
 
-/* Names the first illegal sample of the frames just imported. */
-static vmafgpu_result vmafgpu__import_result(vmafgpu *v, const char *const *names) {
-    for (int i = 0; i < 2; i++)
-        for (int index = 0; index < v->config.threads; index++) {
-            const int y = v->cpu->bands[index].bad_row[i];
-            if (y >= 0)
-                return vmafgpu__illegal_sample(v, names[i], v->cpu->import_frame[i], y);
-        }
+/* Names the first illegal sample of a frame; VMAFGPU_OK if there is none. */
+static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    for (int y = 0; y < v->config.height; y++) {
+        const uint8_t *row = (const uint8_t *)frame->data[0] + y * pitch;
+        if (v->cpu->functions->or_words(row, v->config.width) & vmafgpu__illegal_bits(&v->config, 0))
+            return vmafgpu__illegal_sample(v, name, frame, y);
+    }
     return VMAFGPU_OK;
+}
+
+typedef struct vmafgpu__landing {
+    const vmafgpu     *v;
+    const vmafgpu_frame *frame;
+    int                canonical;
+    uint8_t           *to;
+} vmafgpu__landing;
+
+static void vmafgpu__landing_task(void *arg, int index) {
+    const vmafgpu__landing *landing = (const vmafgpu__landing *)arg;
+    const vmafgpu_config *c = &landing->v->config;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, landing->frame);
+    int first, end;
+    vmafgpu__part(c->height, index, c->threads, &first, &end);
+    for (int y = first; y < end; y++)
+        vmafgpu__land_row(landing->v->cpu, c, landing->canonical, (const uint8_t *)landing->frame->data[0] + y * pitch,
+                          landing->to + (size_t)y * landing->v->cpu->row_bytes);
+}
+
+/* A plane of the backend's own as a view. */
+static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
+    vmafgpu__view view;
+    memset(&view, 0, sizeof view);
+    view.data = data;
+    view.pitch = (ptrdiff_t)cpu->row_bytes;
+    return view;
+}
+
+/* Makes a view of a frame, at place 0 or 1: of the caller's memory, or of a copy. */
+static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, const vmafgpu_frame *frame, int canonical, const char *name, int place,
+                                          vmafgpu__view *view) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const vmafgpu_config *c = &v->config;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
+    memset(&cpu->check[place], 0, sizeof cpu->check[place]);
+    if (!cpu->in_place) {
+        vmafgpu__landing landing;
+        if (!canonical && vmafgpu__illegal_bits(c, 0)) {
+            const vmafgpu_result result = vmafgpu__check_samples(v, frame, name);
+            if (result != VMAFGPU_OK)
+                return result;
+        }
+        landing.v = v;
+        landing.frame = frame;
+        landing.canonical = canonical;
+        landing.to = cpu->landing[place];
+        *view = vmafgpu__own_view(cpu, cpu->landing[place]);
+        return vmafgpu__run(v, vmafgpu__landing_task, &landing);
+    }
+    const int padded = (int)vmafgpu__padded(c->width);
+    const size_t row = (size_t)c->width * (cpu->wide ? 2 : 1);
+    view->data = (const uint8_t *)frame->data[0];
+    view->pitch = pitch;
+    view->edge = cpu->edge[place];
+    view->edge_pitch = (ptrdiff_t)cpu->row_bytes;
+    view->edge_count = (padded + c->width - 1) / c->width - 1;
+    view->edge_first = pitch < 0 ? 0 : c->height - view->edge_count;
+    for (int i = 0; i < view->edge_count; i++)
+        memcpy(cpu->edge[place] + (size_t)i * cpu->row_bytes, view->data + (view->edge_first + i) * pitch, row);
+    if (cpu->wide && c->bit_depth < 16 && !canonical)
+        cpu->check[place] = *view;
+    return VMAFGPU_OK;
+}
+
+/* Whether all samples of the rows before `end` that the band may read fit the bit depth. */
+static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
+    uint32_t all = 0;
+    for (int i = 0; i < 1 + cpu->member_count; i++) {
+        const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->cpu->check[1];
+        for (int y = band->checked; y < end && view->data; y++)
+            all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(view, y), v->config.width);
+    }
+    band->checked = end;
+    band->is_illegal |= (all & illegal) != 0;
+    return !band->is_illegal;
+}
+
+/* Columns x..x + CHUNK - 1 of a view's row. */
+static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, uint16_t *VMAFGPU__RESTRICT chunk) {
+    if (wide)
+        memcpy(chunk, (const uint8_t *)row + 2 * x, VMAFGPU__CHUNK * sizeof *chunk);
+    else
+        for (int i = 0; i < VMAFGPU__CHUNK; i++)
+            chunk[i] = ((const uint8_t *)row)[x + i];
 }
 
 /* ---- motion ---- */
 
-/* SAD of the blurred difference of two frames, rows first..end-1. `line` is scratch with margins. */
-static int64_t vmafgpu__motion_rows(const vmafgpu *v, vmafgpu__plane before, vmafgpu__plane now, int first, int end,
-                                    int32_t *line) {
-    const int w = v->config.width, h = v->config.height, bit_depth = v->config.bit_depth;
-    const int32_t *t = vmafgpu__motion_taps;
+static void vmafgpu__motion_vertical(const void *const *before, const void *const *now, int wide, ptrdiff_t x,
+                                     int bit_depth, int32_t *line) {
+    int32_t high[VMAFGPU__CHUNK] = { 0 }, low[VMAFGPU__CHUNK] = { 0 };
+    for (int k = 0; k < 5; k++) {
+        const int32_t tap = vmafgpu__motion_taps[k];
+        uint16_t a[VMAFGPU__CHUNK], b[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(before[k], wide, x, a);
+        vmafgpu__read_chunk(now[k], wide, x, b);
+        for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+            const int32_t d = (int32_t)a[i] - (int32_t)b[i];
+            high[i] += tap * (d >> 8);
+            low[i] += tap * (d & 255);
+        }
+    }
+    for (int i = 0; i < VMAFGPU__CHUNK; i++)
+        line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
+}
+
+static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                          const vmafgpu__motion_lines *lines) {
+    int32_t *line = lines->whole;
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__motion_vertical(before, now, wide, x, bit_depth, line);
+    for (int k = 1; k <= 2; k++) {
+        line[-k] = line[k];
+        line[w - 1 + k] = line[w - 1 - k];
+    }
     int64_t sum = 0;
-    for (int y = first; y < end; y++) {
-        const uint16_t *a[5], *b[5];
+    for (int x = 0; x < w; x++) {
+        int32_t high = 0, low = 0;
         for (int k = 0; k < 5; k++) {
-            const ptrdiff_t row = vmafgpu__reflect(y + k - 2, h);
-            a[k] = before.data + row * before.stride;
-            b[k] = now.data + row * now.stride;
+            const int32_t d = line[x + k - 2];
+            high += vmafgpu__motion_taps[k] * (d >> 8);
+            low += vmafgpu__motion_taps[k] * (d & 255);
         }
-        for (int x = 0; x < w; x++) {
-            int32_t high = 0, low = 0;
-            for (int k = 0; k < 5; k++) {
-                const int32_t d = (int32_t)a[k][x] - (int32_t)b[k][x];
-                high += t[k] * (d >> 8);
-                low += t[k] * (d & 255);
-            }
-            line[x] = vmafgpu__motion_round(high, low, bit_depth);
-        }
-        for (int k = 1; k <= 2; k++) {
-            line[-k] = line[k];
-            line[w - 1 + k] = line[w - 1 - k];
-        }
-        int64_t row_sum = 0;
-        for (int x = 0; x < w; x++) {
-            int32_t high = 0, low = 0;
-            for (int k = 0; k < 5; k++) {
-                const int32_t d = line[x + k - 2];
-                high += t[k] * (d >> 8);
-                low += t[k] * (d & 255);
-            }
-            const int32_t z = vmafgpu__motion_round(high, low, 16);
-            row_sum += z < 0 ? -z : z;
-        }
-        sum += row_sum;
+        const int32_t z = vmafgpu__motion_round(high, low, 16);
+        sum += z < 0 ? -z : z;
     }
     return sum;
 }
 
-static void vmafgpu__motion_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    int first, end;
-    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+/* Sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_lines *lines, const vmafgpu__view *before,
+                                    const vmafgpu__view *now, int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    int64_t sum = 0;
+    for (int y = first; y < end; y++) {
+        const void *a[5], *b[5];
+        for (int k = 0; k < 5; k++) {
+            const int row = vmafgpu__reflect(y + k - 2, c->height);
+            a[k] = vmafgpu__view_row(before, row);
+            b[k] = vmafgpu__view_row(now, row);
+        }
+        sum += v->cpu->functions->motion_row(a, b, v->cpu->wide, c->width, c->bit_depth, lines);
+    }
+    return sum;
+}
+
+static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
     for (int i = 0; i < 2; i++)
         if (cpu->before[i].data)
-            band->sums.motion[i] += vmafgpu__motion_rows(v, cpu->before[i], cpu->reference[cpu->current], first, end,
-                                                         band->adm.low[0]);
+            band->sums.motion[i] +=
+                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
 }
 
 /* ---- VIF ---- */
@@ -3632,12 +4090,14 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
 }
 
 /* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
-static void vmafgpu__vif_vertical(const uint16_t *(*rows)[17], const uint16_t *taps, int reach, ptrdiff_t x,
+static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x,
                                   int mean_shift, int square_shift, const vmafgpu__vif_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
     for (int k = 0; k <= 2 * reach; k++) {
-        const uint16_t *r = rows[0][k] + x, *d = rows[1][k] + x;
+        uint16_t r[VMAFGPU__CHUNK], d[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(rows[0][k], wide, x, r);
+        vmafgpu__read_chunk(rows[1][k], wide, x, d);
         vmafgpu__add_samples(mean[0], r, taps[k]);
         vmafgpu__add_samples(mean[1], d, taps[k]);
         vmafgpu__add_products(square[0], r, r, taps[k]);
@@ -3702,13 +4162,16 @@ static void vmafgpu__vif_statistics(const vmafgpu__plan *plan, const vmafgpu__vi
 }
 
 /* One row of the next scale from the two images of this one: filtered, every second row and column. */
-static void vmafgpu__vif_shrink_row(const uint16_t *const *rows, const uint16_t *taps, int reach, int w, int shift,
+static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w, int shift,
                                     uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
         uint32_t sum[VMAFGPU__CHUNK] = { 0 };
-        for (int k = 0; k <= 2 * reach; k++)
-            vmafgpu__add_samples(sum, rows[k] + x, taps[k]);
+        for (int k = 0; k <= 2 * reach; k++) {
+            uint16_t chunk[VMAFGPU__CHUNK];
+            vmafgpu__read_chunk(rows[k], wide, x, chunk);
+            vmafgpu__add_samples(sum, chunk, taps[k]);
+        }
         for (int i = 0; i < VMAFGPU__CHUNK; i++)
             line[x + i] = (uint16_t)((sum[i] + half) >> shift);
     }
@@ -3724,56 +4187,111 @@ static void vmafgpu__vif_shrink_row(const uint16_t *const *rows, const uint16_t 
     }
 }
 
-static vmafgpu__plane vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int frame) {
-    return scale ? cpu->vif[scale][frame] : cpu->pair[frame];
+static vmafgpu__view vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__view view;
+    if (scale == 0)
+        return cpu->pair[frame];
+    memset(&view, 0, sizeof view);
+    view.data = (const uint8_t *)cpu->vif[scale][frame].data;
+    view.pitch = cpu->vif[scale][frame].stride * 2;
+    return view;
 }
 
-static void vmafgpu__vif_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
-    const vmafgpu__cpu *cpu = v->cpu;
+/* Row y of a scale: its sums. */
+static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, const vmafgpu__view *image, int y) {
     const int w = v->config.width >> scale, h = v->config.height >> scale;
     const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
-    const int reach = vmafgpu__vif_reach(scale);
+    const int reach = vmafgpu__vif_reach(scale), wide = scale || v->cpu->wide;
     const uint16_t *taps = vmafgpu__vif_taps[scale];
     const vmafgpu__vif_lines *lines = &band->vif;
-    const uint16_t *rows[2][17];
-    vmafgpu__plane image[2];
-    int first, end;
+    const void *rows[2][17];
+    for (int f = 0; f < 2; f++)
+        for (int k = 0; k <= 2 * reach; k++)
+            rows[f][k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(y + k - reach, h));
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_vertical(rows, wide, taps, reach, x, mean_shift, square_shift, lines);
+    for (int k = 1; k <= reach; k++) {
+        for (int i = 0; i < 2; i++) {
+            lines->mean[i][-k] = lines->mean[i][k];
+            lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
+        }
+        for (int i = 0; i < 3; i++) {
+            lines->square[i][-k] = lines->square[i][k];
+            lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
+        }
+    }
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__vif_horizontal(lines, taps, reach, x);
+    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
+}
+
+/* An image of a scale and where that of the next one goes. */
+static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    const vmafgpu__view image = vmafgpu__vif_image(cpu, scale, frame);
+    vmafgpu__vif_picture picture;
+    memset(&picture, 0, sizeof picture);
+    picture.row = image.data;
+    picture.pitch = image.pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        picture.next = cpu->vif[scale + 1][frame].data;
+        picture.next_stride = cpu->vif[scale + 1][frame].stride;
+    }
+    return picture;
+}
+
+/* The same by vector code, for all members. */
+static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const ptrdiff_t index = band - cpu->bands;
+    vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__vif_job job;
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < cpu->member_count; i++) {
+        distorted[i] = vmafgpu__vif_picture_of(cpu->members[i]->cpu, scale, 1);
+        sums[i] = &cpu->members[i]->cpu->bands[index].sums.vif[scale];
+    }
+    job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
+    job.distorted = distorted;
+    job.distorted_count = cpu->member_count;
+    job.wide = scale || cpu->wide;
+    job.scale = scale;
+    job.bit_depth = v->config.bit_depth;
+    job.w = v->config.width >> scale;
+    job.h = v->config.height >> scale;
+    job.first = first;
+    job.end = end;
+    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    job.plan = &v->plan;
+    job.scratch = band->vif_scratch;
+    if (first < end)
+        cpu->functions->vif_band(&job, sums);
+}
+
+/* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
+static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    if (v->cpu->functions->vif_band) {
+        vmafgpu__vif_vectors(v, band, scale, first, end);
+        return;
+    }
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int w = v->config.width >> scale, h = v->config.height >> scale, wide = scale || cpu->wide;
+    vmafgpu__view image[2];
     for (int f = 0; f < 2; f++)
         image[f] = vmafgpu__vif_image(cpu, scale, f);
-
-    vmafgpu__part(h, index, v->config.threads, &first, &end);
-    for (int y = first; y < end; y++) {
-        for (int f = 0; f < 2; f++)
-            for (int k = 0; k <= 2 * reach; k++)
-                rows[f][k] = image[f].data + vmafgpu__reflect(y + k - reach, h) * image[f].stride;
-        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__vif_vertical(rows, taps, reach, x, mean_shift, square_shift, lines);
-        for (int k = 1; k <= reach; k++) {
-            for (int i = 0; i < 2; i++) {
-                lines->mean[i][-k] = lines->mean[i][k];
-                lines->mean[i][w - 1 + k] = lines->mean[i][w - 1 - k];
-            }
-            for (int i = 0; i < 3; i++) {
-                lines->square[i][-k] = lines->square[i][k];
-                lines->square[i][w - 1 + k] = lines->square[i][w - 1 - k];
-            }
-        }
-        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__vif_horizontal(lines, taps, reach, x);
-        vmafgpu__vif_statistics(&v->plan, lines, w, cpu->log_table, &band->sums.vif[scale]);
-    }
-
+    for (int y = first; y < end && !(scale == 0 && v->plan.vif_skips_scale_0); y++)
+        vmafgpu__vif_row(v, band, scale, image, y);
     if (scale + 1 == VMAFGPU__SCALES)
         return;
-    const int next_reach = vmafgpu__vif_reach(scale + 1);
-    vmafgpu__part(h / 2, index, v->config.threads, &first, &end);
+    const int reach = vmafgpu__vif_reach(scale + 1), mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     for (int f = 0; f < 2; f++)
-        for (int y = first; y < end; y++) {
-            for (int k = 0; k <= 2 * next_reach; k++)
-                rows[0][k] = image[f].data + vmafgpu__reflect(2 * y + k - next_reach, h) * image[f].stride;
+        for (int y = (first + 1) / 2; y < (end + 1) / 2 && y < h / 2; y++) {
+            const void *rows[17];
+            for (int k = 0; k <= 2 * reach; k++)
+                rows[k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(2 * y + k - reach, h));
             const vmafgpu__plane next = cpu->vif[scale + 1][f];
-            vmafgpu__vif_shrink_row(rows[0], vmafgpu__vif_taps[scale + 1], next_reach, w, mean_shift, lines->mean[0],
+            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, band->vif.mean[0],
                                     next.data + y * next.stride);
         }
 }
@@ -3787,18 +4305,20 @@ static void vmafgpu__dwt_vertical(const vmafgpu *v, int scale, int frame, int y,
     const vmafgpu__cpu *cpu = v->cpu;
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
     const int shift = vmafgpu__dwt_vertical_shift(scale, v->config.bit_depth);
-    ptrdiff_t rows[4];
+    int rows[4];
     for (int k = 0; k < 4; k++)
         rows[k] = vmafgpu__reflect_repeat(2 * y - 1 + k, h);
     if (scale == 0) {
-        const uint16_t *in[4];
         const int32_t zero = (int32_t)1 << (v->config.bit_depth - 1);   /* mid grey */
-        for (int k = 0; k < 4; k++)
-            in[k] = cpu->pair[frame].data + rows[k] * cpu->pair[frame].stride;
-        for (int x = 0; x < w; x++) {
-            const int32_t a = in[0][x] - zero, b = in[1][x] - zero, c = in[2][x] - zero, d = in[3][x] - zero;
-            low[x] = vmafgpu__dwt32(lo, a, b, c, d, shift);
-            high[x] = vmafgpu__dwt32(hi, a, b, c, d, shift);
+        for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+            uint16_t in[4][VMAFGPU__CHUNK];
+            for (int k = 0; k < 4; k++)
+                vmafgpu__read_chunk(vmafgpu__view_row(&cpu->pair[frame], rows[k]), cpu->wide, x, in[k]);
+            for (int i = 0; i < VMAFGPU__CHUNK; i++) {
+                const int32_t a = in[0][i] - zero, b = in[1][i] - zero, c = in[2][i] - zero, d = in[3][i] - zero;
+                low[x + i] = vmafgpu__dwt32(lo, a, b, c, d, shift);
+                high[x + i] = vmafgpu__dwt32(hi, a, b, c, d, shift);
+            }
         }
     } else if (scale == 1) {
         const int16_t *in[4];
@@ -3941,17 +4461,16 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines 
     }
 }
 
-static void vmafgpu__adm_band(const vmafgpu *v, vmafgpu__band *band, int index, int scale) {
+/* Rows first..end-1 are the band's; of what the band does for them this is the part from row `from` up to `to`. */
+static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end, int from, int to) {
     const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
     vmafgpu__adm_sums *sums = &band->sums.adm[scale];
     const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
     const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
-    int first, end;
-    vmafgpu__part(g.h, index, v->config.threads, &first, &end);
     if (first == end)
         return;
     /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = first - 1; y <= end; y++) {
+    for (int y = from == first ? first - 1 : from; y < (to == end ? end + 1 : to); y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom;
         if (y >= 0 && y < g.h && (own || needed))
@@ -3977,75 +4496,274 @@ static void vmafgpu__adm_band(const vmafgpu *v, vmafgpu__band *band, int index, 
     }
 }
 
+static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__adm_image image;
+    memset(&image, 0, sizeof image);
+    image.in = scale ? cpu->adm[scale - 1][frame] : (const void *)cpu->pair[frame].data;
+    image.in_pitch = scale ? cpu->adm_stride[scale - 1] * (scale == 1 ? 2 : 4) : cpu->pair[frame].pitch;
+    if (scale + 1 < VMAFGPU__SCALES) {
+        image.low = cpu->adm[scale][frame];
+        image.low_stride = cpu->adm_stride[scale];
+    }
+    return image;
+}
+
+static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *sums, const vmafgpu__adm_sums *first,
+                                  int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += first->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += sums->numerator[i][b];
+            to->impairment[i][b] += sums->impairment[i][b];
+        }
+    }
+}
+
+/* The same by vector code, for all members. The denominator is the reference's and comes with the first. */
+static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const ptrdiff_t index = band - cpu->bands;
+    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__adm_task task;
+    memset(&task, 0, sizeof task);
+    memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
+    task.scale = scale;
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = cpu->wide ? 2 : 1;
+    task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    task.variants = v->plan.adm;
+    task.variant_count = v->plan.adm_variants;
+    task.distorted = cpu->member_count;
+    task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
+    for (int i = 0; i < cpu->member_count; i++)
+        task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i]->cpu, scale, 1);
+    task.scratch = band->adm_scratch;
+    cpu->functions->adm_band(&task, first, end, sums);
+    for (int i = 0; i < cpu->member_count; i++)
+        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->bands[index].sums.adm[scale], &sums[i], &sums[0],
+                              v->plan.adm_variants);
+}
+
 /* ---- stages ---- */
 
-static void vmafgpu__scale_task(void *arg, int index) {
+/* Keeps the reference for the motion of the next frame. */
+static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    for (int y = first; y < end; y++)
+        memcpy(cpu->history[cpu->current] + (size_t)y * cpu->row_bytes, vmafgpu__view_row(&cpu->pair[0], y),
+               (size_t)v->config.width * (cpu->wide ? 2 : 1));
+}
+
+static void vmafgpu__keep_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__band *band = &v->cpu->bands[index];
-    if (v->plan.vif_variants)
-        vmafgpu__vif_band(v, band, index, v->cpu->scale);
-    if (v->plan.adm_variants)
-        vmafgpu__adm_band(v, band, index, v->cpu->scale);
+    int first, end;
+    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+    vmafgpu__keep_rows(v, first, end);
 }
 
-/* Imports up to two frames and names what is wrong with them. */
-static vmafgpu_result vmafgpu__import(vmafgpu *v, const vmafgpu_frame *a, vmafgpu__plane a_plane, const char *a_name,
-                                      const vmafgpu_frame *b, vmafgpu__plane b_plane, const char *b_name) {
+/* A band of one scale. All parts begin at even rows, so that those of the next scale fall to one of them each. */
+static void vmafgpu__stage_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__band *band = &cpu->bands[index];
+    const int scale = cpu->scale, h = v->config.height >> scale, adm_h = vmafgpu__adm_size(v->config.height, scale);
+    const int with_pair = !cpu->only_motion;
+    int first, end;
+    vmafgpu__part((h + 1) / 2, index, v->config.threads, &first, &end);
+    const int vif_end = end * 2 < h ? end * 2 : h;
+    int adm_first, adm_end;
+    vmafgpu__part(adm_h, index, v->config.threads, &adm_first, &adm_end);
+    const int reach = scale == 0 ? vmafgpu__vif_reach(0) + 3 : 0;
+    int lowest = first * 2 < adm_first * 2 ? first * 2 : adm_first * 2;
+    band->checked = lowest > reach ? lowest - reach : 0;
+    const int rows = vif_end - first * 2, blocks = (rows + VMAFGPU__BLOCK - 1) / VMAFGPU__BLOCK;
+    for (int i = 0; i < (blocks ? blocks : 1); i++) {
+        const int last = i + 1 >= blocks;
+        const int from = first * 2 + i * VMAFGPU__BLOCK, to = last ? vif_end : from + VMAFGPU__BLOCK;
+        /* The rows of ADM keep up with those of VIF. */
+        int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
+        adm_to = adm_to < adm_end ? adm_to : adm_end;
+        if (scale == 0 && cpu->wide) {
+            int needed = to > adm_to * 2 ? to : adm_to * 2;
+            needed = needed + reach < h ? needed + reach : h;
+            if (!vmafgpu__check_rows(v, band, needed))
+                return;
+        }
+        if (with_pair && v->plan.vif_variants)
+            vmafgpu__vif_rows(v, band, scale, from, to);
+        if (with_pair && v->plan.adm_variants && adm_from < adm_to)
+        {
+            if (cpu->functions->adm_band)
+                vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
+            else
+                vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
+        }
+        if (scale == 0)
+            vmafgpu__motion_block(v, band, from, to);
+    }
+}
+
+static vmafgpu_result vmafgpu__run_stage(vmafgpu *v, int scale, int only_motion) {
+    v->cpu->scale = scale;
+    v->cpu->only_motion = only_motion;
+    for (int i = 0; i < v->config.threads; i++)
+        v->cpu->bands[i].is_illegal = 0;
+    return vmafgpu__run(v, vmafgpu__stage_task, v);
+}
+
+/* Names the first illegal sample of the frame at a place, if a band met one and it is in this frame. */
+static vmafgpu_result vmafgpu__stage_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
+    for (int i = 0; i < v->config.threads; i++)
+        if (v->cpu->bands[i].is_illegal && v->cpu->check[place].data)
+            return vmafgpu__check_samples(v, frame, name);
+    return VMAFGPU_OK;
+}
+
+/* Motion against a frame that is no part of the clip. */
+static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    const char *names[2];
-    names[0] = a_name;
-    names[1] = b_name;
-    cpu->import_frame[0] = a;
-    cpu->import_frame[1] = b;
-    cpu->import_plane[0] = a_plane;
-    cpu->import_plane[1] = b_plane;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__import_task, v);
-    return result == VMAFGPU_OK ? vmafgpu__import_result(v, names) : result;
+    /* It takes the place of the distorted frame. */
+    vmafgpu_result result = vmafgpu__view_frame(v, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, job->previous, 0, "previous reference", 1, &cpu->before[0]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stage(v, 0, 1);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 1, job->previous, "previous reference");
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+    memset(cpu->before, 0, sizeof cpu->before);
+    return result;
 }
 
-static vmafgpu_result vmafgpu__cpu_motion(vmafgpu *v, vmafgpu__plane one_before, vmafgpu__plane two_before) {
-    const vmafgpu__plane none = { NULL, 0 };
-    v->cpu->before[0] = v->plan.motion[0] ? one_before : none;
-    v->cpu->before[1] = v->plan.motion[1] ? two_before : none;
-    return v->cpu->before[0].data || v->cpu->before[1].data ? vmafgpu__run(v, vmafgpu__motion_task, v) : VMAFGPU_OK;
+/* Prepares for a pair by itself. */
+static void vmafgpu__begin(vmafgpu *v) {
+    vmafgpu__cpu *cpu = v->cpu;
+    memset(cpu->before, 0, sizeof cpu->before);
+    memset(cpu->check, 0, sizeof cpu->check);
+    for (int i = 0; i < v->config.threads; i++)
+        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    cpu->members[0] = v;
+    cpu->member_count = 1;
+}
+
+/* The reference of i + 1 frames before. */
+static const uint8_t *vmafgpu__history(const vmafgpu__cpu *cpu, int i) {
+    return cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring];
+}
+
+static void vmafgpu__set_before(vmafgpu *v, int history) {
+    for (int i = 0; i < 2; i++)
+        if (v->plan.motion[i] && history > i)
+            v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
+}
+
+/* The stages of the reference in pair[0], and of the members' distorted frames if they are wanted. */
+static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
+    vmafgpu_result result = vmafgpu__run_stage(v, 0, !with_pair);
+    for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
+        if (v->cpu->bands[i].is_illegal)
+            return VMAFGPU_ERROR_FRAME;
+    for (int scale = 1; result == VMAFGPU_OK && with_pair && scale < VMAFGPU__SCALES; scale++)
+        result = vmafgpu__run_stage(v, scale, 0);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu__begin(v);
+    if (job->previous && v->plan.motion[0])
+        result = vmafgpu__submit_previous(v, job);
+    else if (!job->detached)
+        vmafgpu__set_before(v, job->history);
+    memset(cpu->check, 0, sizeof cpu->check);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, job->reference, job->canonical[0], "reference", 0, &cpu->pair[0]);
+    if (result == VMAFGPU_OK && job->distorted)
+        result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stages(v, job->distorted != NULL);
+    if (result == VMAFGPU_ERROR_FRAME) {
+        vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        if (named == VMAFGPU_OK)
+            named = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+        result = named == VMAFGPU_OK ? result : named;
+    }
+    return result;
 }
 
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    const vmafgpu__plane none = { NULL, 0 }, reference = cpu->reference[cpu->current];
-    vmafgpu_result result;
-    cpu->canonical = job->canonical;
-    for (int i = 0; i < v->config.threads; i++)
-        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    vmafgpu_result result = VMAFGPU_OK;
+    if (!cpu->is_prepared || job->detached)
+        result = vmafgpu__cpu_pair(v, job);
+    cpu->is_prepared = 0;
+    if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
+        /* A hook that fails must not leave half a frame: then all of it is copied here. */
+        if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+            vmafgpu__keep_rows(v, 0, v->config.height);
+        cpu->current = (cpu->current + 1) % cpu->ring;
+    }
+    return result;
+}
 
-    if (job->previous) {
-        /* It takes the place of the distorted frame until motion is done. */
-        result = vmafgpu__import(v, job->previous, cpu->distorted, "previous reference", job->reference, reference,
-                                 "reference");
-        if (result == VMAFGPU_OK)
-            result = vmafgpu__cpu_motion(v, cpu->distorted, none);
-        if (result == VMAFGPU_OK)
-            result = vmafgpu__import(v, NULL, none, "", job->distorted, cpu->distorted, "distorted");
-    } else {
-        result =
-            vmafgpu__import(v, job->reference, reference, "reference", job->distorted, cpu->distorted, "distorted");
-        if (result == VMAFGPU_OK && !job->detached) {
-            const vmafgpu__plane one = cpu->reference[(cpu->current + cpu->ring - 1) % cpu->ring];
-            const vmafgpu__plane two = cpu->reference[(cpu->current + cpu->ring * 2 - 2) % cpu->ring];
-            result = vmafgpu__cpu_motion(v, job->history >= 1 ? one : none, job->history >= 2 ? two : none);
-        }
+/* ---- one reference against many ---- */
+
+static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
+    const vmafgpu_config *c = &a->config, *d = &b->config;
+    return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
+           c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
+           c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
+           a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed && !a->flushed && !b->flushed &&
+           !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
+}
+
+/* Whether two contexts have seen the same references as far as motion looks back. */
+static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
+    const int64_t seen = a->seeded + a->pushed;
+    const size_t size = a->cpu->row_bytes * (size_t)a->config.height;
+    for (int i = 0; i < a->cpu->ring && i < seen; i++)
+        if (memcmp(vmafgpu__history(a->cpu, i), vmafgpu__history(b->cpu, i), size) != 0)
+            return 0;
+    return 1;
+}
+
+/* Computes the sums of all contexts' next pair, or does nothing: vmafgpu_push() then finds what is wrong. */
+static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                  const vmafgpu_frame *distorted) {
+    vmafgpu *v = contexts[0];
+    vmafgpu__cpu *cpu = v->cpu;
+    const int64_t seen = v->seeded + v->pushed;
+    int same_history = 1;
+    char error[VMAFGPU__ERROR_SIZE];
+    memcpy(error, v->error, sizeof error);
+    for (int i = 0; i < count; i++)
+        vmafgpu__begin(contexts[i]);
+    for (int i = 0; i < count; i++) {
+        cpu->members[i] = contexts[i];
+        same_history &= i == 0 || vmafgpu__has_same_history(v, contexts[i]);
+    }
+    cpu->member_count = count;
+    if (!same_history)
+        return;
+    vmafgpu__set_before(v, seen < 2 ? (int)seen : 2);
+    vmafgpu_result result = vmafgpu__view_frame(v, reference, 0, "reference", 0, &cpu->pair[0]);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++)
+        result = vmafgpu__view_frame(contexts[i], &distorted[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run_stages(v, 1);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        vmafgpu__cpu *member = contexts[i]->cpu;
+        member->pair[0] = cpu->pair[0];
+        for (int index = 0; index < v->config.threads; index++)
+            memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
+        member->is_prepared = 1;
     }
     if (result != VMAFGPU_OK)
-        return result;
-    if (job->distorted) {
-        cpu->pair[0] = reference;
-        cpu->pair[1] = cpu->distorted;
-        for (cpu->scale = 0; result == VMAFGPU_OK && cpu->scale < VMAFGPU__SCALES; cpu->scale++)
-            result = vmafgpu__run(v, vmafgpu__scale_task, v);
-    }
-    if (result == VMAFGPU_OK && !job->detached)
-        cpu->current = (cpu->current + 1) % cpu->ring;
-    return result;
+        memcpy(v->error, error, sizeof error);
 }
 
 /* Adds up the bands. */
@@ -4093,10 +4811,6 @@ static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
     return c->base ? c->base + at : NULL;
 }
 
-static size_t vmafgpu__padded(int w) {
-    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
-}
-
 /* A line of w elements with a margin on both sides. */
 static void *vmafgpu__carve_line(vmafgpu__carver *c, int w, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN) * element);
@@ -4110,42 +4824,67 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
     return p;
 }
 
-static void vmafgpu__carve_band(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__band *band) {
-    const int w = v->config.width, half_w = vmafgpu__adm_size(w, 0);
-    const size_t start = c->used;
+/* Lines of the plain code. */
+static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_lines *vif) {
     for (int i = 0; i < 2; i++)
-        band->vif.mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
+        vif->mean[i] = (uint16_t *)vmafgpu__carve_line(c, w, sizeof(uint16_t));
     for (int i = 0; i < 3; i++) {
-        band->vif.square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
-        band->vif.variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        vif->square[i] = (uint32_t *)vmafgpu__carve_line(c, w, sizeof(uint32_t));
+        vif->variance[i] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
-    const size_t vif_end = c->used;
-    c->used = start;
+}
+
+static void vmafgpu__carve_adm_row(vmafgpu__carver *c, int half_w, vmafgpu__adm_row *row) {
+    for (int which = 0; which < 2; which++) {
+        row->side[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+        row->centre[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            row->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+    }
+}
+
+static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lines *adm) {
+    const int half_w = vmafgpu__adm_size(w, 0);
     for (int f = 0; f < 2; f++) {
-        band->adm.low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-        band->adm.high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        adm->low[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+        adm->high[f] = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
-    if (v->plan.adm_variants) {
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            for (int f = 0; f < 2; f++)
-                band->adm.band[f][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-            band->adm.restored[b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-        }
-        band->adm.same_angle = (uint8_t *)vmafgpu__carve_line(c, half_w, sizeof(uint8_t));
-        band->adm.column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        for (int f = 0; f < 2; f++)
+            adm->band[f][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
+        adm->restored[b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
     }
-    for (int i = 0; i < v->plan.adm_variants; i++)
-        for (int row = 0; row < 3; row++) {
-            vmafgpu__adm_row *r = &band->adm_rows[i][row];
-            for (int which = 0; which < 2; which++) {
-                r->side[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
-                r->centre[which] = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
-                for (int b = 0; b < VMAFGPU__BANDS; b++)
-                    r->signal[which][b] = (int32_t *)vmafgpu__carve_line(c, half_w, sizeof(int32_t));
-            }
-        }
-    if (c->used < vif_end)
-        c->used = vif_end;
+    adm->same_angle = (uint8_t *)vmafgpu__carve_line(c, half_w, sizeof(uint8_t));
+    adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
+}
+
+static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                vmafgpu__band *band) {
+    const int w = v->config.width;
+    if (v->plan.vif_variants && functions->vif_band)
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+    else if (v->plan.vif_variants)
+        vmafgpu__carve_vif_lines(c, w, &band->vif);
+    if (v->plan.adm_variants && functions->adm_band)
+        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
+    else if (v->plan.adm_variants) {
+        vmafgpu__carve_adm_lines(c, w, &band->adm);
+        for (int i = 0; i < v->plan.adm_variants; i++)
+            for (int row = 0; row < 3; row++)
+                vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
+    }
+    band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+}
+
+/* Whether the caller's frames have the form that the CPU works on. */
+static int vmafgpu__is_in_place(const vmafgpu_config *c) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (c->bit_depth > 8)
+        return c->layout != VMAFGPU_SEMIPLANAR_HIGH || c->bit_depth == 16;
+#endif
+    return c->bytes_per_sample == 1;
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
@@ -4154,12 +4893,21 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
     head->bands = bands;
-    head->ring = v->plan.motion[1] ? 3 : v->plan.motion[0] ? 2 : 1;
+    head->functions = vmafgpu__choose_level(v->config.cpumask);
+    head->wide = v->config.bit_depth > 8;
+    head->in_place = vmafgpu__is_in_place(&v->config);
+    head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
+    head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
-        head->reference[i] = vmafgpu__carve_plane(c, w, h);
-    head->distorted = vmafgpu__carve_plane(c, w, h);
+        head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    for (int i = 0; i < 2; i++) {
+        head->edge[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * VMAFGPU__MAX_EDGE);
+        if (!head->in_place)
+            head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    }
     if (v->plan.vif_variants) {
-        head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+        if (!head->functions->vif_band)
+            head->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
         for (int s = 1; s < VMAFGPU__SCALES; s++)
             for (int f = 0; f < 2; f++)
                 head->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
@@ -4172,7 +4920,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
                 head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
         }
     for (int i = 0; i < v->config.threads; i++)
-        vmafgpu__carve_band(v, c, &bands[c->base ? i : 0]);
+        vmafgpu__carve_band(v, head->functions, c, &bands[c->base ? i : 0]);
 }
 
 static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
@@ -7119,6 +7867,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         c->subsample = 1;
     if (!c->threads)
         c->threads = 1;
+    if (!c->together)
+        c->together = 1;
     const struct {
         const char *field;
         int value, min, max;
@@ -7140,7 +7890,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
-        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS}
+        {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
+        {"together", c->together, 1, VMAFGPU__MAX_DISTORTED}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         const vmafgpu_result result =
@@ -7631,6 +8382,44 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
     return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, wanted ? distorted : NULL) : result;
 }
 
+/* How many of the contexts, from the first on, can share the work. */
+static int vmafgpu__group(vmafgpu *const *contexts, int count) {
+    const vmafgpu *v = contexts[0];
+    if (!v || !v->is_open || v->backend != &vmafgpu__cpu_backend || !v->cpu->functions->vif_band || v->pushed % v->config.subsample)
+        return 1;
+    int n = 1;
+    while (n < count && n < v->config.together && contexts[n] && vmafgpu__is_alike(v, contexts[n])) {
+        for (int i = 0; i < n; i++)
+            if (contexts[i] == contexts[n])
+                return n;
+        n++;
+    }
+    return n;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                             const vmafgpu_frame *distorted) {
+    vmafgpu_result result = VMAFGPU_OK;
+    if (!contexts || count < 1 || !reference || !distorted)
+        return VMAFGPU_ERROR_ARGUMENT;
+    for (int at = 0; at < count;) {
+        const int n = vmafgpu__group(contexts + at, count - at);
+        int fine = n > 1 && vmafgpu__check_frame(contexts[at], "vmafgpu_push_many", "reference", reference) == VMAFGPU_OK;
+        for (int i = 0; i < n && fine; i++)
+            fine = vmafgpu__check_frame(contexts[at + i], "vmafgpu_push_many", "distorted", &distorted[at + i]) == VMAFGPU_OK;
+        if (fine)
+            vmafgpu__prepare_many(contexts + at, n, reference, distorted + at);
+        for (int i = 0; i < n; i++) {
+            const vmafgpu_result one = vmafgpu_push(contexts[at + i], reference, &distorted[at + i]);
+            if (contexts[at + i] && contexts[at + i]->cpu)
+                contexts[at + i]->cpu->is_prepared = 0;
+            result = result == VMAFGPU_OK ? one : result;
+        }
+        at += n;
+    }
+    return result;
+}
+
 /* Takes a reference frame outside the clip; *count is how many there were of its kind. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
@@ -7906,6 +8695,10 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     return context->backend->name;
 }
 
+VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
+    return context ? vmafgpu__choose_level(context->config.cpumask)->name : "";
+}
+
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
     if (context && context->gpu)
@@ -7975,3 +8768,2317 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
+
+/* ================================================================================================
+ * >>levels                                       the CPU's vector code, compiled once per instruction set
+ * ================================================================================================
+ * >>cpu includes this file again for each level; then only this room is read. First come the operations of the level,
+ * one row each, and after them one text for all levels, which names no instruction set.
+ */
+#ifdef VMAFGPU__LEVEL
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__LEVEL_NAME(name) name##_avx2
+#  if defined(__clang__)
+#    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  else
+#    pragma GCC push_options
+#    pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
+#  endif
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__LEVEL_NAME(name) name##_avx512
+#  if defined(__clang__)
+#    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#  else
+#    pragma GCC push_options
+#    pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt")
+#  endif
+#else
+#  define VMAFGPU__LEVEL_NAME(name) name##_neon
+#endif
+
+/* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
+ * macros with conversions that we are not to blame for. */
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#  pragma GCC diagnostic ignored "-Wuninitialized"
+#  pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
+#define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+/* Loops over small arrays of registers, which live in memory otherwise. */
+#if defined(__clang__)
+#  define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__OPTIMIZE__)
+#  define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
+#else
+#  define VMAFGPU__UNROLL
+#endif
+
+/* ---- operations ----
+ *
+ * v_NAMEb(...): on lanes of b bits, signed unless named _u. "Per block" is per 128 bits: what unpack_low and unpack_high
+ * take apart, pack puts together again in order.
+ */
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_BYTES 32
+#  define VMAFGPU__V(operation) _mm256_##operation
+#  define vmafgpu__v __m256i
+#  define vmafgpu__v_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_zero() _mm256_setzero_si256()
+#  define vmafgpu__v_and(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_or(a, b) _mm256_or_si256(a, b)
+#  define vmafgpu__v_xor(a, b) _mm256_xor_si256(a, b)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_BYTES 64
+#  define VMAFGPU__V(operation) _mm512_##operation
+#  define vmafgpu__v __m512i
+#  define vmafgpu__v_load(p) _mm512_loadu_si512((const void *)(p))
+#  define vmafgpu__v_store(p, a) _mm512_storeu_si512((void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_zero() _mm512_setzero_si512()
+#  define vmafgpu__v_and(a, b) _mm512_and_si512(a, b)
+#  define vmafgpu__v_or(a, b) _mm512_or_si512(a, b)
+#  define vmafgpu__v_xor(a, b) _mm512_xor_si512(a, b)
+#endif
+#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)              /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)     /* per block */
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)              /* per block, saturating */
+#else
+#  define VMAFGPU__V_BYTES 16
+#  define vmafgpu__v int8x16_t
+#  define VMAFGPU__N16(a) vreinterpretq_s16_s8(a)
+#  define VMAFGPU__N32(a) vreinterpretq_s32_s8(a)
+#  define VMAFGPU__OF16(a) vreinterpretq_s8_s16(a)
+#  define VMAFGPU__OF32(a) vreinterpretq_s8_s32(a)
+#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
+#  define vmafgpu__v_load_u8_as_16(p) vreinterpretq_s8_u16(vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_zero() vdupq_n_s8(0)
+#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
+#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
+#  define vmafgpu__v_set16(x) VMAFGPU__OF16(vdupq_n_s16(x))
+#  define vmafgpu__v_set32(x) VMAFGPU__OF32(vdupq_n_s32(x))
+#  define vmafgpu__v_add16(a, b) VMAFGPU__OF16(vaddq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__OF16(vsubq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_add32(a, b) VMAFGPU__OF32(vaddq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__OF32(vsubq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_abs32(a) VMAFGPU__OF32(vabsq_s32(VMAFGPU__N32(a)))
+#  define vmafgpu__v_pairs16(a, b) \
+    VMAFGPU__OF32(vpaddq_s32(vmull_s16(vget_low_s16(VMAFGPU__N16(a)), vget_low_s16(VMAFGPU__N16(b))), \
+                             vmull_high_s16(VMAFGPU__N16(a), VMAFGPU__N16(b))))
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__OF32(vshlq_s32(VMAFGPU__N32(a), vdupq_n_s32(-(n))))
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__OF16(vzip1q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__OF16(vzip2q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_pack32(a, b) \
+    VMAFGPU__OF16(vcombine_s16(vqmovn_s32(VMAFGPU__N32(a)), vqmovn_s32(VMAFGPU__N32(b))))
+#endif
+
+/* ---- import ---- */
+
+static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int w) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    uint16_t lanes[LANES];
+    vmafgpu__v seen = vmafgpu__v_zero();
+    int x = 0;
+    for (; x + LANES <= w; x += LANES)
+        seen = vmafgpu__v_or(seen, vmafgpu__v_load(words + 2 * x));
+    vmafgpu__v_store(lanes, seen);
+    uint32_t all = 0;
+    for (int i = 0; i < LANES; i++)
+        all |= lanes[i];
+    for (; x < w; x++)
+        all |= (uint32_t)words[2 * x] | (uint32_t)words[2 * x + 1] << 8;
+    return all;
+}
+
+/* ---- motion ---- */
+
+/* The weights of the outer, the next and the middle samples as pairs for pairs16. The middle one comes with 1 << n, which
+ * has the weight `unit`, so that rounding costs nothing. */
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)(void) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)vmafgpu__motion_taps[1] << 16 | (uint32_t)vmafgpu__motion_taps[0]));
+}
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(int unit) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)unit << 16 | (uint32_t)vmafgpu__motion_taps[2]));
+}
+
+/* before - now, at as many columns from x on as there are 16-bit lanes. */
+static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(const void *before, const void *now, int wide,
+                                                                         int x) {
+    const uint8_t *a = (const uint8_t *)before, *b = (const uint8_t *)now;
+    if (wide)
+        return vmafgpu__v_sub16(vmafgpu__v_load(a + 2 * x), vmafgpu__v_load(b + 2 * x));
+    return vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16(a + x), vmafgpu__v_load_u8_as_16(b + x));
+}
+
+/* The vertical pass. With up to 14 bits a sum of two differences fits 16 bits, and the weighted sum of all 32. */
+static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *before, const void *const *now, int wide,
+                                                             int w, int bit_depth, int16_t *high, int16_t *low) {
+    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
+    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
+    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), byte = vmafgpu__v_set32(255);
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
+        vmafgpu__v d[5];
+        for (int k = 0; k < 5; k++)
+            d[k] = VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(before[k], now[k], wide, x);
+        const vmafgpu__v a = vmafgpu__v_add16(d[0], d[4]), b = vmafgpu__v_add16(d[1], d[3]);
+        const vmafgpu__v left = vmafgpu__v_sra32(
+            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(d[2], half), middle)), bit_depth);
+        const vmafgpu__v right = vmafgpu__v_sra32(
+            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
+        vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
+        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, byte), vmafgpu__v_and(right, byte)));
+    }
+    for (int k = 1; k <= 2; k++) {
+        high[-k] = high[k];
+        low[-k] = low[k];
+        high[w - 1 + k] = high[w - 1 - k];
+        low[w - 1 + k] = low[w - 1 - k];
+    }
+}
+
+/* Sums of five neighbours at x of a line of 16 bits, `middle` with its rounding: lower and upper halves of blocks. */
+#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along_)
+static inline void vmafgpu__motion_along(const int16_t *line, vmafgpu__v outer, vmafgpu__v middle, vmafgpu__v one,
+                                         vmafgpu__v *left, vmafgpu__v *right) {
+    const vmafgpu__v a = vmafgpu__v_add16(vmafgpu__v_load(line - 2), vmafgpu__v_load(line + 2));
+    const vmafgpu__v b = vmafgpu__v_add16(vmafgpu__v_load(line - 1), vmafgpu__v_load(line + 1));
+    const vmafgpu__v c = vmafgpu__v_load(line);
+    *left = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
+                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(c, one), middle));
+    *right = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
+                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(c, one), middle));
+}
+
+/* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
+static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *before, const void *const *now, int wide, int w,
+                                                        int bit_depth, const vmafgpu__motion_lines *lines) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    if (bit_depth > 14)
+        return vmafgpu__motion_row_scalar(before, now, wide, w, bit_depth, lines);
+    if (wide)
+        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 1, w, bit_depth, lines->high, lines->low);
+    else
+        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 0, w, 8, lines->high, lines->low);
+
+    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
+    /* 128 * 256 is half of the unit that the shift by 16 drops. */
+    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
+    const vmafgpu__v one = vmafgpu__v_set16(256);
+    vmafgpu__v sum = zero;
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v high[2], low[2];
+        vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
+        vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
+        vmafgpu__v left = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[0], vmafgpu__v_sra32(low[0], 8)), 8));
+        vmafgpu__v right = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[1], vmafgpu__v_sra32(low[1], 8)), 8));
+        if (x + LANES > w) {
+            const vmafgpu__v inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+            left = vmafgpu__v_and(left, vmafgpu__v_unpack_low16(inside, inside));
+            right = vmafgpu__v_and(right, vmafgpu__v_unpack_high16(inside, inside));
+        }
+        sum = vmafgpu__v_add32(sum, vmafgpu__v_add32(left, right));
+    }
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    int64_t total = 0;
+    vmafgpu__v_store(lanes, sum);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        total += lanes[i];
+    return total;
+}
+
+/* ---- operations that VIF needs besides ---- */
+
+
+/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
+ * spill. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
+#if VMAFGPU__LEVEL == VMAFGPU__NEON
+    __asm__("" : "+w"(a));
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    __asm__("" : "+v"(a));
+#else
+    __asm__("" : "+x"(a));
+#endif
+    return a;
+}
+#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_REGISTERS 16
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_hold(_mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
+/* The low halves of the lanes to memory. */
+#  define vmafgpu__v_store_low16(p, a) \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
+        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_odd32(even, odd) _mm256_blend_epi32(even, odd, 0xaa)    /* odd lanes from the second */
+#  define vmafgpu__v_mask32 __m256i
+#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
+#  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep(mask, a) _mm256_and_si256(mask, a)                 /* 0 where the mask is not set */
+#  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
+#  define vmafgpu__v_f32 __m256
+#  define vmafgpu__v_f64 __m256d
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
+ * is set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
+#  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
+#  define vmafgpu__v_lookup8(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low three bits */
+#  define vmafgpu__v_load8(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define vmafgpu__v_table8 __m256i
+#  define vmafgpu__v_as_f32(a) _mm256_castsi256_ps(a)
+#  define vmafgpu__v_of_f32(a) _mm256_castps_si256(a)
+#  define vmafgpu__v_as_f64(a) _mm256_castsi256_pd(a)
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
+#  define vmafgpu__v_join_truncated(a, b) \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_REGISTERS 32
+#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  ifndef VMAFGPU__NO_VNNI
+#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
+#  else
+#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
+#  endif
+#  define vmafgpu__v_odd32(even, odd) _mm512_mask_mov_epi32(even, 0xaaaa, odd)
+#  define vmafgpu__v_mask32 __mmask16
+#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
+#  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
+#  define vmafgpu__v_any(mask) ((mask) != 0)
+#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
+#  define vmafgpu__v_keep(mask, a) _mm512_maskz_mov_epi32(mask, a)
+#  define vmafgpu__v_drop(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
+#  define vmafgpu__v_f32 __m512
+#  define vmafgpu__v_f64 __m512d
+#  define vmafgpu__v_to_f32_low(a) _mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
+#  define vmafgpu__v_and_or(a, mask, bits) _mm512_ternarylogic_epi32(a, mask, bits, 0xea)
+#  define vmafgpu__v_lookup8(table, index) _mm512_permutexvar_epi32(index, table)      /* the table is there twice */
+#  define vmafgpu__v_load8(p) _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_table8 __m512i
+#  define vmafgpu__v_as_f32(a) _mm512_castsi512_ps(a)
+#  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
+#  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
+#  define vmafgpu__v_truncated(a) \
+    _mm512_castpd_ps(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
+                                         _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
+#  define vmafgpu__v_join_truncated(a, b) \
+    _mm512_castps_si512(_mm512_shuffle_ps(vmafgpu__v_truncated(a), vmafgpu__v_truncated(b), 0x88))
+#else
+#  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
+#  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
+#  define VMAFGPU__U32(a) vreinterpretq_u32_s8(a)
+#  define VMAFGPU__U64(a) vreinterpretq_u64_s8(a)
+#  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
+#  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
+#  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
+#  define VMAFGPU__V_REGISTERS 32
+#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
+#  define vmafgpu__v_odd32(even, odd) \
+    VMAFGPU__OF32(vtrn2q_s32(vrev64q_s32(VMAFGPU__N32(even)), VMAFGPU__N32(odd)))
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__OF32(vzip1q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__OF32(vzip2q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_mask32 int8x16_t
+#  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_both(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_any(mask) (vmaxvq_u32(VMAFGPU__U32(mask)) != 0)
+#  define vmafgpu__v_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__U32(mask), 31)))
+#  define vmafgpu__v_keep(mask, a) vandq_s8(mask, a)
+#  define vmafgpu__v_drop(mask, a) vbicq_s8(a, mask)
+#  define vmafgpu__v_f32 float32x4_t
+#  define vmafgpu__v_f64 float64x2_t
+#  define vmafgpu__v_to_f32_low(a) \
+    vcvtq_f32_s32(VMAFGPU__N32(vbicq_s8(a, VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), 16)))))
+#  define vmafgpu__v_and_or(a, mask, bits) vorrq_s8(vandq_s8(a, mask), bits)
+#  define vmafgpu__v_table8 int8x16x2_t
+#  define vmafgpu__v_load8(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup8(table, index) \
+    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
+        vandq_u32(VMAFGPU__U32(index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#  define vmafgpu__v_as_f32(a) vreinterpretq_f32_s8(a)
+#  define vmafgpu__v_of_f32(a) vreinterpretq_s8_f32(a)
+#  define vmafgpu__v_as_f64(a) vreinterpretq_f64_s8(a)
+#  define vmafgpu__v_join_truncated(a, b) \
+    VMAFGPU__OF32(vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#endif
+
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set64(x) VMAFGPU__V(set1_epi64x)(x)
+#  if VMAFGPU__LEVEL == VMAFGPU__AVX512
+#    undef vmafgpu__v_set64
+#    define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
+#  endif
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)           /* per block, to unsigned 16 bits */
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)     /* per block */
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
+/* Shifts by constants have an i; the others take any count. */
+#  define vmafgpu__v_sll32i(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srl32i(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_sra32i(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_srl64i(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)          /* 64 bits from each even lane of 32 */
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V(set1_ps)(x)
+#  define vmafgpu__v_fma32(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)            /* a * b + c, rounded once */
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V(set1_pd)(x)
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V(add_pd)(a, b)
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V(sub_pd)(a, b)
+#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__V(mul_pd)(a, b)
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V(div_pd)(a, b)
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V(min_pd)(a, b)
+#  define vmafgpu__v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
+#else
+#  define vmafgpu__v_set64(x) vreinterpretq_s8_s64(vdupq_n_s64(x))
+#  define vmafgpu__v_add64(a, b) vreinterpretq_s8_s64(vaddq_s64(VMAFGPU__N64(a), VMAFGPU__N64(b)))
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__OF16(vmulq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__OFU16(vuzp2q_u16( \
+        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__U16(a)), vget_low_u16(VMAFGPU__U16(b)))), \
+        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__U16(a), VMAFGPU__U16(b)))))
+#  define vmafgpu__v_pack_u32(a, b) \
+    VMAFGPU__OFU16(vcombine_u16(vqmovun_s32(VMAFGPU__N32(a)), vqmovun_s32(VMAFGPU__N32(b))))
+#  define vmafgpu__v_max32(a, b) VMAFGPU__OF32(vmaxq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
+#  define vmafgpu__v_sll32i(a, n) VMAFGPU__OFU32(vshlq_n_u32(VMAFGPU__U32(a), n))
+#  define vmafgpu__v_srl32i(a, n) VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), n))
+#  define vmafgpu__v_sra32i(a, n) VMAFGPU__OF32(vshrq_n_s32(VMAFGPU__N32(a), n))
+#  define vmafgpu__v_srl64i(a, n) VMAFGPU__OFU64(vshrq_n_u64(VMAFGPU__U64(a), n))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(n)))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(-(n))))
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__OFU64(vmull_u32(vmovn_u64(VMAFGPU__U64(a)), vmovn_u64(VMAFGPU__U64(b))))
+#  define vmafgpu__v_set_f32(x) vdupq_n_f32(x)
+#  define vmafgpu__v_fma32(a, b, c) vfmaq_f32(c, a, b)
+#  define vmafgpu__v_set_f64(x) vdupq_n_f64(x)
+#  define vmafgpu__v_add_f64(a, b) vaddq_f64(a, b)
+#  define vmafgpu__v_sub_f64(a, b) vsubq_f64(a, b)
+#  define vmafgpu__v_mul_f64(a, b) vmulq_f64(a, b)
+#  define vmafgpu__v_div_f64(a, b) vdivq_f64(a, b)
+#  define vmafgpu__v_min_f64(a, b) vminq_f64(a, b)
+#  define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
+#endif
+
+/* ---- VIF ----
+ *
+ * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
+ * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
+ * neighbouring samples, and the two sets of taps give the even and the odd columns.
+ *
+ * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
+ * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
+ * each of which fits 32 bits. The taps of scale 3 are halved, as the middle one exceeds 32767, and sums doubled: all
+ * are even.
+ */
+
+/* Taps for a window that starts on an even row or column, and for the one after it. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
+    vmafgpu__v even[9], odd[9];
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of);
+#define VMAFGPU__VIF_TAPS VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of)
+
+/* Sizes and strides that the compiler knows when it makes the functions for one kind of image. */
+enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
+#define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
+
+/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+#define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+
+/* The state of one strip. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
+    const vmafgpu__vif_job *job;
+    int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        x, end;            /* columns that belong to the strip */
+    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
+    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
+     * halves of the products. And of both images the next one's. */
+    uint16_t  *line[2][8], *next_line[2];
+    /* Of as many columns as fill two registers, first the even and then the odd ones. */
+    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
+    int32_t   *variance[4];       /* s1 per row, s2, s12 */
+    int        mean_shift, square_shift;
+    vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
+#define VMAFGPU__VIF_STATE VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip)
+
+/* Sums of many samples per lane; each term of the logarithms is below 2^15. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
+    unsigned   logs, registers;
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
+#define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+
+/* The taps of `scale` in a window that is meant for `reach`. `slot` is the place of the window's first pair among pairs
+ * that stay where they are while the window moves over them. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach, int slot) {
+    const int own = vmafgpu__vif_reach(scale), pairs = VMAFGPU__VIF_PAIRS(reach);
+    int16_t t[2 * 9 + 2] = { 0 };
+    for (int i = 0; i <= 2 * own; i++)
+        t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
+    for (int i = 0; i < pairs; i++) {
+        const int at = (slot + i) % pairs;
+        const uint32_t even = (uint16_t)t[1 + 2 * i] | (uint32_t)(uint16_t)t[2 + 2 * i] << 16;
+        const uint32_t odd = (uint16_t)t[2 * i] | (uint32_t)(uint16_t)t[1 + 2 * i] << 16;
+        out->even[at] = vmafgpu__v_set32((int32_t)even);
+        out->odd[at] = vmafgpu__v_set32((int32_t)odd);
+    }
+}
+
+/* The starting value of a sum, which is doubled in the end where taps are halved. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, int halved) {
+    return vmafgpu__v_set32((int32_t)(v >> halved));
+}
+#define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
+
+/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
+ * or columns. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
+                                                                    int pairs, int halved,
+                                                                    const VMAFGPU__VIF_TAPS *taps,
+                                                                    const vmafgpu__v *start, vmafgpu__v *even,
+                                                                    vmafgpu__v *odd) {
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        even[k] = odd[k] = start[k];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
+            even[k] = vmafgpu__v_add_pairs16(even[k], v, taps->even[i]);
+            odd[k] = vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]);
+        }
+    }
+    VMAFGPU__UNROLL
+    for (int k = 0; halved && k < count; k++) {
+        even[k] = vmafgpu__v_add32(even[k], even[k]);
+        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    }
+}
+#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
+
+/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
+ * take several cycles for each where they add as well. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
+                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
+    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
+    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
+    if (rest > 0)
+        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
+                                   even + most, odd + most);
+    if (rest > most)
+        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
+                                   even + 2 * most, odd + 2 * most);
+}
+#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
+
+/* The same for the even row or column alone. `at` tells where each register is. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
+                                                                int pairs, int halved, const vmafgpu__v *taps,
+                                                                vmafgpu__v start, vmafgpu__v *even) {
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        even[k] = start;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            even[k] = vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]);
+    }
+    VMAFGPU__UNROLL
+    for (int k = 0; halved && k < count; k++)
+        even[k] = vmafgpu__v_add32(even[k], even[k]);
+}
+#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
+
+/* ---- pairs of rows ---- */
+
+/* Samples x.. of a row as 16 bits; what lies beyond the last column is anything. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *row, int wide, int x, int w) {
+    uint16_t part[VMAFGPU__VIF_BLOCK];
+    const char *from = row + ((ptrdiff_t)x << wide);
+    if (x + VMAFGPU__VIF_BLOCK > w) {
+        memset(part, 0, sizeof part);
+        memcpy(part, from, (size_t)(w - x) << wide);
+        from = (const char *)part;
+    }
+    return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
+}
+#define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
+
+/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
+                                                                    vmafgpu__v b, vmafgpu__v sign) {
+    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
+    if (wide)
+        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+}
+#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+
+/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
+                                                            const vmafgpu__vif_picture *image,
+                                                            int wide, int pairs, int y, char *to,
+                                                            const char *reference) {
+    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
+    const char *row[2];
+    for (int i = 0; i < 2; i++) {
+        const int at = vmafgpu__reflect(y + i, h);
+        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
+        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
+        for (int x = 0; x < s->columns << wide; x += 64)
+            vmafgpu__v_prefetch(next + x);
+    }
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
+        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
+        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
+        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++, to += step) {
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
+            if (squares)
+                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
+            if (squares && reference) {
+                const vmafgpu__v other = vmafgpu__v_load(reference);
+                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
+                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
+                reference += step;
+            }
+        }
+    }
+}
+#define vmafgpu__vif_take_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
+
+/* ---- down the columns ---- */
+
+/* 32-bit values into lines of halves, less 32768. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
+                                                                  vmafgpu__v b) {
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
+    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16));
+    const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
+    vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
+}
+#define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
+
+/* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
+ * sums of both registers of a block, then high ones. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
+                                                                   int x, int kind, const vmafgpu__v *sum) {
+    vmafgpu__v v[2] = { sum[0], sum[1] };
+    VMAFGPU__UNROLL
+    for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
+        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srl32i(sum[i], 16))
+                                           : vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
+                                                              vmafgpu__v_srl32(sum[i], s->square_shift));
+    vmafgpu__vif_put_halves_(line[0] + x, line[1] + x, v[0], v[1]);
+}
+#define vmafgpu__vif_put_squares_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)
+
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line, int kind,
+                                                                 const vmafgpu__v *sum) {
+    vmafgpu__v v[2];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_sra32i(sum[i], 8)
+               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_sra32i(sum[i], 16)
+                                             : vmafgpu__v_sra32(sum[i], s->mean_shift);
+    vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
+}
+#define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
+
+/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
+ * whose planes come one after the other. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                  int kind, int means, int squares,
+                                                                  const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
+                                                                  int line) {
+    const VMAFGPU__VIF_TAPS t = *taps;
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
+    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
+    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
+    vmafgpu__v start[6];
+    for (int i = 0; i < count; i++)
+        start[i] = i < 2 * means                                ? s->mean_start
+                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
+                                                             : s->low_start;
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
+        const void *place[6];
+        vmafgpu__v sum[2][6];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < count; i++)
+            place[i] = from + i / 2 * plane + i % 2 * step;
+        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            if (means)
+                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
+            VMAFGPU__UNROLL
+            for (int k = 0; k < squares; k++)
+                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
+        }
+    }
+}
+#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
+
+/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
+ * at once as registers suffice for. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
+                                                               int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
+                                                               int halved, int line) {
+    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
+    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
+    const ptrdiff_t plane = s->plane;
+    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, taps, pairs, halved, line);
+    for (int k = joined; k < 1 + products; k++)
+        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, taps, pairs, halved,
+                                 line + 1 + 2 * k);
+}
+#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+
+/* Reflects lines at the borders of the image, where the strip touches them. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+                                                            int count, int reach) {
+    const int right = s->job->w - s->left;
+    for (int i = 0; i < count; i++) {
+        uint16_t *line = lines[i];
+        for (int k = 1; s->left == 0 && k <= reach; k++)
+            line[-k] = line[k];
+        for (int k = 1; s->columns == right && k <= reach; k++)
+            line[right - 1 + k] = line[right - 1 - k];
+    }
+}
+
+/* ---- the next scale's images ---- */
+
+/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
+                                                                   int slot, uint16_t *line) {
+    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
+    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
+    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
+    vmafgpu__v taps[5];
+    ptrdiff_t at[5];
+    for (int i = 0; i < used; i++) {
+        taps[i] = down->even[first + i];
+        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
+    }
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
+        const void *const place[2] = { from, from + step };
+        vmafgpu__v sum[2];
+        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
+        vmafgpu__vif_put_means_(s, line + x, kind, sum);
+    }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
+}
+
+/* Along the line, into row y / 2 of the next image. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
+                                                                    const vmafgpu__vif_picture *image,
+                                                                    const VMAFGPU__VIF_TAPS *along, int scale, int y,
+                                                                    const uint16_t *line) {
+    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
+    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
+    const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    uint16_t *out = image->next + (y / 2) * image->next_stride;
+    vmafgpu__v taps[5];
+    for (int i = 0; i < used; i++)
+        taps[i] = along->even[i];
+    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
+        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
+        vmafgpu__v sum[1];
+        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
+        sum[0] = vmafgpu__v_srl32i(sum[0], 16);
+        if (x + VMAFGPU__V_WORDS <= end) {
+            vmafgpu__v_store_low16(out + x, sum[0]);
+        } else {
+            uint16_t last[VMAFGPU__V_WORDS];
+            vmafgpu__v_store_low16(last, sum[0]);
+            memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
+        }
+    }
+}
+
+/* ---- along the rows, and the statistics ---- */
+
+/* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
+ * high + ((low + 32768) >> 16). */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
+                                                             vmafgpu__v *even, vmafgpu__v *odd) {
+    const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
+    const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
+    const vmafgpu__v start[5] = { whole, whole, low, whole, low };
+    const void *place[5];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 1 + 2 * squares; i++)
+        place[i] = line[i] + x;
+    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < squares; i++) {
+        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srl32i(even[2 + 2 * i], 16));
+        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srl32i(odd[2 + 2 * i], 16));
+    }
+}
+#define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
+
+/* (a * b + 2^31) >> 32 */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
+    const vmafgpu__v odd = vmafgpu__v_add64(
+        vmafgpu__v_mul_even_u32(vmafgpu__v_srl64i(a, 32), vmafgpu__v_srl64i(b, 32)), half);
+    return vmafgpu__v_odd32(vmafgpu__v_srl64i(even, 32), odd);
+}
+#define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
+
+/* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
+ * powers of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole,
+ * and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from 1.5 * 2^23 up. Its
+ * error is below 2e-5, and that it gives the table's value for each of the 32768 fractions was tried out. */
+static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
+    0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
+};
+#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+static const int32_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = {
+    VMAFGPU__LOG_ROUND + 181,  VMAFGPU__LOG_ROUND + 496,  VMAFGPU__LOG_ROUND + 812,  VMAFGPU__LOG_ROUND + 1077,
+    VMAFGPU__LOG_ROUND + 1329, VMAFGPU__LOG_ROUND + 1550, VMAFGPU__LOG_ROUND + 1753, VMAFGPU__LOG_ROUND + 1956
+};
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) {
+    const vmafgpu__v_table8 factors = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
+    const vmafgpu__v_table8 whole = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_whole));
+    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v)), eighth = vmafgpu__v_srl32i(bits, 20);
+    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, vmafgpu__v_set32(0x7fff00), vmafgpu__v_set32(0x3f800000));
+    const vmafgpu__v_f32 u = vmafgpu__v_fma32(vmafgpu__v_as_f32(fraction),
+                                              vmafgpu__v_as_f32(vmafgpu__v_lookup8(factors, eighth)),
+                                              vmafgpu__v_set_f32(-1.0f));
+    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, vmafgpu__v_set_f32(-741.101318f), vmafgpu__v_set_f32(987.494812f));
+    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(-1477.31702f));
+    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(2954.63721f));
+    const vmafgpu__v power = vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), vmafgpu__v_set32(~2047));
+    const vmafgpu__v whole_part = vmafgpu__v_add32(vmafgpu__v_lookup8(whole, eighth), power);   /* bits of a float */
+    return vmafgpu__v_of_f32(vmafgpu__v_fma32(u, q, vmafgpu__v_as_f32(whole_part)));
+}
+#define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
+
+/* What vif_logs gives for 2^k is 2048 * k more than this. */
+#define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
+
+/* Lanes of 32 bits, below 2^31, as two registers of doubles, in the order of unpacking: they become the low bits of
+ * 2^52 + x. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a, vmafgpu__v_f64 *out) {
+    const vmafgpu__v magic = vmafgpu__v_set32(0x43300000);
+    const vmafgpu__v_f64 zero = vmafgpu__v_set_f64(4503599627370496.0);
+    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_low32(a, magic)), zero);
+    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_high32(a, magic)), zero);
+}
+#define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
+
+/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. s12 is 0 for samples that
+ * have none: then gain and term are 0. s1 is positive. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1,
+                                                                  vmafgpu__v s2, vmafgpu__v s12,
+                                                                  VMAFGPU__VIF_TOTALS *totals) {
+    const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
+    vmafgpu__v_f64 x1[2], x2[2], x12[2], gain[2], rest[2];
+    vmafgpu__vif_doubles_(s1, x1);
+    vmafgpu__vif_doubles_(s2, x2);
+    vmafgpu__vif_doubles_(s12, x12);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        gain[i] = vmafgpu__v_div_f64(x12[i], vmafgpu__v_add_f64(x1[i], vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON)));
+        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(gain[i], x12[i]));
+    }
+    const vmafgpu__v n1 = vmafgpu__v_add32(
+        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), vmafgpu__v_zero()), noise);
+    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(n1);
+    for (int k = 0; k < plan->vif_variants; k++) {
+        const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
+        vmafgpu__v_f64 signal[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), x1[i]);
+        }
+        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated(signal[0], signal[1]));
+        totals->numerator[k] = vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(n2), log_n1));
+    }
+}
+
+/* Adds a register of samples. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
+                                                           vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1));
+    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
+    totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
+    totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
+    if (!vmafgpu__v_any(is_log))
+        return;
+    /* The others count as noise, and that many too much are taken off in the end. */
+    totals->logs += vmafgpu__v_count(is_log);
+    totals->registers++;
+    const vmafgpu__v positive = vmafgpu__v_max32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE));
+    totals->denominator = vmafgpu__v_add32(
+        totals->denominator, vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))));
+    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
+    s12 = vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero));
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, s12, totals);
+}
+
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+    uint32_t lanes[VMAFGPU__V_WORDS];
+    uint64_t sum = 0;
+    vmafgpu__v_store(lanes, v);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+/* Adds the totals of `samples` samples and starts anew. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan, VMAFGPU__VIF_TOTALS *totals,
+                                                      int samples, vmafgpu__vif_sums *sums) {
+    uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(noise[0], totals->noise[0]);
+    vmafgpu__v_store(noise[1], totals->noise[1]);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
+    sums->flat_noise += (int64_t)sum;
+    for (int k = 0; k < plan->vif_variants; k++) {
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
+        totals->numerator[k] = vmafgpu__v_zero();
+    }
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
+    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+                         (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
+    sums->flat_count += samples - (int64_t)totals->logs;
+    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->logs = totals->registers = 0;
+}
+
+/* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
+    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
+}
+
+/* The reference along a row: mean and variance. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
+                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
+    const VMAFGPU__VIF_TAPS t = *along;
+    uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
+    uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[row];
+    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][3];
+        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[i][0]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+        }
+    }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
+}
+
+/* A distorted image along a row: variance and covariance. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
+                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
+    const VMAFGPU__VIF_TAPS t = *along;
+    uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
+    const uint32_t *mean = s->mean[row];
+    int32_t *variance = s->variance[2], *covariance = s->variance[3];
+    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][5];
+        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
+                                                                                               vmafgpu__v_load(mean))));
+            mean += VMAFGPU__V_WORDS;
+            variance += VMAFGPU__V_WORDS;
+            covariance += VMAFGPU__V_WORDS;
+        }
+    }
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+}
+
+/* The sums of one row. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(const VMAFGPU__VIF_STATE *s, int row,
+                                                                  VMAFGPU__VIF_TOTALS *totals) {
+    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(s->job->plan, vmafgpu__v_load(s->variance[row] + x),
+                                              vmafgpu__v_load(s->variance[2] + x), vmafgpu__v_load(s->variance[3] + x),
+                                              totals);
+}
+
+/* ---- strips and bands ---- */
+
+/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
+ * image. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
+                                                                 char *pairs_at, vmafgpu__vif_sums *const *sums) {
+    const vmafgpu__vif_job *job = s->job;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
+    const int has_next = scale < 3 && job->reference.next != NULL;
+    const ptrdiff_t plane = s->plane;
+    char *const distorted_at = pairs_at + 3 * plane;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
+    VMAFGPU__VIF_TOTALS totals;
+    memset(&totals, 0, sizeof totals);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach, 0);
+    if (has_next) {
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, 0);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2, 0);
+    }
+    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
+        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
+        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
+        for (int d = 0; d < job->distorted_count; d++)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
+                                                   to + (3 + 5 * d) * plane, to);
+        if (step < 0)
+            continue;
+        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, from);
+        /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
+        if (shrinks)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
+        if (!job->images_only)
+            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, pairs, halved, 0);
+        for (int d = 0; d < job->distorted_count; d++) {
+            const char *at = distorted_at + 5 * d * plane;
+            if (shrinks)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
+            if (!job->images_only)
+                vmafgpu__vif_columns_(s, at, kind, 1, &down, pairs, halved, 3);
+            if (shrinks && d == 0)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
+                                                               s->next_line[0]);
+            if (shrinks)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
+                                                               s->next_line[1]);
+            if (job->images_only)
+                continue;
+            for (int i = 0; i < rows; i++) {
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+                if (d == 0)
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &totals);
+            }
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
+        }
+        y += 2;
+    }
+}
+
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(VMAFGPU__VIF_STATE *s, char *at,
+                                                        vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 0, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(VMAFGPU__VIF_STATE *s, char *at,
+                                                         vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 0, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_1)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 1, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_2)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 2, 1, at, sums);
+}
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(VMAFGPU__VIF_STATE *s, char *at, vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(s, 3, 1, at, sums);
+}
+
+/* Adds the sums of a band of rows, sums[i] those of distorted[i], and makes its rows of the next scale's images: those
+ * of rows first, first + 2, .. */
+static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu__vif_job *job,
+                                                                   vmafgpu__vif_sums *const *sums) {
+    VMAFGPU__VIF_STATE s;
+    s.job = job;
+    s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
+    s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
+    /* Means go into their lines less 32768; bytes are summed as they are, words less 32768. */
+    const int halved = job->scale == 3;
+    const uint32_t mean_start =
+        (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
+    s.mean_start = vmafgpu__vif_start_(mean_start, halved);
+    s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
+    s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
+    s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
+
+    char *at = (char *)job->scratch;
+    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+        s.variance[i] = (int32_t *)(void *)at;
+    for (int i = 0; i < 2; i++) {
+        s.mean[i] = (uint32_t *)(void *)at;
+        at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+        for (int k = 0; k <= 8; k++) {
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
+            at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
+        }
+    }
+    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
+     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
+    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
+    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    const int strips = (job->w + widest - 1) / widest;
+    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    for (int x = 0; x < job->w; x += width) {
+        s.x = x;
+        s.end = x + width < job->w ? x + width : job->w;
+        s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
+        s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
+                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
+        if (job->scale == 0 && !job->wide)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
+        else if (job->scale == 0)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_16)(&s, at, sums);
+        else if (job->scale == 1)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_1)(&s, at, sums);
+        else if (job->scale == 2)
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_2)(&s, at, sums);
+        else
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(&s, at, sums);
+    }
+}
+
+#undef vmafgpu__v_add_pairs16
+#undef vmafgpu__v_odd32
+#undef vmafgpu__v_mask32
+#undef vmafgpu__v_greater32
+#undef vmafgpu__v_both
+#undef vmafgpu__v_any
+#undef vmafgpu__v_count
+#undef vmafgpu__v_keep
+#undef vmafgpu__v_drop
+#undef vmafgpu__v_f32
+#undef vmafgpu__v_f64
+#undef vmafgpu__v_to_f32_low
+#undef vmafgpu__v_and_or
+#undef vmafgpu__v_lookup8
+#undef vmafgpu__v_load8
+#undef vmafgpu__v_table8
+#undef vmafgpu__v_as_f32
+#undef vmafgpu__v_of_f32
+#undef vmafgpu__v_as_f64
+#undef vmafgpu__v_join_truncated
+#undef vmafgpu__v_truncated
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add64
+#undef vmafgpu__v_mullo16
+#undef vmafgpu__v_mulhi_u16
+#undef vmafgpu__v_pack_u32
+#undef vmafgpu__v_max32
+#undef vmafgpu__v_sll32i
+#undef vmafgpu__v_srl32i
+#undef vmafgpu__v_sra32i
+#undef vmafgpu__v_srl64i
+#undef vmafgpu__v_sll32
+#undef vmafgpu__v_srl32
+#undef vmafgpu__v_mul_even_u32
+#undef vmafgpu__v_set_f32
+#undef vmafgpu__v_fma32
+#undef vmafgpu__v_set_f64
+#undef vmafgpu__v_add_f64
+#undef vmafgpu__v_sub_f64
+#undef vmafgpu__v_mul_f64
+#undef vmafgpu__v_div_f64
+#undef vmafgpu__v_min_f64
+#undef vmafgpu__v_prefetch
+#undef VMAFGPU__VIF_TAPS
+#undef VMAFGPU__VIF_BLOCK
+#undef VMAFGPU__VIF_STATE
+#undef VMAFGPU__VIF_TOTALS
+#undef vmafgpu__vif_start_
+#undef vmafgpu__vif_sum_
+#undef vmafgpu__vif_sum_even_
+#undef vmafgpu__vif_load_
+#undef vmafgpu__vif_put_products_
+#undef vmafgpu__vif_take_
+#undef vmafgpu__vif_put_halves_
+#undef vmafgpu__vif_mean_products_
+#undef vmafgpu__vif_logs_
+#undef vmafgpu__vif_doubles_
+#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_hold
+#undef vmafgpu__vif_columns_
+#undef vmafgpu__vif_put_squares_
+#undef vmafgpu__vif_put_means_
+#undef vmafgpu__vif_along_
+#undef VMAFGPU__V_REGISTERS
+#undef vmafgpu__vif_sum_together_
+#undef vmafgpu__vif_columns_of_
+
+/* ---- operations that ADM needs besides ---- */
+
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
+#  define vmafgpu__v_bits(x) _mm512_castps_si512(x)
+#  define vmafgpu__v_floats(x) _mm512_castsi512_ps(x)
+#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
+#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
+#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
+#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
+#  define vmafgpu__v_select(mask, a, b) _mm512_ternarylogic_epi32(mask, a, b, 0xca)
+#  define vmafgpu__v_andnot(a, b) _mm512_andnot_si512(a, b)
+#  define vmafgpu__v_fdiv_down(a, b) \
+    vmafgpu__v_bits(_mm512_div_round_ps(vmafgpu__v_floats(a), vmafgpu__v_floats(b), \
+                                        _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+#  define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V_SET64(x) _mm256_set1_epi64x(x)
+#  define vmafgpu__v_bits(x) _mm256_castps_si256(x)
+#  define vmafgpu__v_floats(x) _mm256_castsi256_ps(x)
+#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))
+#  define vmafgpu__v_any_positive32(a) \
+    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
+/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+#  define vmafgpu__v_leading_zeros32(a) \
+    _mm256_sub_epi32(_mm256_set1_epi32(158), \
+                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
+                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)
+#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
+#  define vmafgpu__v_select(mask, a, b) _mm256_blendv_epi8(b, a, mask)
+#  define vmafgpu__v_andnot(a, b) _mm256_andnot_si256(a, b)
+#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+#endif
+#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_set64(x) VMAFGPU__V_SET64(x)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)            /* 64-bit products of even lanes */
+#  define vmafgpu__v_mul_even_s32(a, b) VMAFGPU__V(mul_epi32)(a, b)
+#  define vmafgpu__v_to_float(a) vmafgpu__v_bits(VMAFGPU__V(cvtepi32_ps)(a))   /* floats are kept as bits */
+#  define vmafgpu__v_truncate(a) VMAFGPU__V(cvttps_epi32)(vmafgpu__v_floats(a))
+#  define vmafgpu__v_fsub(a, b) vmafgpu__v_bits(VMAFGPU__V(sub_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fadd(a, b) vmafgpu__v_bits(VMAFGPU__V(add_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fmul(a, b) vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fdiv(a, b) vmafgpu__v_bits(VMAFGPU__V(div_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+/* c - a b, rounded once: exact where it fits a float. */
+#  define vmafgpu__v_fnma(a, b, c) \
+    vmafgpu__v_bits(VMAFGPU__V(fnmadd_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b), vmafgpu__v_floats(c)))
+#  define vmafgpu__v_fset(x) vmafgpu__v_bits(VMAFGPU__V(set1_ps)(x))
+#else
+/* One row per operation on lanes of a type: VMAFGPU__N(s16, max, a, b) is max of int16x8_t. */
+#  define VMAFGPU__NEON_IN(type, a) vreinterpretq_##type##_s8(a)
+#  define VMAFGPU__NEON_OUT(type, a) vreinterpretq_s8_##type(a)
+#  define VMAFGPU__NEON_2(type, operation, a, b) \
+    VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a), VMAFGPU__NEON_IN(type, b)))
+#  define VMAFGPU__NEON_1(type, operation, a) VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a)))
+#  define vmafgpu__v_set64(x) VMAFGPU__NEON_OUT(s64, vdupq_n_s64((int64_t)(x)))
+#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__NEON_IN(u32, a)) != 0)
+#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__NEON_IN(s32, a)) > 0)
+#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__NEON_1(u32, clz, a)
+#  define vmafgpu__v_even_odd16(a, b) \
+    VMAFGPU__NEON_OUT(u16, vbslq_u16(vreinterpretq_u16_u32(vdupq_n_u32(65535)), VMAFGPU__NEON_IN(u16, a), \
+                                     VMAFGPU__NEON_IN(u16, b)))
+#  define vmafgpu__v_even_odd32(a, b) \
+    VMAFGPU__NEON_OUT(u32, vbslq_u32(vreinterpretq_u32_u64(vdupq_n_u64(0xffffffff)), VMAFGPU__NEON_IN(u32, a), \
+                                     VMAFGPU__NEON_IN(u32, b)))
+#  define vmafgpu__v_select(mask, a, b) vbslq_s8(vreinterpretq_u8_s8(mask), a, b)
+#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__NEON_2(s64, add, a, b)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__NEON_2(s16, min, a, b)
+#  define vmafgpu__v_pack_u32(a, b) \
+    VMAFGPU__NEON_OUT(u16, vcombine_u16(vqmovun_s32(VMAFGPU__NEON_IN(s32, a)), vqmovun_s32(VMAFGPU__NEON_IN(s32, b))))
+#  define vmafgpu__v_max16(a, b) VMAFGPU__NEON_2(s16, max, a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__NEON_1(s16, abs, a)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__NEON_2(u16, qsub, a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__NEON_2(s16, mul, a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__NEON_OUT(u16, vuzp2q_u16( \
+        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), \
+                                        vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
+        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__NEON_IN(u16, a), VMAFGPU__NEON_IN(u16, b)))))
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__NEON_2(s16, qrdmulh, a, b)
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__NEON_2(u16, rhadd, a, b)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__NEON_OUT(s16, vshrq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__NEON_OUT(s16, vshlq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__NEON_OUT(s32, vshrq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__NEON_OUT(u32, vshrq_n_u32(VMAFGPU__NEON_IN(u32, a), n))
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__NEON_OUT(s32, vshlq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
+#  define vmafgpu__v_srav32(a, n) \
+    VMAFGPU__NEON_OUT(s32, vshlq_s32(VMAFGPU__NEON_IN(s32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), VMAFGPU__NEON_IN(s32, n)))
+#  define vmafgpu__v_srli64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(-(n))))
+#  define vmafgpu__v_slli64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(n)))
+#  define vmafgpu__v_srlv64(a, n) \
+    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vnegq_s64(VMAFGPU__NEON_IN(s64, n))))
+#  define vmafgpu__v_max32(a, b) VMAFGPU__NEON_2(s32, max, a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__NEON_2(u32, min, a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__NEON_2(s32, mul, a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__NEON_OUT(u64, vmull_u32(vmovn_u64(VMAFGPU__NEON_IN(u64, a)), vmovn_u64(VMAFGPU__NEON_IN(u64, b))))
+#  define vmafgpu__v_mul_even_s32(a, b) \
+    VMAFGPU__NEON_OUT(s64, vmull_s32(vmovn_s64(VMAFGPU__NEON_IN(s64, a)), vmovn_s64(VMAFGPU__NEON_IN(s64, b))))
+#  define vmafgpu__v_to_float(a) VMAFGPU__NEON_OUT(f32, vcvtq_f32_s32(VMAFGPU__NEON_IN(s32, a)))
+#  define vmafgpu__v_truncate(a) VMAFGPU__NEON_OUT(s32, vcvtq_s32_f32(VMAFGPU__NEON_IN(f32, a)))
+#  define vmafgpu__v_fsub(a, b) VMAFGPU__NEON_2(f32, sub, a, b)
+#  define vmafgpu__v_fadd(a, b) VMAFGPU__NEON_2(f32, add, a, b)
+#  define vmafgpu__v_fmul(a, b) VMAFGPU__NEON_2(f32, mul, a, b)
+#  define vmafgpu__v_fdiv(a, b) VMAFGPU__NEON_2(f32, div, a, b)
+#  define vmafgpu__v_fnma(a, b, c) \
+    VMAFGPU__NEON_OUT(f32, vfmsq_f32(VMAFGPU__NEON_IN(f32, c), VMAFGPU__NEON_IN(f32, a), VMAFGPU__NEON_IN(f32, b)))
+#  define vmafgpu__v_fset(x) VMAFGPU__NEON_OUT(f32, vdupq_n_f32(x))
+#endif
+#ifndef vmafgpu__v_pairs_add16
+#  define vmafgpu__v_pairs_add16(acc, a, b) vmafgpu__v_add32(acc, vmafgpu__v_pairs16(a, b))
+#endif
+
+/* ---- ADM ----
+ *
+ * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
+ * 65536 h + l with a signed l), whose horizontal filters are products of neighbouring pairs, two unaligned loads each.
+ * Then coefficients become signals and shares of the threshold in one go, kept as lines for three rows; with the row
+ * below the masked cubes can be added up. A chunk is a register of words, or two of 32-bit lanes. At scale 0
+ * coefficients are words in PACKED ORDER: what pack made of two registers in order, and unpack takes apart again; so
+ * nothing is ever permuted.
+ *
+ * >>arithmetic has the definitions. Short cuts, and why they are exact:
+ *   filters     of scale 0 all sums fit 32 bits. Of x = 65536 h + l, |x| < 1.63e9 with mirrored borders, those of c l
+ *               do, and those of c h, modulo 2^32, leave a result that does.
+ *   angle       its two sides err by less than 2^-19 in floats; within 2^-18 the definition decides.
+ *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (all pairs were tried), and
+ *               an integer gain is a factor on |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved
+ *               with rounding; for d (F m + 2^16) >> 17 likewise of m F. side = c + (273 c + 2048 >> 12), and
+ *               273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12). Columns with larger coefficients are
+ *               done again by the definition.
+ *   scale 1..   restored is min(u, v) up to u = 16384; beyond, divisors q are 16385..32768. v is cut at 2 u, as the
+ *               quotient is at 32768, which keeps products below 2^48.
+ */
+#define VMAFGPU__ADM(name) VMAFGPU__LEVEL_NAME(vmafgpu__adm_##name)
+#undef VMAFGPU__ADM_CHUNK
+#define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
+
+typedef struct VMAFGPU__ADM(taps) {
+    vmafgpu__v first[2], second[2];          /* low, high filter: taps 0 and 1, 2 and 3 */
+} VMAFGPU__ADM(taps);
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(pair)(int a, int b) {
+    return vmafgpu__v_set32((int32_t)((uint32_t)b << 16 | ((uint32_t)a & 0xffff)));
+}
+
+VMAFGPU__INLINE VMAFGPU__ADM(taps) VMAFGPU__ADM(taps_of)(void) {
+    VMAFGPU__ADM(taps) t;
+    const int32_t *low = vmafgpu__dwt_low, *high = vmafgpu__dwt_high;
+    t.first[0] = VMAFGPU__ADM(pair)(low[0], low[1]);
+    t.second[0] = VMAFGPU__ADM(pair)(low[2], low[3]);
+    t.first[1] = VMAFGPU__ADM(pair)(high[0], high[1]);
+    t.second[1] = VMAFGPU__ADM(pair)(high[2], high[3]);
+    return t;
+}
+
+/* ---- what does not change along a row ---- */
+
+/* Roundings of a cube, as 64-bit lanes. */
+typedef struct VMAFGPU__ADM(rounding) {
+    vmafgpu__v square_half, square_shift, half, shift;
+} VMAFGPU__ADM(rounding);
+
+VMAFGPU__INLINE VMAFGPU__ADM(rounding) VMAFGPU__ADM(rounding_of)(int64_t square_half, int square_shift, int shift) {
+    VMAFGPU__ADM(rounding) r;
+    r.square_half = vmafgpu__v_set64(square_half);
+    r.square_shift = vmafgpu__v_set64(square_shift);
+    r.half = vmafgpu__v_set64(vmafgpu__half(shift));
+    r.shift = vmafgpu__v_set64(shift);
+    return r;
+}
+
+typedef struct VMAFGPU__ADM(variant) {
+    int fast, gains;                         /* gains: the gain limit is above 1 */
+    vmafgpu__v gain, reach;                  /* words at scale 0; reach: what the gain takes beyond any coefficient */
+    vmafgpu__v factor[2], limit[2];
+} VMAFGPU__ADM(variant);
+
+typedef struct VMAFGPU__ADM(constants) {
+    VMAFGPU__ADM(variant) variant[VMAFGPU__MAX_VARIANTS];
+    int all_fast, any_gain, any_general;
+    int left, right, chunks;                 /* columns with coefficients, and the number of their chunks */
+    VMAFGPU__ADM(rounding) mask[2], den;     /* mask: of h and v, d */
+} VMAFGPU__ADM(constants);
+
+static void VMAFGPU__ADM(constants_of)(VMAFGPU__ADM(constants) *c, const vmafgpu__adm_task *task,
+                                       const vmafgpu__adm_work *work) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    c->left = g->left > 0 ? g->left - 1 : 0;
+    c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    c->chunks = (c->right - c->left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
+    c->any_gain = c->any_general = 0;
+    for (int d = 0; d < 2; d++) {
+        const int square_shift = task->scale || d ? 30 : 29;
+        c->mask[d] = VMAFGPU__ADM(rounding_of)(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
+    }
+    /* Half of the denominator's squares is a whole unit, and not used at scale 0. */
+    const int den_square_shift = task->scale == 2 ? 30 : 31;
+    c->den = VMAFGPU__ADM(rounding_of)((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
+    for (int i = 0; i < task->variant_count; i++) {
+        const vmafgpu__adm_variant *from = &task->variants[i];
+        VMAFGPU__ADM(variant) *to = &c->variant[i];
+        to->fast = vmafgpu__adm_vectors_fit(from, task->scale);
+        c->any_general |= !to->fast;
+        if (!to->fast)
+            continue;
+        const int gain = (int)from->gain_limit;
+        to->gains = gain > 1;
+        c->any_gain |= to->gains;
+        for (int d = 0; d < 2; d++) {
+            const uint32_t factor = from->factor[task->scale][d];
+            if (task->scale) {
+                to->factor[d] = vmafgpu__v_set32((int32_t)factor);
+            } else {
+                to->factor[d] = vmafgpu__v_set16((int16_t)(uint16_t)factor);
+                to->limit[d] = vmafgpu__v_set16((int16_t)vmafgpu__adm_plain_limit(factor, d ? 2 : 0));
+            }
+        }
+        to->gain = task->scale ? vmafgpu__v_set32(gain) : vmafgpu__v_set16((int16_t)gain);
+        to->reach = task->scale ? vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain))
+                                : vmafgpu__v_set16((int16_t)(32767 / gain));
+    }
+    /* Where the sums' region is. */
+    for (int i = 0; i < c->chunks; i++) {
+        const int x = c->left + i * VMAFGPU__ADM_CHUNK;
+        int32_t lanes[VMAFGPU__ADM_CHUNK];
+        for (int k = 0; k < VMAFGPU__ADM_CHUNK; k++)
+            lanes[k] = -(x + k >= g->left && x + k < g->w - g->left);
+        const vmafgpu__v low = vmafgpu__v_load(lanes), high = vmafgpu__v_load(lanes + VMAFGPU__V_WORDS);
+        if (task->scale == 0) {
+            vmafgpu__v_store(work->inside + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_pack32(low, high));
+        } else {
+            vmafgpu__v_store(work->inside + 2 * i * VMAFGPU__ADM_CHUNK, low);
+            vmafgpu__v_store(work->inside + (2 * i + 1) * VMAFGPU__ADM_CHUNK, high);
+        }
+    }
+}
+
+/* ---- vertical filters ---- */
+
+enum { VMAFGPU__ADM(BYTES), VMAFGPU__ADM(LUMA), VMAFGPU__ADM(BAND_0) };
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(load16)(const void *row, int x, int kind, vmafgpu__v offset) {
+    if (kind == VMAFGPU__ADM(BYTES))
+        return vmafgpu__v_load_u8_as_16((const uint8_t *)row + x);
+    const vmafgpu__v words = vmafgpu__v_load((const uint16_t *)row + x);
+    return kind == VMAFGPU__ADM(LUMA) ? vmafgpu__v_sub16(words, offset) : words;
+}
+
+/* Packs what 65536 h + l = x - 32768 are made of. */
+VMAFGPU__INLINE void VMAFGPU__ADM(split)(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
+    *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
+    *h = vmafgpu__v_pack32(vmafgpu__v_srai32(a, 16), vmafgpu__v_srai32(b, 16));
+}
+
+/* A chunk of columns of scale 0 or 1 from x on. */
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x, int kind, int filters,
+                                                  vmafgpu__v offset, const vmafgpu__v *half, vmafgpu__v shift,
+                                                  const VMAFGPU__ADM(taps) *t, int16_t *(*line)[2]) {
+    const vmafgpu__v a = VMAFGPU__ADM(load16)(rows[0], x, kind, offset);
+    const vmafgpu__v b = VMAFGPU__ADM(load16)(rows[1], x, kind, offset);
+    const vmafgpu__v c = VMAFGPU__ADM(load16)(rows[2], x, kind, offset);
+    const vmafgpu__v d = VMAFGPU__ADM(load16)(rows[3], x, kind, offset);
+    const vmafgpu__v ab[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const vmafgpu__v cd[2] = { vmafgpu__v_unpack_low16(c, d), vmafgpu__v_unpack_high16(c, d) };
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++) {
+        vmafgpu__v sum[2], l, h;
+        if (filter == filters)
+            break;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
+                                            t->second[filter]);
+        if (kind == VMAFGPU__ADM(BAND_0)) {
+            VMAFGPU__ADM(split)(sum[0], sum[1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, l);
+            vmafgpu__v_store(line[filter][1] + x, h);
+        } else {
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_pack32(vmafgpu__v_srav32(sum[0], shift),
+                                                                     vmafgpu__v_srav32(sum[1], shift)));
+        }
+    }
+}
+
+/* How many filters the chunk of input columns at x needs: only rows and columns with coefficients need the high one. */
+VMAFGPU__INLINE int VMAFGPU__ADM(filters)(const VMAFGPU__ADM(constants) *c, int x, int needed) {
+    return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
+               ? 2 : 1;
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(vertical16)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                              const VMAFGPU__ADM(constants) *c, const void *const *rows, int kind,
+                                              int needed, int16_t *(*line)[2]) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->in_width, element = kind == VMAFGPU__ADM(BYTES) ? 1 : 2, bits = task->bit_depth;
+    const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM(BAND_0) ? 0 : bits);
+    const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) };   /* as split wants it */
+    if (kind != VMAFGPU__ADM(BAND_0)) {
+        const int32_t one_half = (int32_t)1 << (bits - 1);
+        /* Mid grey comes off the sums of bytes: the taps add up to 46342 and 0. */
+        half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM(BYTES) ? one_half - 46342 * 128 : one_half);
+        half[1] = vmafgpu__v_set32(one_half);
+    }
+    int x = 0;
+    for (; x + CHUNK <= w; x += CHUNK) {
+        /* The rows that the next row of bands adds: too short for the hardware to see them coming. */
+        vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
+        vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, VMAFGPU__ADM(filters)(c, x, needed), offset, half, shift, &t, line);
+    }
+    if (x == w)
+        return;
+    const int filters = VMAFGPU__ADM(filters)(c, x, needed);
+    if (kind == VMAFGPU__ADM(BAND_0)) {
+        VMAFGPU__ADM(vertical_chunk)(rows, x, kind, filters, offset, half, shift, &t, line);
+    } else if (w >= CHUNK) {
+        VMAFGPU__ADM(vertical_chunk)(rows, w - CHUNK, kind, filters, offset, half, shift, &t, line);
+    } else {
+        for (int k = 0; k < 4; k++)
+            memcpy(work->narrow[k], rows[k], (size_t)(w * element));
+        VMAFGPU__ADM(vertical_chunk)((const void *const *)work->narrow, 0, kind, filters, offset, half, shift, &t,
+                                     line);
+    }
+}
+
+/* Samples of scales 2 and 3 are 65536 h + l, h rounded. Interleaves the l and the h of two rows. */
+VMAFGPU__INLINE void VMAFGPU__ADM(row_pair)(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
+    *l = vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16));
+    *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
+}
+
+static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const VMAFGPU__ADM(constants) *c,
+                                     const void *const *rows, int needed, int16_t *(*line)[2]) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768);
+    for (int x = 0; x < task->in_width; x += 2 * WORDS) {
+        vmafgpu__v sum[2][2];
+        const int filters = VMAFGPU__ADM(filters)(c, x, needed);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int32_t *in[4];
+            vmafgpu__v l[2], h[2];
+            for (int k = 0; k < 4; k++)
+                in[k] = (const int32_t *)rows[k] + x + i * WORDS;
+            VMAFGPU__ADM(row_pair)(in[0], in[1], &l[0], &h[0]);
+            VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
+            VMAFGPU__UNROLL
+            for (int filter = 0; filter < 2; filter++) {
+                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
+                if (filter == filters)
+                    break;
+                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_pairs_add16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int filter = 0; filter < 2; filter++) {
+            vmafgpu__v l, h;
+            if (filter == filters)
+                break;
+            VMAFGPU__ADM(split)(sum[filter][0], sum[filter][1], &l, &h);
+            vmafgpu__v_store(line[filter][0] + x, vmafgpu__v_in_order(l));
+            vmafgpu__v_store(line[filter][1] + x, vmafgpu__v_in_order(h));
+        }
+    }
+}
+
+/* Vertical filters of one row, and the border of the lines. */
+static void VMAFGPU__ADM(vertical)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_image *image, int y,
+                                   int needed, int16_t *(*line)[2]) {
+    const int w = task->in_width;
+    const void *rows[6];
+    for (int k = 0; k < 6; k++)
+        rows[k] = (const unsigned char *)image->in +
+                  vmafgpu__reflect_repeat(2 * y - 1 + k, task->in_height) * image->in_pitch;
+    if (task->scale > 1)
+        VMAFGPU__ADM(vertical32)(task, c, rows, needed, line);
+    else if (task->scale == 1)
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(BAND_0), needed, line);
+    else if (task->bytes == 1)
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(BYTES), needed, line);
+    else
+        VMAFGPU__ADM(vertical16)(task, work, c, rows, VMAFGPU__ADM(LUMA), needed, line);
+    VMAFGPU__UNROLL
+    for (int filter = 0; filter < 2; filter++)
+        for (int part = 0; part < (task->scale ? 2 : 1); part++) {
+            int16_t *l = line[filter][part];
+            const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
+            /* Columns that make a chunk whole must not have coefficients larger than any picture's. */
+            for (int i = 0; i < 3; i++)
+                vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
+            l[-1] = l[1];
+            l[w] = beyond[0];
+            l[w + 1] = beyond[1];
+        }
+}
+
+/* ---- horizontal filters ---- */
+
+/* A register of scale 0's coefficients from column x on, as 32-bit lanes. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                         int filter) {
+    const int16_t *in = line + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(32768);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    return vmafgpu__v_srai32(s, 16);
+}
+
+/* A chunk of scale 0's coefficients, packed. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal0)(const int16_t *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                     int filter) {
+    return vmafgpu__v_pack32(VMAFGPU__ADM(horizontal_half)(line, x, t, filter),
+                             VMAFGPU__ADM(horizontal_half)(line, x + VMAFGPU__V_WORDS, t, filter));
+}
+
+/* A register of coefficients of scales 1 to 3: the shift is 16 at scale 2, else 15. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x, const VMAFGPU__ADM(taps) *t,
+                                                    int filter, int scale) {
+    const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
+    vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
+    if (scale == 2) {
+        s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+        return vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+    }
+    const vmafgpu__v u = vmafgpu__v_pairs_add16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
+                                                vmafgpu__v_load(h + 1), t->second[filter]);
+    return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
+}
+
+/* The low-pass band of a row. */
+static void VMAFGPU__ADM(low_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                  int16_t *(*line)[2]) {
+    const VMAFGPU__ADM(taps) t = VMAFGPU__ADM(taps_of)();
+    const int w = task->geometry.w;
+    if (task->scale == 0) {
+        int16_t *out = (int16_t *)image->low + y * image->low_stride;
+        for (int x = 0; x < w; x += VMAFGPU__ADM_CHUNK)
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(VMAFGPU__ADM(horizontal0)(line[0][0], x, &t, 0)));
+        return;
+    }
+    int32_t *out = (int32_t *)image->low + y * image->low_stride;
+    const int end = (w + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK * VMAFGPU__ADM_CHUNK;
+    if (task->scale == 1)
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 1));
+    else
+        for (int x = 0; x < end; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(out + x, VMAFGPU__ADM(horizontal)(line[0], x, &t, 0, 2));
+}
+
+VMAFGPU__INLINE uint64_t VMAFGPU__ADM(sum64)(vmafgpu__v a) {
+    uint64_t lanes[VMAFGPU__V_WORDS / 2], sum = 0;
+    vmafgpu__v_store(lanes, a);
+    for (int i = 0; i < VMAFGPU__V_WORDS / 2; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+/* ---- the denominator ---- */
+
+/* Adds (z x + half) >> shift, z = (x^2 + square_half) >> square_shift, of 32-bit lanes x. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(cubes)(vmafgpu__v sum, vmafgpu__v x, const VMAFGPU__ADM(rounding) *r) {
+    const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v square = vmafgpu__v_mul_even_u32(lanes[i], lanes[i]);
+        const vmafgpu__v z = vmafgpu__v_srlv64(vmafgpu__v_add64(square, r->square_half), r->square_shift);
+        const vmafgpu__v cube = vmafgpu__v_mul_even_u32(z, lanes[i]);
+        sum = vmafgpu__v_add64(sum, vmafgpu__v_srlv64(vmafgpu__v_add64(cube, r->half), r->shift));
+    }
+    return sum;
+}
+
+/* Adds the cubes of words x, in 32-bit lanes: nothing is shifted at scale 0. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(cubes0)(vmafgpu__v sum, vmafgpu__v x) {
+    const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
+    sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
+    return vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(square, 32), vmafgpu__v_srli64(x, 32)));
+}
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(den0)(vmafgpu__v sum, vmafgpu__v magnitude) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    sum = VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_low16(magnitude, zero));
+    return VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_high16(magnitude, zero));
+}
+
+static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+    const int shift = task->geometry.den_row_shift;
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int64_t sum = (int64_t)VMAFGPU__ADM(sum64)(row[band]);
+        for (int i = 0; i < task->distorted; i++)
+            sums[i].denominator[band] += (sum + vmafgpu__half(shift)) >> shift;
+    }
+}
+
+/* ---- a row of scale 0 ---- */
+
+/* The angle test in floats, for sums of products: `apart` is negative where the angle is too large, `doubt` positive
+ * where floats cannot tell. */
+VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
+                                         vmafgpu__v *doubt) {
+    const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
+    const vmafgpu__v near_side = vmafgpu__v_fmul(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v far_side =
+        vmafgpu__v_fmul(vmafgpu__v_fmul(vmafgpu__v_fset(33544212.0f / 33554432.0f), o_square), t_square);
+    *apart = vmafgpu__v_fsub(near_side, far_side);
+    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(3.814697265625e-6f)),
+                             vmafgpu__v_and(*apart, magnitude));
+}
+
+/* The same for exact 32-bit sums of words, packed again. */
+VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
+                                          vmafgpu__v *doubt) {
+    vmafgpu__v f[2], u[2];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
+        const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
+        VMAFGPU__ADM(angle)(vmafgpu__v_to_float(vmafgpu__v_pairs16(a, b)),
+                            vmafgpu__v_to_float(vmafgpu__v_pairs16(a, a)),
+                            vmafgpu__v_to_float(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
+    }
+    *apart = vmafgpu__v_pack32(f[0], f[1]);
+    *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
+}
+
+/* Does columns again by the definition, where `rare` is not 0. */
+static void VMAFGPU__ADM(rare0)(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                const vmafgpu__adm_row *row) {
+    enum { CHUNK = VMAFGPU__ADM_CHUNK };
+    int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
+    vmafgpu__v_store(rare, rare_packed);
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v_store(o[band], o_packed[band]);
+        vmafgpu__v_store(t[band], t_packed[band]);
+    }
+    for (int i = 0; i < CHUNK; i++) {
+        if (!rare[i])
+            continue;
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0);   /* of word i in packed order */
+        const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
+        uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            int32_t value[2];
+            value[0] = vmafgpu__adm_restore(o[band][i], t[band][i]);
+            if (value[0] && same_angle)
+                value[0] = vmafgpu__adm_enhance(value[0], o[band][i], t[band][i], variant->gain_limit);
+            value[1] = t[band][i] - value[0];
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++) {
+                const vmafgpu__adm_weighted weighted =
+                    vmafgpu__adm_weigh(0, band, variant->factor[0][band == 2], value[k]);
+                ((uint16_t *)row->signal[k][band])[at + i] = (uint16_t)vmafgpu__magnitude(value[k]);
+                side[k] += weighted.side;
+                centre[k] += weighted.centre;
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            row->side[!k][column] = side[k];
+            row->centre[!k][column] = centre[k];
+        }
+    }
+}
+
+/* Signals and shares of the threshold of a chunk at column x, for one variant. Signals are magnitudes of what is
+ * restored [0] and what is added [1], at index `at` of their lines, packed. */
+VMAFGPU__INLINE void VMAFGPU__ADM(weigh0)(const VMAFGPU__ADM(variant) *variant, const vmafgpu__adm_variant *definition,
+                                          const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
+                                          const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v doubt, int x, int at,
+                                          const vmafgpu__adm_row *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero(), side_rest = vmafgpu__v_set16(2184), mid_rest = vmafgpu__v_set16(4368);
+    vmafgpu__v rare = variant->gains ? doubt : zero;
+    vmafgpu__v weighted[2], side[2], mid[2];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int d = band == 2;
+        vmafgpu__v reached = u[band], value[2];
+        rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
+        if (variant->gains)   /* the gain is no less than 1, so the larger one is what is wanted */
+            reached = vmafgpu__v_max16(reached, vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
+                vmafgpu__v_mullo16(vmafgpu__v_min16(u[band], variant->reach), variant->gain)));
+        value[0] = vmafgpu__v_andnot(vmafgpu__v_srai16(vmafgpu__v_xor(o[band], t[band]), 15),
+                                     vmafgpu__v_min16(reached, v[band]));
+        value[1] = vmafgpu__v_sub16(v[band], value[0]);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__v_store((uint16_t *)row->signal[k][band] + at, value[k]);
+            const vmafgpu__v c = vmafgpu__v_average_u16(
+                vmafgpu__v_mulhi_u16(d ? value[k] : vmafgpu__v_slli16(value[k], 2), variant->factor[d]), zero);
+            const vmafgpu__v s = vmafgpu__v_mul_round16(c, side_rest), m = vmafgpu__v_mul_round16(c, mid_rest);
+            weighted[k] = band ? vmafgpu__v_add16(weighted[k], c) : c;
+            side[k] = band ? vmafgpu__v_add16(side[k], s) : s;
+            mid[k] = band ? vmafgpu__v_add16(mid[k], m) : m;
+        }
+    }
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = vmafgpu__v_add16(weighted[k], side[k]);
+        const vmafgpu__v centres = vmafgpu__v_sub16(vmafgpu__v_add16(weighted[k], mid[k]), side[k]);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_unpack_low16(sides, zero));
+        vmafgpu__v_store(row->side[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(sides, zero));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_unpack_low16(centres, zero));
+        vmafgpu__v_store(row->centre[!k] + x + VMAFGPU__V_WORDS, vmafgpu__v_unpack_high16(centres, zero));
+    }
+    if (vmafgpu__v_any(rare))
+        VMAFGPU__ADM(rare0)(definition, o, t, rare, x, at, row);
+}
+
+/* Packed coefficients to 32-bit lines, for the scalar functions. */
+static void VMAFGPU__ADM(keep0)(const vmafgpu__v *coefficients, int x, int32_t *const *out) {
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v zero = vmafgpu__v_zero(), a = coefficients[band];
+        vmafgpu__v_store(out[band] + x, vmafgpu__v_srai32(vmafgpu__v_unpack_low16(zero, a), 16));
+        vmafgpu__v_store(out[band] + x + VMAFGPU__V_WORDS, vmafgpu__v_srai32(vmafgpu__v_unpack_high16(zero, a), 16));
+    }
+}
+
+static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                   vmafgpu__v *den) {
+    const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    for (int chunk = 0; chunk < c->chunks; chunk++) {
+        const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v apart = vmafgpu__v_zero(), doubt = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int f = 0; f < 2; f++) {
+            vmafgpu__v *band = f ? t : o;
+            band[0] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 0);
+            band[1] = VMAFGPU__ADM(horizontal0)(work->line[f][0][0], x, &taps, 1);
+            band[2] = VMAFGPU__ADM(horizontal0)(work->line[f][1][0], x, &taps, 1);
+        }
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            u[band] = vmafgpu__v_abs16(o[band]);
+            v[band] = vmafgpu__v_abs16(t[band]);
+        }
+        if (den) {
+            const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                den[band] = VMAFGPU__ADM(den0)(den[band], vmafgpu__v_and(u[band], inside));
+        }
+        if (c->any_gain)
+            VMAFGPU__ADM(angle0)(o, t, &apart, &doubt);
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                VMAFGPU__ADM(weigh0)(&c->variant[i], &task->variants[i], o, t, u, v, apart, doubt, x, at,
+                                     &rows[3 * i + ring]);
+        if (c->any_general) {
+            VMAFGPU__ADM(keep0)(o, x, work->general.band[0]);
+            VMAFGPU__ADM(keep0)(t, x, work->general.band[1]);
+        }
+    }
+}
+
+/* ---- a row of scales 1 to 3 ---- */
+
+/* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
+ * exact. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
+    const vmafgpu__v divisor = vmafgpu__v_to_float(q), one = vmafgpu__v_fset(1073741824.0f);
+#ifdef vmafgpu__v_fdiv_down
+    return vmafgpu__v_truncate(vmafgpu__v_fdiv_down(one, divisor));
+#else
+    const vmafgpu__v estimate = vmafgpu__v_truncate(vmafgpu__v_fdiv(one, divisor));
+    const vmafgpu__v rest = vmafgpu__v_fnma(vmafgpu__v_to_float(estimate), divisor, one);
+    return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
+#endif
+}
+
+/* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
+#define VMAFGPU__ADM_MERGE(even, odd, n) \
+    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
+
+/* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
+ * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
+    const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
+    const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
+    const vmafgpu__v q =
+        vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_sllv32(u, left), vmafgpu__v_set32(32768)), 16);
+    const vmafgpu__v reciprocal = VMAFGPU__ADM(reciprocal)(q);
+    const vmafgpu__v cut = vmafgpu__v_sllv32(vmafgpu__v_min_u32(v, vmafgpu__v_add32(u, u)), left);
+    vmafgpu__v even = vmafgpu__v_mul_even_u32(reciprocal, cut);
+    vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
+    vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
+    k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
+    even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(k, o), half);
+    odd = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
+    const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
+    const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
+    return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
+}
+
+/* Negative where the angle is too large. */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgpu__v *t) {
+    vmafgpu__v f[4], apart, doubt;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++) {
+        f[i] = vmafgpu__v_to_float(o[i]);
+        f[2 + i] = vmafgpu__v_to_float(t[i]);
+    }
+    VMAFGPU__ADM(angle)(vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[2]), vmafgpu__v_fmul(f[1], f[3])),
+                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[0]), vmafgpu__v_fmul(f[1], f[1])),
+                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[2], f[2]), vmafgpu__v_fmul(f[3], f[3])), &apart, &doubt);
+    if (vmafgpu__v_any_positive32(doubt)) {
+        int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            vmafgpu__v_store(lanes[i], o[i]);
+            vmafgpu__v_store(lanes[2 + i], t[i]);
+        }
+        vmafgpu__v_store(doubts, doubt);
+        vmafgpu__v_store(fars, apart);
+        for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+            if (doubts[i] > 0)
+                fars[i] = vmafgpu__adm_same_angle(lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]) ? 0 : -1;
+        apart = vmafgpu__v_load(fars);
+    }
+    return apart;
+}
+
+/* Signals, which are weighted magnitudes here, and shares of the threshold, for one variant. */
+VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, const vmafgpu__v *t, const vmafgpu__v *v,
+                                         const vmafgpu__v *restored, const vmafgpu__v *opposite, vmafgpu__v not_far,
+                                         int x, int at, const vmafgpu__adm_row *row) {
+    const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
+    const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
+    /* Sums of 64-bit products, each half separately: only their upper halves count. */
+    vmafgpu__v side[2][2], mid[2][2];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v r = restored[band], value[2];
+        vmafgpu__v gained = r;
+        if (variant->gains)
+            gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, variant->reach), variant->gain);
+        r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, v[band]), r);
+        r = vmafgpu__v_andnot(opposite[band], r);
+        const vmafgpu__v negative = vmafgpu__v_srai32(t[band], 31);
+        value[0] = vmafgpu__v_sub32(vmafgpu__v_xor(r, negative), negative);
+        value[1] = vmafgpu__v_sub32(t[band], value[0]);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            const vmafgpu__v factor = variant->factor[band == 2];
+            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(value[k], factor), weight_half);
+            vmafgpu__v odd =
+                vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
+            const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
+            vmafgpu__v_store(row->signal[k][band] + at, signal);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v lanes = i ? vmafgpu__v_srli64(signal, 32) : signal;
+                const vmafgpu__v s = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, side_factor), half);
+                const vmafgpu__v m = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(lanes, mid_factor), half);
+                side[k][i] = band ? vmafgpu__v_add32(side[k][i], s) : s;
+                mid[k][i] = band ? vmafgpu__v_add32(mid[k][i], m) : m;
+            }
+        }
+    }
+    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        const vmafgpu__v sides = VMAFGPU__ADM_MERGE(side[k][0], side[k][1], 32);
+        const vmafgpu__v mids = VMAFGPU__ADM_MERGE(mid[k][0], mid[k][1], 32);
+        vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
+    }
+}
+
+VMAFGPU__INLINE void VMAFGPU__ADM(signals_of)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                              const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                              int scale, vmafgpu__v *den) {
+    const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
+        const int x = c->left + at;
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
+        vmafgpu__v restored[VMAFGPU__BANDS], opposite[VMAFGPU__BANDS];
+        VMAFGPU__UNROLL
+        for (int f = 0; f < 2; f++) {
+            vmafgpu__v *band = f ? t : o;
+            band[0] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 0, scale);
+            band[1] = VMAFGPU__ADM(horizontal)(work->line[f][0], x, &taps, 1, scale);
+            band[2] = VMAFGPU__ADM(horizontal)(work->line[f][1], x, &taps, 1, scale);
+        }
+        const vmafgpu__v inside = vmafgpu__v_load(work->inside + 2 * at);
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const vmafgpu__v u = vmafgpu__v_abs32(o[band]);
+            v[band] = vmafgpu__v_abs32(t[band]);
+            restored[band] = VMAFGPU__ADM(restore)(o[band], u, v[band]);
+            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
+            if (den) {
+                const vmafgpu__v magnitude = vmafgpu__v_and(u, inside);
+                den[band] = VMAFGPU__ADM(cubes)(den[band], magnitude, &c->den);
+            }
+        }
+        const vmafgpu__v apart = VMAFGPU__ADM(apart)(o, t);
+        const vmafgpu__v not_far = vmafgpu__v_xor(vmafgpu__v_srai32(apart, 31), vmafgpu__v_set32(-1));
+        for (int i = 0; i < task->variant_count; i++)
+            if (c->variant[i].fast)
+                VMAFGPU__ADM(weigh)(&c->variant[i], t, v, restored, opposite, not_far, x, at, &rows[3 * i + ring]);
+        if (c->any_general)
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                vmafgpu__v_store(work->general.band[0][band] + x, o[band]);
+                vmafgpu__v_store(work->general.band[1][band] + x, t[band]);
+            }
+    }
+}
+
+/* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
+ * where they have wrapped. Only the first and the last register have such columns. */
+static void VMAFGPU__ADM(clear_outside)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                        const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *row) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
+    for (int place = 0; place <= last; place += last ? last : 1) {
+        const vmafgpu__v inside = vmafgpu__v_load((const unsigned char *)work->inside + place * VMAFGPU__V_BYTES);
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                unsigned char *signal = (unsigned char *)row->signal[k][band] + place * VMAFGPU__V_BYTES;
+                vmafgpu__v_store(signal, vmafgpu__v_and(vmafgpu__v_load(signal), inside));
+            }
+            for (int half = 0; half < 2 && task->scale == 0; half++) {
+                uint32_t *centre = row->centre[k] + c->left + place * CHUNK + half * WORDS;
+                vmafgpu__v_store(centre, vmafgpu__v_and(vmafgpu__v_load(centre),
+                                                        half ? vmafgpu__v_unpack_high16(inside, inside)
+                                                             : vmafgpu__v_unpack_low16(inside, inside)));
+            }
+        }
+    }
+}
+
+static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                  const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
+                                  vmafgpu__v *den) {
+    if (task->scale == 0)
+        VMAFGPU__ADM(signals0)(task, work, c, rows, ring, den);
+    else if (task->scale == 2)
+        VMAFGPU__ADM(signals_of)(task, work, c, rows, ring, 2, den);
+    else
+        VMAFGPU__ADM(signals_of)(task, work, c, rows, ring, 1, den);
+    for (int i = 0; i < task->variant_count; i++)
+        if (c->variant[i].fast)
+            VMAFGPU__ADM(clear_outside)(task, work, c, &rows[3 * i + ring]);
+    if (c->any_general)
+        vmafgpu__adm_decouple_row(&work->general, c->left, c->right);
+    for (int i = 0; i < task->variant_count; i++)
+        if (!c->variant[i].fast)
+            vmafgpu__adm_weigh_row(&work->general, &task->variants[i], task->scale, c->left, c->right,
+                                   &rows[3 * i + ring]);
+}
+
+/* ---- masked cubes ----
+ *
+ * Up to half of the signals are above their threshold, and those that are not lie too scattered for a branch to pay.
+ */
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
+    return vmafgpu__v_add32(
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x - 1), vmafgpu__v_load(column_sum + x)),
+        vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
+}
+
+static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                   const VMAFGPU__ADM(constants) *c, const VMAFGPU__ADM(variant) *variant,
+                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
+    enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    uint32_t *column_sum = work->column_sum;
+    vmafgpu__v sum[VMAFGPU__BANDS];
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    const int lanes = task->scale == 0 ? CHUNK : WORDS;
+    const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    for (int x = c->left; x < stop; x += WORDS)
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(above->side[which] + x),
+                                                                           vmafgpu__v_load(row->side[which] + x)),
+                                                          vmafgpu__v_load(below->side[which] + x)));
+    column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
+    if (c->left == 0)
+        column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+    if (c->right == g->w)
+        column_sum[g->w] = column_sum[g->w - 1];
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sum[band] = zero;
+    if (task->scale == 0) {
+        for (int chunk = 0; chunk < c->chunks; chunk++) {
+            const int at = chunk * CHUNK, x = c->left + at;
+            const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
+                                              VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const int d = band == 2;
+                const vmafgpu__v signal = vmafgpu__v_load((const uint16_t *)row->signal[which][band] + at);
+                const vmafgpu__v low = vmafgpu__v_mullo16(signal, variant->factor[d]);
+                const vmafgpu__v high = vmafgpu__v_mulhi_u16(signal, variant->factor[d]);
+                vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
+                VMAFGPU__UNROLL
+                for (int i = 0; i < 2; i++)
+                    rest[i] = vmafgpu__v_max32(
+                        vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                    : vmafgpu__v_slli32(threshold[i], 10)), zero);
+                VMAFGPU__UNROLL
+                for (int i = 0; i < 2; i++)
+                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
+            }
+        }
+    } else {
+        for (int at = 0; at < c->right - c->left; at += WORDS) {
+            const int x = c->left + at;
+            const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
+            VMAFGPU__UNROLL
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
+                const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
+                sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+            }
+        }
+    }
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+}
+
+/* ---- a band of rows ---- */
+
+/* Rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each distorted
+ * frame. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task, int first, int end,
+                                                   vmafgpu__adm_sums *sums) {
+    const vmafgpu__adm_geometry *g = &task->geometry;
+    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    vmafgpu__adm_work work;
+    VMAFGPU__ADM(constants) c;
+    if (first >= end)
+        return;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
+                              task->distorted);
+    VMAFGPU__ADM(constants_of)(&c, task, &work);
+    for (int y = first - 1; y <= end; y++) {
+        const int own = y >= first && y < end, needed = y >= top && y < bottom;
+        const int makes_low = own && task->scale + 1 < VMAFGPU__SCALES;
+        const int done = y - 1, masks = done >= first && done < end && done >= g->top && done < g->h - g->top;
+        const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
+        vmafgpu__v den[VMAFGPU__BANDS];
+        for (int f = 0; f <= task->distorted; f++) {
+            if (makes_low || needed)
+                VMAFGPU__ADM(vertical)(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
+            if (makes_low)
+                VMAFGPU__ADM(low_row)(task, &task->image[f], y, work.line[f > 0]);
+            if (f == 0)
+                continue;
+            const vmafgpu__adm_row *rows = work.rows + 3 * task->variant_count * (f - 1);
+            if (needed) {
+                const int adds = f == 1 && own && y >= g->top && y < g->h - g->top;
+                VMAFGPU__UNROLL
+                for (int band = 0; band < VMAFGPU__BANDS; band++)
+                    den[band] = vmafgpu__v_zero();
+                VMAFGPU__ADM(signals)(task, &work, &c, rows, y % 3, adds ? den : NULL);
+                if (adds)
+                    VMAFGPU__ADM(den_row)(task, den, sums);
+            }
+            for (int i = 0; masks && i < task->variant_count; i++)
+                for (int which = 0; which < 2; which++) {
+                    const vmafgpu__adm_row *r = rows + 3 * i;
+                    int64_t *out = which ? sums[f - 1].impairment[i] : sums[f - 1].numerator[i];
+                    if (c.variant[i].fast)
+                        VMAFGPU__ADM(mask_row)(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
+                                               &r[below % 3], which, out);
+                    else
+                        vmafgpu__adm_mask_row(g, task->scale, &r[above % 3], &r[done % 3], &r[below % 3],
+                                              work.column_sum, which, out);
+                }
+        }
+    }
+}
+#undef VMAFGPU__ADM
+#undef VMAFGPU__V_SET64
+#undef vmafgpu__v_bits
+#undef vmafgpu__v_floats
+#undef vmafgpu__v_any
+#undef vmafgpu__v_any_positive32
+#undef vmafgpu__v_leading_zeros32
+#undef vmafgpu__v_even_odd16
+#undef vmafgpu__v_even_odd32
+#undef vmafgpu__v_select
+#undef vmafgpu__v_andnot
+#undef vmafgpu__v_fdiv_down
+#undef vmafgpu__v_in_order
+#undef vmafgpu__v_pairs_add16
+#undef vmafgpu__v_prefetch
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add64
+#undef vmafgpu__v_min16
+#undef vmafgpu__v_pack_u32
+#undef vmafgpu__v_max16
+#undef vmafgpu__v_abs16
+#undef vmafgpu__v_sub_to_0_u16
+#undef vmafgpu__v_mullo16
+#undef vmafgpu__v_mulhi_u16
+#undef vmafgpu__v_mul_round16
+#undef vmafgpu__v_average_u16
+#undef vmafgpu__v_srai16
+#undef vmafgpu__v_slli16
+#undef vmafgpu__v_srai32
+#undef vmafgpu__v_srli32
+#undef vmafgpu__v_slli32
+#undef vmafgpu__v_srav32
+#undef vmafgpu__v_sllv32
+#undef vmafgpu__v_srli64
+#undef vmafgpu__v_slli64
+#undef vmafgpu__v_srlv64
+#undef vmafgpu__v_max32
+#undef vmafgpu__v_min_u32
+#undef vmafgpu__v_mullo32
+#undef vmafgpu__v_mul_even_u32
+#undef vmafgpu__v_mul_even_s32
+#undef vmafgpu__v_to_float
+#undef vmafgpu__v_truncate
+#undef vmafgpu__v_fsub
+#undef vmafgpu__v_fadd
+#undef vmafgpu__v_fmul
+#undef vmafgpu__v_fdiv
+#undef vmafgpu__v_fnma
+#undef vmafgpu__v_fset
+#undef VMAFGPU__NEON_IN
+#undef VMAFGPU__NEON_OUT
+#undef VMAFGPU__NEON_2
+#undef VMAFGPU__NEON_1
+#undef VMAFGPU__ADM_MERGE
+
+/* ---- what the engine calls ---- */
+
+static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+    "avx2", 8,
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+    "avx512", 16,
+#else
+    "neon", 1,
+#endif
+    VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
+    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+};
+
+#ifdef VMAFGPU__LEVEL_SCRATCH
+#  include VMAFGPU__LEVEL_SCRATCH
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  if defined(__clang__)
+#    pragma clang attribute pop
+#  else
+#    pragma GCC pop_options
+#  endif
+#endif
+#undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__V_BYTES
+#undef VMAFGPU__V
+#undef vmafgpu__v
+#undef vmafgpu__v_load
+#undef vmafgpu__v_store
+#undef vmafgpu__v_load_u8_as_16
+#undef vmafgpu__v_zero
+#undef vmafgpu__v_and
+#undef vmafgpu__v_or
+#undef vmafgpu__v_xor
+
+#endif /* VMAFGPU__LEVEL */

@@ -784,6 +784,7 @@ static vmafgpu *open_context(const options *o, const video *v) {
     config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
     config.gpu.device = (int)o->gpu;
     config.gpu.kernels_path = o->kernels;
+    config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
     vmafgpu_result result = vmafgpu_open(&context, &config);
     if (result != VMAFGPU_OK) {

@@ -1,48 +1,73 @@
 #!/bin/sh
 # Frames per second and peak memory of BUILD/vmafgpu and, where a path to it is given, of libvmaf's tool, on generated
-# clips, one thread: in plain C (--cpumask 255) and as they come. The best of three runs each, taken in turn.
+# clips: 8 and 10 bits, one thread and as many as there are processors, with AVX-512, AVX2 and plain C (--cpumask 0, 16
+# and 255; what the machine lacks is not shown apart). The best of RUNS (3) runs each, the programs in turn.
+#
+#     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=3, THREADS="1 4"
 build=$1
 vmaf=$2
 work=$build/bench
 mkdir -p "$work"
 runs=${RUNS:-3}
+threads=${THREADS:-1 $(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)}
 
-printf '%-10s %6s  %-8s %-8s %10s %10s %10s\n' size frames code program 'frames/s' seconds 'peak MiB'
+levels='avx2:16 scalar:255'
+grep -qs avx512_vnni /proc/cpuinfo && levels="avx512:0 $levels"
+[ "$(uname -m)" = x86_64 ] || levels='vectors:0 scalar:255'
 
-# best_of COMMAND... -> "seconds kib"
+frames_of() {
+    case $1 in
+    576x324) echo 100 ;;
+    1920x1080) echo 24 ;;
+    *) echo 8 ;;
+    esac
+}
+
+# measured PROGRAM ARGUMENTS... -> "seconds kib"
+measured() {
+    program=$1
+    shift
+    "$build/test/measure" "$program" "$@" --quiet --json -o "$work/scores.json" || exit 1
+}
+
+# best PROGRAM: the fastest run so far and the largest memory, out of the notes
 best() {
-    "$build/test/measure" "$@" || exit 1
+    awk -v program="$1" '$1 == program { if (!seen++ || $2 < best) best = $2; if ($3 > most) most = $3 }
+                         END { if (seen) print best, most / 1024 }' "$work/times"
 }
 
-clip() {
-    size=$1
-    frames=$2
-    [ -f "$work/$size.ref" ] ||
-        "$build/test/make_clip" texture+mix "$size" 8 420 "$frames" 1 "$work/$size.ref" "$work/$size.dist" || exit 1
-    for code in scalar default; do
-        mask=0
-        [ $code = scalar ] && mask=255
-        : > "$work/times"
-        i=0
-        while [ $i -lt "$runs" ]; do
-            for program in vmafgpu ${vmaf:+vmaf}; do
-                path=$build/vmafgpu
-                [ $program = vmaf ] && path=$vmaf
-                result=$(best "$path" -r "$work/$size.ref" -d "$work/$size.dist" --cpumask $mask --quiet --json \
-                    -o "$work/$program.json") || exit 1
-                echo "$program $result" >> "$work/times"
+printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s times 'MiB' \
+    'libvmaf'
+for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
+    frames=$(frames_of "$size")
+    for depth in ${DEPTHS:-8 10}; do
+        clip=$work/$size.$depth
+        [ -f "$clip.ref" ] ||
+            "$build/test/make_clip" texture+mix "$size" "$depth" 420 "$frames" 1 "$clip.ref" "$clip.dist" || exit 1
+        for count in $threads; do
+            for level in $levels; do
+                : > "$work/times"
+                i=0
+                while [ $i -lt "$runs" ]; do
+                    for program in "$build/vmafgpu" ${vmaf:+"$vmaf"}; do
+                        name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
+                        more=$([ "$name" = ours ] && echo '--backend cpu')
+                        # libvmaf's tool works on whole frames in threads of their own, on none with 0
+                        many=$([ "$name" = peer ] && [ "$count" = 1 ] && echo 0 || echo "$count")
+                        # shellcheck disable=SC2086
+                        result=$(measured "$program" -r "$clip.ref" -d "$clip.dist" --cpumask "${level#*:}" \
+                            --threads "$many" $more) || exit 1
+                        echo "$name $result" >> "$work/times"
+                    done
+                    i=$((i + 1))
+                done
+                echo "$(best ours) $(best peer)" | awk -v size="$size" -v depth="$depth" -v count="$count" \
+                    -v code="${level%:*}" -v frames="$frames" '
+                    { printf "%-10s %4d %7d %-8s %10.2f %10.1f", size, depth, count, code, 1000 * $1 / frames, frames / $1
+                      if (NF > 2) printf " %10.1f %6.2f %8.1f %8.1f\n", frames / $3, $3 / $1, $2, $4
+                      else printf " %10s %6s %8.1f\n", "", "", $2 }'
             done
-            i=$((i + 1))
         done
-        for program in vmafgpu ${vmaf:+vmaf}; do
-            awk -v program=$program -v size="$size" -v frames="$frames" -v code=$code '
-                $1 == program { if (!seen++ || $2 < best) best = $2; if ($3 > memory) memory = $3 }
-                END { printf "%-10s %6d  %-8s %-8s %10.1f %10.3f %10.1f\n", size, frames, code, program, frames / best,
-                             best, memory / 1024 }' "$work/times"
-        done
+        rm -f "$clip.ref" "$clip.dist"
     done
-}
-
-clip 576x324 100
-clip 1920x1080 20
-clip 3840x2160 4
+done

@@ -276,15 +276,15 @@ done
 
 # ---- macros ----
 
-# Only VMAFGPU_ names come on top of what the standard headers define.
+# Only VMAFGPU_ names, and vmafgpu__ ones for the operations of vector code, come on top of what the standard headers define.
 for mode in declarations only; do
     for cc in gcc clang; do
         have $cc || continue
-        printf '#include <dlfcn.h>\n#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n' |
+        printf '#include <dlfcn.h>\n#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <pthread.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <fenv.h>\n#ifdef __x86_64__\n#include <cpuid.h>\n#include <immintrin.h>\n#elif defined __aarch64__\n#include <arm_neon.h>\n#endif\n' |
             $cc -dM -E -x c - | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/system_macros"
         $cc -dM -E "$work/$mode.c" | awk '{ print $2 }' | sed 's/(.*//' | sort -u > "$work/our_macros"
-        comm -13 "$work/system_macros" "$work/our_macros" | grep -v '^VMAFGPU_' > "$work/strays"
-        check "$cc $mode: macros outside VMAFGPU_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        comm -13 "$work/system_macros" "$work/our_macros" | grep -Ev '^(VMAFGPU_|vmafgpu__)' > "$work/strays"
+        check "$cc $mode: macros without our prefix: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     done
 done
 

@@ -8806,14 +8806,27 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-#define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* Loops over small arrays of registers, which live in memory otherwise. */
-#if defined(__clang__)
-#  define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__OPTIMIZE__)
-#  define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
-#else
+/* Sanitizers' code in large functions takes compilers many minutes; there functions stay apart. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define VMAFGPU__SANITIZED
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#    define VMAFGPU__SANITIZED
+#  endif
+#endif
+#ifdef VMAFGPU__SANITIZED
+#  define VMAFGPU__INLINE static VMAFGPU__UNUSED
 #  define VMAFGPU__UNROLL
+#else
+#  define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+/* For loops over small arrays of registers, which live in memory otherwise. */
+#  if defined(__clang__)
+#    define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
+#  elif defined(__OPTIMIZE__)
+#    define VMAFGPU__UNROLL _Pragma("GCC unroll 32")
+#  else
+#    define VMAFGPU__UNROLL
+#  endif
 #endif
 
 /* ---- operations ----

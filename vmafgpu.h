@@ -5254,9 +5254,9 @@ static int vmafgpu__adm_input(int scale, int bit_depth) {
     return scale ? scale + 1 : bit_depth > 8;
 }
 
-/* The largest |factor| weighted values of a scale: bounds of its bands h, v and d, from the absolute sums of the
- * filters. */
-static const double vmafgpu__adm_band_bound[VMAFGPU__SCALES] = { 22931, 1449e6, 752e6, 743e6 };
+/* The largest absolute values that a scale weighs: bounds of its bands h, v and d, from the absolute sums of the
+ * filters, mirrored borders included. */
+static const double vmafgpu__adm_band_bound[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
 
 /* Whether the fast form's integers hold what these factors make of the largest bands. */
 static int vmafgpu__adm_factors_fit(const uint32_t *factor, int scale) {

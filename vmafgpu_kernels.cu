@@ -1752,7 +1752,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int TILE_WORDS = 2 * PLANE;
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
     /* Unshifted 64-bit sums hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| < 22931 * 49417),
-     * <= 2^60 later on; the denominator's z * |o| is below 1.42e18 (|o| < 1.449e9 at scale 1). */
+     * <= 2^60 later on; the denominator's z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1), and of two neighbours,
+     * who share two columns with taps of unlike signs, one stays a tenth below that. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 

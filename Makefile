@@ -10,7 +10,6 @@ CXX        := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
 endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
-TOOLFLAGS  := -O3
 endif
 LDLIBS     := -lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl)
 PREFIX     ?= /usr/local
@@ -63,7 +62,7 @@ $(BUILD) $(BUILD)/test $(BUILD)/fuzz:
 	@mkdir -p $@
 
 $(BUILD)/vmafgpu: examples/vmafgpu.c examples/video.h $(library) Makefile | $(BUILD)
-	$(compile) $(TOOLFLAGS) -o $@ $< $(LDFLAGS) $(LDLIBS)
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/%: examples/%.c examples/video.h $(library) Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)

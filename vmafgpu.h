@@ -3586,9 +3586,9 @@ typedef struct vmafgpu__cambi_band {
     uint8_t  *flat[8];                 /* of the latest eight rows: is a sample equal to the next one and to the one below? */
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    float    *values[VMAFGPU__CAMBI_SCALES];   /* c-values above 0 */
-    size_t    count[VMAFGPU__CAMBI_SCALES];
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0; they are at the start of the band's part of the scale */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
+    int       first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
 struct vmafgpu__cambi {
@@ -3607,6 +3607,8 @@ struct vmafgpu__cambi {
     vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
     uint32_t       *visible;                                   /* per code: which differences count, a bit each */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
+    int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
 };
 
@@ -3816,6 +3818,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh);
         cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh);
+        cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
     }
     vmafgpu__cambi_band *bands =
         (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
@@ -3829,12 +3832,6 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CAMBI_REACH);
         band->histograms = (uint8_t *)vmafgpu__carve(
             c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
-        for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-            int first, end;
-            vmafgpu__part(vmafgpu__cambi_size(variant, h, s), i, threads, &first, &end);
-            band->values[s] = (float *)vmafgpu__carve(
-                c, sizeof(float) * (size_t)(end - first) * (size_t)vmafgpu__cambi_size(variant, w, s));
-        }
     }
 }
 
@@ -4045,6 +4042,11 @@ static float vmafgpu__cambi_value(const vmafgpu__cambi *cambi, uint32_t visible,
     return best;
 }
 
+/* Exactly: what is not 0 is 0.5 or more. */
+static int64_t vmafgpu__cambi_units(float value) {
+    return (int64_t)((double)value * 16777216.0);
+}
+
 /* Counts in the rows first..end-1 of a strip that begins at column x0. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
@@ -4057,6 +4059,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     const int span = (2 * lead + GROUP) / GROUP * GROUP;
     const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
     const size_t size = cambi->histogram_size;
+    float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
     uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
     uint16_t count[MAX_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
@@ -4086,29 +4089,42 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
             }
             last_x = x;
             const float value = vmafgpu__cambi_value(cambi, cambi->visible[code[x]], count);
-            if (value > 0) {
-                band->values[scale][band->count[scale]++] = value;
-                band->sum[scale] += (int64_t)((double)value * 16777216.0);
+            if (cambi->in_place) {
+                cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
+            } else if (value > 0) {
+                values[band->count[scale]++] = value;
+                band->sum[scale] += vmafgpu__cambi_units(value);
             }
         }
     }
 }
 
+static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    int first, end;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
+                  &end);
+    band->first_row[scale] = first;
+    band->count[scale] = 0;
+    band->sum[scale] = 0;
+    if (cambi->in_place)
+        memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
+    for (int x = 0; x < w && first < end; x += VMAFGPU__CAMBI_STRIP)
+        vmafgpu__cambi_strip(cambi, band, scale, x, x + VMAFGPU__CAMBI_STRIP < w ? x + VMAFGPU__CAMBI_STRIP : w, first,
+                             end);
+}
+
 static void vmafgpu__cambi_count_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
-    vmafgpu__cambi_band *band = &cambi->bands[index];
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        const int w = vmafgpu__cambi_size(cambi->variant, cambi->picture->width, s);
-        int first, end;
-        vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, s), index, v->config.threads, &first,
-                      &end);
-        band->count[s] = 0;
-        band->sum[s] = 0;
-        for (int x = 0; x < w && first < end; x += VMAFGPU__CAMBI_STRIP)
-            vmafgpu__cambi_strip(cambi, band, s, x, x + VMAFGPU__CAMBI_STRIP < w ? x + VMAFGPU__CAMBI_STRIP : w, first,
-                                 end);
-    }
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        vmafgpu__cambi_count_scale(v, index, s);
+}
+
+static void vmafgpu__cambi_recount_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi_count_scale(v, index, v->cambi->scale);
 }
 
 /* ---- pooling ---- */
@@ -4119,6 +4135,14 @@ static uint32_t vmafgpu__float_bits(float value) {
     return bits;
 }
 
+/* The c-values above 0 that a band found. */
+static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    *count = cambi->bands[band].count[scale];
+    return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
+}
+
 /* The c-value of rank `rank`, counted from 1 at the largest. Positive floats are in the order of their bits, of which
  * the passes find eleven, eleven and ten. */
 static float vmafgpu__cambi_select(const vmafgpu *v, int scale, int64_t rank) {
@@ -4127,46 +4151,96 @@ static float vmafgpu__cambi_select(const vmafgpu *v, int scale, int64_t rank) {
     float value;
     for (int pass = 0; pass < 3; pass++) {
         const int shift = shifts[pass];
+        const uint32_t mask = pass < 2 ? 2047 : 1023;
         int64_t histogram[2048];
-        int digit = (pass < 2 ? 2048 : 1024) - 1;
+        uint32_t digit = mask;
         memset(histogram, 0, sizeof histogram);
         for (int i = 0; i < v->config.threads; i++) {
-            const vmafgpu__cambi_band *band = &v->cambi->bands[i];
-            for (size_t k = 0; k < band->count[scale]; k++) {
-                const uint32_t bits = vmafgpu__float_bits(band->values[scale][k]);
+            size_t count;
+            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+            for (size_t k = 0; k < count; k++) {
+                const uint32_t bits = vmafgpu__float_bits(values[k]);
                 if ((bits & known) == found)
-                    histogram[bits >> shift & (uint32_t)(pass < 2 ? 2047 : 1023)]++;
+                    histogram[bits >> shift & mask]++;
             }
         }
         while (histogram[digit] < rank)
             rank -= histogram[digit--];
-        found |= (uint32_t)digit << shift;
-        known |= (uint32_t)(pass < 2 ? 2047 : 1023) << shift;
+        found |= digit << shift;
+        known |= mask << shift;
     }
     memcpy(&value, &found, sizeof value);
     return value;
 }
 
+/* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
+ * selection around the value at `top`. */
+static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
+    int64_t left = 0, right = n - 1;
+    while (top < n && left < right) {
+        const float pivot = values[top];
+        int64_t i = left, k = right;
+        while (i <= k) {
+            while (values[i] > pivot)
+                i++;
+            while (values[k] < pivot)
+                k--;
+            if (i <= k) {
+                const float value = values[i];
+                values[i++] = values[k];
+                values[k--] = value;
+            }
+        }
+        if (k < top)
+            left = i;
+        if (top < i)
+            right = k;
+    }
+}
+
+/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in double
+ * precision, rounds on the way. What comes out still is a multiple of 2^-24. */
+static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
+                           vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale);
+    double sum = 0;
+    cambi->scale = scale;
+    cambi->in_place = 1;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
+    cambi->in_place = 0;
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__cambi_gather_top(cambi->values[scale], pixels, top);
+    for (int64_t i = 0; i < top; i++)
+        sum += (double)cambi->values[scale][i];
+    *units = (int64_t)(sum * 16777216.0);
+    return VMAFGPU_OK;
+}
+
 /* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
-static int64_t vmafgpu__cambi_pool(const vmafgpu *v, int scale, int64_t top) {
-    int64_t count = 0, sum = 0;
+static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    int64_t all = 0, sum = 0, rest = top;
     for (int i = 0; i < v->config.threads; i++) {
-        count += (int64_t)v->cambi->bands[i].count[scale];
+        all += (int64_t)v->cambi->bands[i].count[scale];
         sum += v->cambi->bands[i].sum[scale];
     }
-    if (count <= top)
-        return sum;
-    const float least = vmafgpu__cambi_select(v, scale, top);
-    sum = 0;
-    for (int i = 0; i < v->config.threads; i++) {
-        const vmafgpu__cambi_band *band = &v->cambi->bands[i];
-        for (size_t k = 0; k < band->count[scale]; k++)
-            if (band->values[scale][k] > least) {
-                sum += (int64_t)((double)band->values[scale][k] * 16777216.0);
-                top--;
-            }
+    if (all > top) {
+        const float least = vmafgpu__cambi_select(v, scale, top);
+        sum = 0;
+        for (int i = 0; i < v->config.threads; i++) {
+            size_t count;
+            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+            for (size_t k = 0; k < count; k++)
+                if (values[k] > least) {
+                    sum += vmafgpu__cambi_units(values[k]);
+                    rest--;
+                }
+        }
+        sum += rest * vmafgpu__cambi_units(least);
     }
-    return sum + top * (int64_t)((double)least * 16777216.0);
+    *units = sum;
+    return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
 }
 
 /* Everything about one picture. */
@@ -4194,7 +4268,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, vmafgpu__plane source, int
     if (result == VMAFGPU_OK)
         result = vmafgpu__run(v, vmafgpu__cambi_count_task, v);
     for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__CAMBI_SCALES; s++)
-        top[s] = vmafgpu__cambi_pool(v, s, vmafgpu__cambi_top_count(variant, cambi->picture, s));
+        result = vmafgpu__cambi_pool(v, s, vmafgpu__cambi_top_count(variant, cambi->picture, s), &top[s]);
     return result;
 }
 

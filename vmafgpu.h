@@ -3258,7 +3258,7 @@ static int vmafgpu__shown(const char *begin, const char *end) {
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
-    out->name = out->feature = out->feature_end = out->name_end = begin;
+    out->name = out->feature = out->feature_end = out->name_end = out->value = begin;
     while (out->name_end < out->end && *out->name_end != '=')
         out->name_end++;
     if (out->name_end == out->end)

@@ -28,16 +28,19 @@
  * device_frames.c (frames in GPU memory), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
- *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3, and any other model file
- *     of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
- *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
+ *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
+ *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160 and vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any other
+ *     model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
+ *   - the features adm, vif and motion (libvmaf's integer ones), cambi (banding) and speed_chroma with all their options;
+ *     per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory:
  *     see GPU.
  * WHAT IT DOES NOT
  *   - no AMD GPU in this version: config.backend HIP is refused with a sentence; the field is there for later;
- *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
+ *   - cambi and speed_chroma, hence the models of v1, run on the CPU only in this version, see GPU;
+ *   - no float features, no speed_temporal, PSNR or SSIM; no heatmap files of cambi;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
  *
@@ -54,10 +57,31 @@
  *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
+ *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (never with options in the name); looks at the
+ *           distorted luma, with full_ref at the reference's too
+ *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
+ *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5 | window_size (ws) 65, 15..127
+ *           cambi_topk (ctpk), topk 0.6, 0.0001..1 | tvi_threshold (tvit) 0.019, 0.0001..1
+ *           cambi_eotf (ceot), eotf bt1886, or pq | enc_width (encw) 180..7680, enc_height (ench) 150..7680 and
+ *           enc_bitdepth (encbd) 6..16: of the encode, where it is not the frame's | src_width (srcw) 320..7680,
+ *           src_height (srch) 200..4320: of the source, for full_ref
+ *           Needs 216 pixels in width or height, and a window of 65 pixels at most, which only the speedup allows above 4K.
+ *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
+ *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4 | speed_prescale_method
+ *           (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2 | speed_nn_floor (nnf) 0, 0..1
+ *           speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
+ *
+ * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1] and
+ * data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture heights,
+ * _5d0h at five; _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three (the last one scores 0..110); hfr_ is for
+ * 50 frames per second and more. Ten bits are what they were trained on; eight are taken. Where a model's encode was
+ * smaller than the frames: options = "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest
+ * picture with 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
  *
  * GPU. The default backend, AUTO, uses a GPU where one can be used and is silent where not; CUDA insists, and
  * vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and _backend_note() tell what
  * computes, and why it is not the GPU.
+ *   - With the features cambi and speed_chroma AUTO takes the CPU, and vmafgpu_backend_note() says so; CUDA is refused.
  *   - It takes an NVIDIA driver of 525 (2022) or later and the kernels; no CUDA toolkit. The first of these counts:
  *     gpu.kernels (in memory), gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER), vmafgpu_kernels.sm80.ptx and
  *     vmafgpu_kernels.ptx in the folder of the running program. The driver compiles them at the first open, for a
@@ -109,12 +133,14 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library.
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count, and it
+ *     calls log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
  *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
- *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16.
+ *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11, 13,
+ *     14 or 15 bits libvmaf's speed_chroma reads the bytes of words as samples; ours is defined there and has no counterpart.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
@@ -191,8 +217,7 @@ typedef enum vmafgpu_result {
  * Frames
  * ------------------------------------------------------------------------------------------------ */
 
-/* How chroma is subsampled. The models of this version look at luma only; the fields are there so that
- * a caller describes what it has once and for all. */
+/* How chroma is subsampled. The models of v0.6 look at luma only; those of v1 need chroma. */
 typedef enum vmafgpu_chroma {
     VMAFGPU_420 = 0,
     VMAFGPU_400,
@@ -217,10 +242,11 @@ typedef enum vmafgpu_memory_kind {
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so.
- * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only by
- * features that look at chroma, none in this version, and may be NULL otherwise.
- * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed; it may be negative
- * (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
+ * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
+ * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise. Of the
+ * chroma only those samples are read, and checked against the bit depth, that the feature needs.
+ * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
+ * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
@@ -293,8 +319,8 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, else the CPU; never fails for
-                                   want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one, kernels for it are found and it can do all features, else the
+                                   CPU; never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
     VMAFGPU_BACKEND_HIP         /* AMD: not in this version, VMAFGPU_ERROR_BACKEND */
@@ -328,7 +354,7 @@ typedef struct vmafgpu_gpu_config {
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
 typedef struct vmafgpu_model_config {
-    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v0.6.1neg", ...; see vmafgpu_builtin_model() */
+    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see vmafgpu_builtin_model() */
     const vmafgpu_model *model;             /* instead: parsed or embedded; must live as long as the context                        */
     const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
     int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
@@ -338,7 +364,7 @@ typedef struct vmafgpu_model_config {
 
 /* A feature to compute besides those that the models need. */
 typedef struct vmafgpu_feature_config {
-    const char *name;      /* "vif", "adm" or "motion"                                                       */
+    const char *name;      /* "vif", "adm", "motion", "cambi" or "speed_chroma"                             */
     const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL; the names are libvmaf's, see the
                               manual on top; numbers pass through a float and "%g", as in libvmaf            */
 } vmafgpu_feature_config;

@@ -329,7 +329,7 @@ static void test_backends(void) {
     s.config.backend = VMAFGPU_BACKEND_CUDA;
     refused(&s.config, VMAFGPU_ERROR_BACKEND, "the feature cambi runs on the CPU only");
     s.config.backend = VMAFGPU_BACKEND_HIP;
-    refused(&s.config, VMAFGPU_ERROR_BACKEND, "HIP");
+    refused(&s.config, VMAFGPU_ERROR_BACKEND, "config.backend");
     s.config.backend = VMAFGPU_BACKEND_AUTO;
     s.config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
     refused(&s.config, VMAFGPU_ERROR_BACKEND, "the feature cambi runs on the CPU only");

@@ -3598,7 +3598,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
  */
 enum {
-    VMAFGPU__CAMBI_STRIP = 256,        /* columns whose histograms are worked on at a time, so that they stay in the cache */
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time, so that they stay in the cache */
     VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
     VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
@@ -3608,7 +3608,7 @@ enum {
 
 /* What one thread needs and finds. */
 typedef struct vmafgpu__cambi_band {
-    uint16_t *line[3];                 /* rows of 10-bit or filtered samples */
+    uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
     uint8_t  *flat[8];                 /* of the latest eight rows: is a sample equal to the next one and to the one below? */
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
@@ -3628,11 +3628,12 @@ struct vmafgpu__cambi {
     int             scale;
     int            *source_column, *source_row;                /* where samples are taken from */
     vmafgpu__plane  image;                                     /* 10 bits */
-    uint8_t        *mask;                                      /* as large, without padding */
+    uint8_t        *mask;                                      /* of scale 0, without padding */
     vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
-    uint32_t       *visible;                                   /* per code: which differences count, a bit each */
+    uint8_t        *weights;                                   /* per code how much each difference counts... */
+    uint8_t        *counts;                                    /* ...and whether any does */
     float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
     int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
@@ -3837,9 +3838,11 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->histogram_size = ((size_t)variant->bins + (span + group - 1) / group * group + group - 1) / group * group;
     cambi->source_column = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)w);
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
-    cambi->visible = (uint32_t *)vmafgpu__carve(c, sizeof(uint32_t) * (size_t)variant->bins);
+    cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
+    cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
     cambi->image = vmafgpu__carve_plane(c, w, h);
-    cambi->mask = (uint8_t *)vmafgpu__carve(c, (size_t)w * (size_t)h);
+    cambi->mask = (uint8_t *)vmafgpu__carve(
+        c, (size_t)vmafgpu__cambi_size(variant, w, 0) * (size_t)vmafgpu__cambi_size(variant, h, 0));
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh);
@@ -3851,7 +3854,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->bands = bands;
     for (int i = 0; i < threads; i++) {
         vmafgpu__cambi_band unused, *band = bands ? &bands[i] : &unused;
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 4; k++)
             band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
         for (int k = 0; k < 8; k++)
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
@@ -3907,18 +3910,28 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
 }
 
 /* A row of the source with 10 bits. */
-static void vmafgpu__cambi_import_row(const vmafgpu__cambi *cambi, int bit_depth, int y, uint16_t *row) {
+static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *VMAFGPU__RESTRICT row) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const int bit_depth = v->config.bit_depth;
     const uint16_t *source = cambi->source.data + cambi->source_row[y] * cambi->source.stride;
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
     const int half = (int)vmafgpu__half(down);
-    for (int x = 0; x < cambi->picture->width; x++)
-        row[x] = (uint16_t)(((source[cambi->source_column[x]] << up) + half) >> down);
+    if (cambi->picture->width == v->config.width)
+        for (int x = 0; x < v->config.width; x++)
+            row[x] = (uint16_t)(((source[x] << up) + half) >> down);
+    else
+        for (int x = 0; x < cambi->picture->width; x++)
+            row[x] = (uint16_t)(((source[cambi->source_column[x]] << up) + half) >> down);
 }
 
 /* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. */
-static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
-    for (int x = 0; x + 1 < w; x++)
-        out[x] = (uint16_t)(below ? (row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2 : (row[x] + row[x + 1]) >> 1);
+static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *VMAFGPU__RESTRICT out) {
+    if (below)
+        for (int x = 0; x + 1 < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
+    else
+        for (int x = 0; x + 1 < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
     out[w - 1] = below ? (uint16_t)((row[w - 1] + below[w - 1]) >> 1) : row[w - 1];
 }
 
@@ -3926,26 +3939,26 @@ static void vmafgpu__cambi_import_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__cambi *cambi = v->cambi;
     vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, h = cambi->picture->height, bit_depth = v->config.bit_depth;
+    const int w = cambi->picture->width, h = cambi->picture->height;
     int first, end;
     vmafgpu__part(h, index, v->config.threads, &first, &end);
     for (int y = first; y < end; y++) {
         uint16_t *out = cambi->image.data + y * cambi->image.stride;
         if (!cambi->variant->softened) {
-            vmafgpu__cambi_import_row(cambi, bit_depth, y, out);
+            vmafgpu__cambi_import_row(v, y, out);
             continue;
         }
         uint16_t *row = band->line[y & 1], *below = band->line[(y + 1) & 1];
         if (y == first)
-            vmafgpu__cambi_import_row(cambi, bit_depth, y, row);
+            vmafgpu__cambi_import_row(v, y, row);
         if (y + 1 < h)
-            vmafgpu__cambi_import_row(cambi, bit_depth, y + 1, below);
+            vmafgpu__cambi_import_row(v, y + 1, below);
         vmafgpu__cambi_soften(row, y + 1 < h ? below : NULL, w, out);
     }
 }
 
 /* Which samples of row y equal their neighbours to the right and below; none outside the picture. */
-static void vmafgpu__cambi_flat_row(const vmafgpu__cambi *cambi, int y, uint8_t *flat) {
+static void vmafgpu__cambi_flat_row(const vmafgpu__cambi *cambi, int y, uint8_t *VMAFGPU__RESTRICT flat) {
     const int w = cambi->picture->width, h = cambi->picture->height;
     if (y < 0 || y >= h) {
         memset(flat, 0, (size_t)w);
@@ -3963,13 +3976,14 @@ static void vmafgpu__cambi_mask_task(void *arg, int index) {
     vmafgpu__cambi *cambi = v->cambi;
     vmafgpu__cambi_band *band = &cambi->bands[index];
     const int w = cambi->picture->width, reach = VMAFGPU__CAMBI_REACH, threshold = cambi->picture->mask_threshold;
-    uint8_t *column = band->column + reach;
+    const int halved = cambi->variant->halved, mask_w = vmafgpu__cambi_size(cambi->variant, w, 0);
+    uint8_t *VMAFGPU__RESTRICT column = band->column + reach;
     int first, end;
     vmafgpu__part(cambi->picture->height, index, v->config.threads, &first, &end);
     memset(band->column, 0, (size_t)w + 2 * (size_t)reach);
     for (int y = first - reach; y < end + reach; y++) {
-        uint8_t *newest = band->flat[(y + 8) & 7];
-        const uint8_t *oldest = band->flat[(y + 1) & 7];   /* seven rows before */
+        uint8_t *VMAFGPU__RESTRICT newest = band->flat[(y + 8) & 7];
+        const uint8_t *VMAFGPU__RESTRICT oldest = band->flat[(y + 1) & 7];   /* seven rows before */
         vmafgpu__cambi_flat_row(cambi, y, newest);
         if (y < first + reach + 1)
             for (int x = 0; x < w; x++)
@@ -3977,38 +3991,58 @@ static void vmafgpu__cambi_mask_task(void *arg, int index) {
         else
             for (int x = 0; x < w; x++)
                 column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
-        if (y < first + reach)
+        if (y < first + reach || ((y - reach) & halved))
             continue;
-        uint8_t *mask = cambi->mask + (size_t)(y - reach) * (size_t)w;
-        for (int x = 0; x < w; x++)
-            mask[x] = column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] + column[x + 2] +
-                      column[x + 3] > threshold;
+        uint8_t *VMAFGPU__RESTRICT mask = cambi->mask + (size_t)((y - reach) >> halved) * (size_t)mask_w;
+        for (int x = 0; x < mask_w; x++) {
+            const uint8_t *at = column + (x << halved);
+            mask[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > threshold;
+        }
     }
 }
 
-/* What most of three values are; where they all differ, the least. */
+/* What most of three values are; where they all differ, the least. Without a branch, so that it can be done for many
+ * at a time. */
 static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
-    const uint16_t least = a < b ? (a < c ? a : c) : (b < c ? b : c);
-    return a == b || a == c ? a : b == c ? b : least;
+    const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
+    const uint16_t other = b == c ? b : least;
+    return ((a == b) | (a == c)) ? a : other;
 }
 
 /* Row y of the present scale before its filter: every second sample of the filtered scale before. */
-static void vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *row) {
+static void vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT row) {
     const vmafgpu__plane *from = cambi->scale ? &cambi->filtered[cambi->scale - 1] : &cambi->image;
     const int shift = cambi->scale ? 1 : cambi->variant->halved;
     const uint16_t *source = from->data + ((ptrdiff_t)y << shift) * from->stride;
-    for (int x = 0; x < w; x++)
-        row[x] = source[x << shift];
+    if (shift)
+        for (int x = 0; x < w; x++)
+            row[x] = source[2 * x];
+    else
+        memcpy(row, source, sizeof *row * (size_t)w);
 }
 
 /* The same, filtered along the row. */
-static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *row) {
-    vmafgpu__cambi_fetch_row(cambi, y, w, row);
-    uint16_t before = row[0];
-    for (int x = 1; x + 1 < w; x++) {
-        const uint16_t here = row[x];
-        row[x] = vmafgpu__cambi_mode(before, here, row[x + 1]);
-        before = here;
+static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT raw,
+                                          uint16_t *VMAFGPU__RESTRICT row) {
+    vmafgpu__cambi_fetch_row(cambi, y, w, raw);
+    for (int x = 1; x + 1 < w; x++)
+        row[x] = vmafgpu__cambi_mode(raw[x - 1], raw[x], raw[x + 1]);
+    row[0] = raw[0];
+    row[w - 1] = raw[w - 1];
+}
+
+static void vmafgpu__cambi_filter_rows(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
+                                       uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
+}
+
+static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
+                                    int shift, int w, uint16_t *VMAFGPU__RESTRICT code) {
+    const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
+    for (int x = 0; x < w; x++) {
+        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
+        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : VMAFGPU__CAMBI_NOTHING);
     }
 }
 
@@ -4017,52 +4051,69 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int scale = cambi->scale, shift = scale + variant->halved;
+    const int scale = cambi->scale, mask_w = vmafgpu__cambi_size(variant, cambi->picture->width, 0);
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
     const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
-    uint16_t *line[3];
+    uint16_t *const *line = cambi->bands[index].line;
     int first, end, next;
     vmafgpu__part(h, index, v->config.threads, &first, &end);
-    memcpy(line, cambi->bands[index].line, sizeof line);
     next = first > 0 ? first - 1 : 0;
     for (int y = first; y < end; y++) {
         uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
-        uint16_t *code = cambi->codes[scale].data + y * cambi->codes[scale].stride;
-        const uint8_t *mask = cambi->mask + ((size_t)y << shift) * (size_t)cambi->picture->width;
         for (; next <= y + 1 && next < h; next++)
-            vmafgpu__cambi_fetch_filtered(cambi, next, w, line[next % 3]);
+            vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
         if (y == 0 || y == h - 1)
             vmafgpu__cambi_fetch_row(cambi, y, w, out);
         else
-            for (int x = 0; x < w; x++)
-                out[x] = vmafgpu__cambi_mode(line[(y + 2) % 3][x], line[y % 3][x], line[(y + 1) % 3][x]);
-        for (int x = 0; x < w; x++) {
-            const int counted = (int)out[x] - variant->base;
-            const int marked = mask[(size_t)x << shift] && counted >= 0 && counted < variant->bins;
-            code[x] = (uint16_t)(marked ? counted : VMAFGPU__CAMBI_NOTHING);
-        }
+            vmafgpu__cambi_filter_rows(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
+        vmafgpu__cambi_code_row(variant, out, cambi->mask + ((size_t)y << scale) * (size_t)mask_w, scale, w,
+                                cambi->codes[scale].data + y * cambi->codes[scale].stride);
     }
+}
+
+/* Most codes are NOTHING: whether four of them are. */
+static int vmafgpu__cambi_is_empty(const uint16_t *code) {
+    uint64_t four;
+    memcpy(&four, code, sizeof four);
+    return four == UINT64_MAX;
 }
 
 /* Adds a row of codes to the histograms of its columns, or takes it away. */
 static void vmafgpu__cambi_count_row(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
                                      int step) {
-    for (int x = 0; x < count; x++)
+    for (int x = 0; x < count; x++) {
         if (code[x] != VMAFGPU__CAMBI_NOTHING) {
             uint8_t *bin = histograms + (size_t)x * size + (size_t)(lead + code[x]);
             *bin = (uint8_t)(*bin + step);
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(code + x)) {
+            x += 3;
         }
+    }
+}
+
+/* The same for a row that comes and one that goes. */
+static void vmafgpu__cambi_slide_rows(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
+                                      const uint16_t *gone, int count) {
+    for (int x = 0; x < count; x++) {
+        uint8_t *bins = histograms + (size_t)x * size + lead;
+        if (come[x] != gone[x]) {
+            if (come[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[come[x]]++;
+            if (gone[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[gone[x]]--;
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(come + x) && vmafgpu__cambi_is_empty(gone + x)) {
+            x += 3;
+        }
+    }
 }
 
 /* The c-value of a sample from the counts around its value. */
-static float vmafgpu__cambi_value(const vmafgpu__cambi *cambi, uint32_t visible, const uint16_t *count) {
-    const int contrasts = cambi->variant->contrasts, own = count[contrasts];
+static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts, const uint16_t *count) {
+    const int own = count[contrasts];
     float best = 0;
     for (int k = 1; k <= contrasts; k++) {
-        if (!(visible >> (k - 1) & 1))
-            continue;
         const int above = count[contrasts + k], below = count[contrasts - k], most = above > below ? above : below;
-        const float value = (float)(vmafgpu__cambi_weight(k) * own * most) * cambi->reciprocal[own + most];
+        const float value = (float)(weights[k - 1] * own * most) * reciprocal[own + most];
         best = value > best ? value : best;
     }
     return best;
@@ -4085,6 +4136,8 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     const int span = (2 * lead + GROUP) / GROUP * GROUP;
     const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
     const size_t size = cambi->histogram_size;
+    size_t found = band->count[scale];
+    int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
     uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
     uint16_t count[MAX_SPAN];
@@ -4094,18 +4147,24 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     for (int y = first; y < end; y++) {
         const uint16_t *code = codes->data + y * codes->stride;
         int last_x = -2;
-        if (y + reach < h)
-            vmafgpu__cambi_count_row(origin, size, lead, code + reach * codes->stride + left, right - left, 1);
-        if (y > first && y - reach - 1 >= 0)
-            vmafgpu__cambi_count_row(origin, size, lead, code - (reach + 1) * codes->stride + left, right - left, -1);
+        const uint16_t *come = y + reach < h ? code + reach * codes->stride + left : NULL;
+        const uint16_t *gone = y > first && y - reach - 1 >= 0 ? code - (reach + 1) * codes->stride + left : NULL;
+        if (come && gone)
+            vmafgpu__cambi_slide_rows(origin, size, lead, come, gone, right - left);
+        else if (come || gone)
+            vmafgpu__cambi_count_row(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
         for (int x = x0; x < x1; x++) {
-            if (code[x] == VMAFGPU__CAMBI_NOTHING || !cambi->visible[code[x]])
+            if (code[x] == VMAFGPU__CAMBI_NOTHING) {
+                x += x + 4 <= x1 && vmafgpu__cambi_is_empty(code + x) ? 3 : 0;
+                continue;
+            }
+            if (!cambi->counts[code[x]])
                 continue;
             const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x];   /* leftmost of the window */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
-                const uint8_t *gone = cell - size, *come = cell + (size_t)(window - 1) * size;
+                const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
-                    count[i] = (uint16_t)(count[i] + come[i] - gone[i]);
+                    count[i] = (uint16_t)(count[i] + reached[i] - left_behind[i]);
             } else {
                 memset(count, 0, sizeof(uint16_t) * (size_t)span);
                 for (int k = 0; k < window; k++, cell += size)
@@ -4114,15 +4173,18 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
                             count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
             }
             last_x = x;
-            const float value = vmafgpu__cambi_value(cambi, cambi->visible[code[x]], count);
+            const float value = vmafgpu__cambi_value(
+                cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
             if (cambi->in_place) {
                 cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
             } else if (value > 0) {
-                values[band->count[scale]++] = value;
-                band->sum[scale] += vmafgpu__cambi_units(value);
+                values[found++] = value;
+                sum += vmafgpu__cambi_units(value);
             }
         }
     }
+    band->count[scale] = found;
+    band->sum[scale] = sum;
 }
 
 static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
@@ -4281,10 +4343,13 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, vmafgpu__plane source, int
     vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
     for (int code = 0; code < variant->bins; code++) {
         const int value = code + variant->base;
-        cambi->visible[code] = 0;
-        for (int k = 1; k <= variant->contrasts; k++)
-            if (value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor)
-                cambi->visible[code] |= 1u << (k - 1);
+        cambi->counts[code] = 0;
+        for (int k = 1; k <= variant->contrasts; k++) {
+            const int visible =
+                value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
+            cambi->weights[code * variant->contrasts + k - 1] = (uint8_t)(visible ? vmafgpu__cambi_weight(k) : 0);
+            cambi->counts[code] |= (uint8_t)visible;
+        }
     }
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
     if (result == VMAFGPU_OK)
@@ -4532,17 +4597,22 @@ static uint32_t vmafgpu__chroma_illegal(const vmafgpu_config *c) {
 
 /* Samples of a row as floats, as if they had 8 bits, around 0. Not 0 if one does not fit the bit depth. */
 static uint32_t vmafgpu__speed_import(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int w,
-                                      float *row) {
+                                      float *VMAFGPU__RESTRICT row) {
     const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
     const uint32_t illegal = vmafgpu__chroma_illegal(c);
     uint32_t seen = 0;
     int step;
     const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
-    for (int x = 0; x < w; x++, source += step) {
-        const uint32_t word = c->bytes_per_sample == 1 ? source[0] : (uint32_t)source[0] | (uint32_t)source[1] << 8;
+    if (c->bytes_per_sample == 1) {
+        for (int x = 0; x < w; x++)
+            row[x] = (float)(int)source[x * step] - 128;
+        return 0;
+    }
+    for (int x = 0; x < w; x++) {
+        const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
         seen |= word;
-        row[x] = (float)(word >> shift) * unit - 128;
+        row[x] = (float)(int)(word >> shift) * unit - 128;
     }
     return seen & illegal;
 }
@@ -4633,8 +4703,9 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
             for (int t = -x->reach; t <= x->reach; t++) {
                 const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
                 const float *row = vmafgpu__speed_row(v, band, plane, from), tap = x->taps[t + x->reach];
+                float *VMAFGPU__RESTRICT sum = band->sum;
                 for (int i = 0; i < x->scaled_width; i++)
-                    band->sum[i] += tap * row[i];
+                    sum[i] += tap * row[i];
             }
             for (int i = 0; i < x->columns; i++) {
                 float sum = 0;

@@ -4042,7 +4042,7 @@ static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
         const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
-        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : VMAFGPU__CAMBI_NOTHING);
+        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
 }
 

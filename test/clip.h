@@ -42,6 +42,7 @@ typedef enum clip_distortion {
     CLIP_FAINT,    /* the lowest bit of one sample in seven                    */
     CLIP_LUMA,     /* mix for luma, chroma as it was                           */
     CLIP_WASH,     /* mix, but the last chroma plane is flat                   */
+    CLIP_RINSE,    /* mix, but the first one is                                */
     CLIP_DISTORTION_COUNT
 } clip_distortion;
 
@@ -53,10 +54,10 @@ typedef struct clip {
     uint32_t        seed;
 } clip;
 
-static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {"texture", "noise", "flat",  "black", "white", "lines",
-                                                                   "blocks",  "ramp",  "bands", "dusk",  "grey"};
-static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {"same",   "blur",    "grain", "coarse", "mix",
-                                                                         "invert", "stretch", "faint", "luma",   "wash"};
+static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {
+    "texture", "noise", "flat", "black", "white", "lines", "blocks", "ramp", "bands", "dusk", "grey"};
+static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {
+    "same", "blur", "grain", "coarse", "mix", "invert", "stretch", "faint", "luma", "wash", "rinse"};
 
 /* what: "CONTENT" or "CONTENT+DISTORTION". Returns 1, or 0 where something in it is unknown or out of range. */
 static inline int clip_init(clip *c, const char *what, int width, int height, int depth, int chroma, int frames,
@@ -202,17 +203,24 @@ static inline uint16_t clip_distort(const clip *c, int32_t v, uint32_t x, uint32
     }
 }
 
+/* The plane that is flat in the distorted frame; 0: none. */
+static inline int clip_washed_plane(const clip *c) {
+    return c->distortion == CLIP_WASH ? 2 : c->distortion == CLIP_RINSE ? 1 : 0;
+}
+
 /* What the generator makes of one plane: a clip whose content and distortion are those of that plane. */
 static inline clip clip_of_plane(const clip *c, int plane) {
     clip p = *c;
-    if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0))
+    if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0)) {
         p.content = CLIP_TEXTURE;
+    }
     if (plane > 0 && (c->content == CLIP_GREY || c->content == CLIP_DUSK)) {
         p.content = CLIP_FLAT;
         p.distortion = CLIP_SAME;
     }
-    if (c->distortion == CLIP_LUMA || c->distortion == CLIP_WASH)
-        p.distortion = plane == 0 || (plane == 1 && c->distortion == CLIP_WASH) ? CLIP_MIX : CLIP_SAME;
+    if (c->distortion >= CLIP_LUMA) {
+        p.distortion = plane == 0 || (c->distortion != CLIP_LUMA && plane != clip_washed_plane(c)) ? CLIP_MIX : CLIP_SAME;
+    }
     return p;
 }
 
@@ -251,8 +259,9 @@ static inline int clip_pure_plane(const clip *c, int frame, int side, int plane,
 /* One plane of one frame: clip_plane_samples() words. Returns 1, or 0 without memory for the blur. */
 static inline int clip_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
     clip p = clip_of_plane(c, plane);
-    if (c->distortion == CLIP_WASH && side == CLIP_DISTORTED && plane == 2)
+    if (plane > 0 && side == CLIP_DISTORTED && plane == clip_washed_plane(c)) {
         p.content = CLIP_FLAT;
+    }
     return clip_pure_plane(&p, frame, side, plane, out);
 }
 

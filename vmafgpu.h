@@ -29,10 +29,10 @@
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
- *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160 and vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any other
- *     model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
- *   - the features adm, vif and motion (libvmaf's integer ones), cambi (banding) and speed_chroma with all their options;
- *     per-frame values and pooling;
+ *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any
+ *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
+ *   - the features adm, vif and motion (libvmaf's integer ones), cambi (banding) and speed_chroma with all their
+ *     options; per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, or on NVIDIA GPUs of compute capability 7.5 and up, with frames in host, pinned or device memory:
@@ -60,21 +60,21 @@
  *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (never with options in the name); looks at the
  *           distorted luma, with full_ref at the reference's too
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
- *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5 | window_size (ws) 65, 15..127
- *           cambi_topk (ctpk), topk 0.6, 0.0001..1 | tvi_threshold (tvit) 0.019, 0.0001..1
+ *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
+ *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1 | tvi_threshold (tvit) 0.019, 0.0001..1
  *           cambi_eotf (ceot), eotf bt1886, or pq | enc_width (encw) 180..7680, enc_height (ench) 150..7680 and
  *           enc_bitdepth (encbd) 6..16: of the encode, where it is not the frame's | src_width (srcw) 320..7680,
  *           src_height (srch) 200..4320: of the source, for full_ref
- *           Needs 216 pixels in width or height, and a window of 65 pixels at most, which only the speedup allows above 4K.
+ *           Needs 216 pixels in width or height, and a window of 65 pixels at most, which above 4K only the speedup has.
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
- *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4 | speed_prescale_method
- *           (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2 | speed_nn_floor (nnf) 0, 0..1
- *           speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
+ *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
+ *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
+ *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
  *
- * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1] and
- * data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture heights,
- * _5d0h at five; _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three (the last one scores 0..110); hfr_ is for
- * 50 frames per second and more. Ten bits are what they were trained on; eight are taken. Where a model's encode was
+ * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
+ * and data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture
+ * heights, _5d0h at five; _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three (the last one scores
+ * 0..110); hfr_ is for 50 frames per second and more. Ten bits are what they were trained on; eight are taken. Where a model's encode was
  * smaller than the frames: options = "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest
  * picture with 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
  *
@@ -133,14 +133,14 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count, and it
- *     calls log2 (with lanczos4 sin).
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count,
+ *     and it calls log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
  *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
- *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11, 13,
- *     14 or 15 bits libvmaf's speed_chroma reads the bytes of words as samples; ours is defined there and has no counterpart.
+ *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11,
+ *     13, 14 or 15 bits libvmaf's speed_chroma takes bytes of words for samples: ours has no counterpart there.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
@@ -243,8 +243,8 @@ typedef enum vmafgpu_memory_kind {
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
- * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise. Of the
- * chroma only those samples are read, and checked against the bit depth, that the feature needs.
+ * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
+ * Only those chroma samples are read, and checked against the bit depth, that the feature needs.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
  * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
@@ -3598,7 +3598,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
  */
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time, so that they stay in the cache */
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache */
     VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
     VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
@@ -3609,10 +3609,10 @@ enum {
 /* What one thread needs and finds. */
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
-    uint8_t  *flat[8];                 /* of the latest eight rows: is a sample equal to the next one and to the one below? */
+    uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0; they are at the start of the band's part of the scale */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0, which begin where the band's rows would */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
     int       first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
@@ -3717,9 +3717,9 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
                              (int)VMAFGPU__CAMBI_MIN_SIZE, p->width, p->height);
     if (p->window > VMAFGPU__CAMBI_MAX_WINDOW)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the largest "
-                             "is %d: set cambi_high_res_speedup, or lower window_size", p->window, p->width, p->height,
-                             (int)VMAFGPU__CAMBI_MAX_WINDOW);
+                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the "
+                             "largest is %d: set cambi_high_res_speedup, or lower window_size",
+                             p->window, p->width, p->height, (int)VMAFGPU__CAMBI_MAX_WINDOW);
     if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
@@ -3736,7 +3736,8 @@ static int vmafgpu__cambi_weight(int k) {
     return weights[k - 1];
 }
 
-/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows miss. */
+/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows
+ * do not. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
     const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
                           (double)vmafgpu__cambi_size(variant, p->height, 0);
@@ -3762,8 +3763,8 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     }
     if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, the "
-                             "other higher", source_width, source_height, width, height);
+                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
+                             "the other higher", source_width, source_height, width, height);
     const int64_t pixels = (int64_t)width * height;
     variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
                       (speedup == 2160 && pixels >= 3840 * 2160);
@@ -4108,7 +4109,8 @@ static void vmafgpu__cambi_slide_rows(uint8_t *histograms, size_t size, int lead
 }
 
 /* The c-value of a sample from the counts around its value. */
-static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts, const uint16_t *count) {
+static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
+                                  const uint16_t *count) {
     const int own = count[contrasts];
     float best = 0;
     for (int k = 1; k <= contrasts; k++) {
@@ -4286,8 +4288,8 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in double
- * precision, rounds on the way. What comes out still is a multiple of 2^-24. */
+/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in
+ * double precision, rounds on the way. What comes out still is a multiple of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -4379,10 +4381,10 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__plane *pai
  * >>speed                                        entropy of the chroma planes, in float
  * ================================================================================================
  * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
- * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the score
- * is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their order, sequential
- * sums included, is part of the definition. Where loops have another order than the formula, each element still sees the
- * same operations one after another.
+ * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
+ * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
+ * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
+ * element still sees the same operations one after another.
  */
 enum {
     VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
@@ -4473,10 +4475,12 @@ static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 
 
 static vmafgpu_result vmafgpu__speed_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__speed_variant *x) {
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
-    const float scale = (float)e->option[VMAFGPU__SPEED_KERNELSCALE], floor_of_noise = (float)e->option[VMAFGPU__SPEED_NOISE_FLOOR];
+    const float scale = (float)e->option[VMAFGPU__SPEED_KERNELSCALE];
+    const float least_noise = (float)e->option[VMAFGPU__SPEED_NOISE_FLOOR];
     if (v->config.chroma == VMAFGPU_400)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but config.chroma is 4:0:0");
+                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
+                             "config.chroma is 4:0:0");
     if (!vmafgpu__speed_scale_is_known(scale))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
@@ -4489,12 +4493,13 @@ static vmafgpu_result vmafgpu__speed_resolve(vmafgpu *v, const vmafgpu__extracto
     x->resampled = x->scaled_width != x->width || x->scaled_height != x->height;
     if (x->resampled && fabs(prescale - 1) < 1e-3)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size", prescale);
+                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
+                             prescale);
     if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature speed_chroma needs chroma planes of at least %dx%d pixels, times speed_prescale: "
-                             "here they have %dx%d, times %.6g", (int)VMAFGPU__SPEED_MIN_SIZE,
-                             (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
+                             "the feature speed_chroma needs chroma planes of at least %dx%d pixels, times "
+                             "speed_prescale: here they have %dx%d, times %.6g",
+                             (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
     x->columns = x->scaled_width >> VMAFGPU__SPEED_SHIFT;
     x->rows = x->scaled_height >> VMAFGPU__SPEED_SHIFT;
     x->blocks_across = x->columns / VMAFGPU__SPEED_BLOCK;
@@ -4504,7 +4509,8 @@ static vmafgpu_result vmafgpu__speed_resolve(vmafgpu *v, const vmafgpu__extracto
     vmafgpu__speed_gaussian(x->reach, (float)(2.0 * (2 * x->reach + 1) / 5.0), x->taps);
     vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
     x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
-    x->base = (float)((int)VMAFGPU__SPEED_SIDE * (log2((double)((1 + floor_of_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
+    x->base = (float)((int)VMAFGPU__SPEED_SIDE *
+                      (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
     x->weighting = (int)e->option[VMAFGPU__SPEED_WEIGHTING];
     return VMAFGPU_OK;
 }
@@ -4730,8 +4736,9 @@ static vmafgpu_result vmafgpu__speed_illegal(vmafgpu *v, int plane, int y) {
         word = (uint32_t)row[0] | (uint32_t)row[1] << 8;
         x++;
     }
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the chroma word %u of plane %c at column %d, row %d %s %d bits",
-                         v->subject, plane & 1 ? "distorted" : "reference", (unsigned)word, plane >> 1 ? 'v' : 'u', x, y,
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME,
+                         "%s, %s: the chroma word %u of plane %c at column %d, row %d %s %d bits", v->subject,
+                         plane & 1 ? "distorted" : "reference", (unsigned)word, plane >> 1 ? 'v' : 'u', x, y,
                          c->layout == VMAFGPU_SEMIPLANAR_HIGH ? "has low bits set that are no part of" : "does not fit",
                          c->bit_depth);
 }
@@ -4952,9 +4959,10 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what has
- * become of it. */
-static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative, vmafgpu__speed_matrix *out) {
+/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
+ * has become of it. */
+static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
+                                       vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
     for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
         u[r] = r < k ? 0 : z->at[r][k];
@@ -4987,7 +4995,8 @@ static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_matrix *matrix, vm
 }
 
 /* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_matrix *matrix, const float *samples, size_t blocks, float *solution) {
+static int vmafgpu__speed_solve(const vmafgpu__speed_matrix *matrix, const float *samples, size_t blocks,
+                                float *solution) {
     vmafgpu__speed_matrix q, r;
     vmafgpu__speed_orthogonalise(matrix, &q);
     vmafgpu__speed_multiply(&q, &matrix->at[0][0], VMAFGPU__SPEED_SIDE, &r.at[0][0]);
@@ -5041,9 +5050,10 @@ static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__spe
     }
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
         const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
-        for (size_t b = 0; b < blocks; b++)
-            plane->entropy[b] = (float)((double)plane->entropy[b] + (log2((double)(positive * plane->variance[b] + x->noise)) +
-                                                                     vmafgpu__speed_log_2_pi_e));
+        for (size_t b = 0; b < blocks; b++) {
+            const double information = log2((double)(positive * plane->variance[b] + x->noise));
+            plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
+        }
     }
 }
 
@@ -8192,7 +8202,8 @@ static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int wh
     return score / (double)(p->window * p->window);
 }
 
-static void vmafgpu__finish_cambi(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+static void vmafgpu__finish_cambi(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  double *out) {
     const vmafgpu__cambi_variant *variant = &v->plan.cambi[e->variant];
     const double limit = e->option[VMAFGPU__CAMBI_MAX_VAL];
     const double distorted = vmafgpu__cambi_total(variant, 0, &sums->cambi[e->variant]);

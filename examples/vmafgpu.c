@@ -431,7 +431,8 @@ static const option_row option_rows[] = {
      "                motion.motion_force_zero=true\n"
      "May be repeated; each needs a name of its own"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "vif, adm, motion, cambi or speed_chroma, besides\nwhat the models need; with options:\nvif=debug=true:vif_skip_scale0=true"},
+     "vif, adm, motion, cambi or speed_chroma, besides\nwhat the models need; with options:\n"
+     "vif=debug=true:vif_skip_scale0=true"},
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 0, 0, "not available: needs metrics that are not here"},
@@ -675,7 +676,8 @@ static int needs_chroma(const options *o) {
         }
     }
     for (int i = 0; i < o->model_count; i++) {
-        const vmafgpu_model *model = o->models[i].version ? vmafgpu_builtin_model(o->models[i].version) : o->models[i].model;
+        const char *version = o->models[i].version;
+        const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
         for (int k = 0; model && k < model->svms[0].feature_count; k++) {
             if (strstr(model->svms[0].feature_names[k], "speed_chroma")) {
                 return 1;

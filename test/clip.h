@@ -219,7 +219,8 @@ static inline clip clip_of_plane(const clip *c, int plane) {
         p.distortion = CLIP_SAME;
     }
     if (c->distortion >= CLIP_LUMA) {
-        p.distortion = plane == 0 || (c->distortion != CLIP_LUMA && plane != clip_washed_plane(c)) ? CLIP_MIX : CLIP_SAME;
+        int mixed = plane == 0 || (c->distortion != CLIP_LUMA && plane != clip_washed_plane(c));
+        p.distortion = mixed ? CLIP_MIX : CLIP_SAME;
     }
     return p;
 }

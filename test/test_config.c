@@ -386,7 +386,7 @@ static void test_builtin(void) {
     CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
     /* One SVM for all of v1: the very same arrays. */
     for (size_t i = 5; i < sizeof names / sizeof names[0]; i++) {
-        const vmafgpu_svm *svm = &vmafgpu_builtin_model(names[i])->svms[0], *first = vmafgpu_builtin_model(names[5])->svms;
+        const vmafgpu_svm *svm = vmafgpu_builtin_model(names[i])->svms, *first = vmafgpu_builtin_model(names[5])->svms;
         CHECK_INT(svm->sv_count, 215);
         CHECK(svm->sv_table == first->sv_table && svm->sv_rows == first->sv_rows && svm->sv_coefs == first->sv_coefs);
         CHECK_INT(svm->clip_max, strstr(names[i], "3d0h_2160") ? 110 : 100);

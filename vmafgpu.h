@@ -3611,6 +3611,7 @@ typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
     uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
+    uint8_t  *sum_line;                /* and how many of 49 samples */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
     size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0, which begin where the band's rows would */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
@@ -3632,6 +3633,7 @@ struct vmafgpu__cambi {
     vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
+    int             span;                                      /* counts that are added up for a sample */
     uint8_t        *weights;                                   /* per code how much each difference counts... */
     uint8_t        *counts;                                    /* ...and whether any does */
     float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
@@ -3835,8 +3837,9 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
     const size_t wide = vmafgpu__padded(w > v->config.width ? w : v->config.width) + VMAFGPU__CHUNK;
-    const size_t group = VMAFGPU__CAMBI_GROUP, span = 2 * (size_t)variant->contrasts + 1;
-    cambi->histogram_size = ((size_t)variant->bins + (span + group - 1) / group * group + group - 1) / group * group;
+    const int group = VMAFGPU__CAMBI_GROUP;
+    cambi->span = (2 * variant->contrasts + group) / group * group;
+    cambi->histogram_size = (size_t)((variant->bins + cambi->span + group - 1) / group * group);
     cambi->source_column = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)w);
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
@@ -3860,6 +3863,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         for (int k = 0; k < 8; k++)
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CAMBI_REACH);
+        band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
         band->histograms = (uint8_t *)vmafgpu__carve(
             c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
     }
@@ -3978,7 +3982,7 @@ static void vmafgpu__cambi_mask_task(void *arg, int index) {
     vmafgpu__cambi_band *band = &cambi->bands[index];
     const int w = cambi->picture->width, reach = VMAFGPU__CAMBI_REACH, threshold = cambi->picture->mask_threshold;
     const int halved = cambi->variant->halved, mask_w = vmafgpu__cambi_size(cambi->variant, w, 0);
-    uint8_t *VMAFGPU__RESTRICT column = band->column + reach;
+    uint8_t *column = band->column + reach;
     int first, end;
     vmafgpu__part(cambi->picture->height, index, v->config.threads, &first, &end);
     memset(band->column, 0, (size_t)w + 2 * (size_t)reach);
@@ -3986,19 +3990,19 @@ static void vmafgpu__cambi_mask_task(void *arg, int index) {
         uint8_t *VMAFGPU__RESTRICT newest = band->flat[(y + 8) & 7];
         const uint8_t *VMAFGPU__RESTRICT oldest = band->flat[(y + 1) & 7];   /* seven rows before */
         vmafgpu__cambi_flat_row(cambi, y, newest);
-        if (y < first + reach + 1)
-            for (int x = 0; x < w; x++)
-                column[x] = (uint8_t)(column[x] + newest[x]);
-        else
-            for (int x = 0; x < w; x++)
-                column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
+        for (int x = 0; x < w; x++)
+            column[x] = (uint8_t)(column[x] + newest[x]);
+        for (int x = 0; x < w && y > first + reach; x++)
+            column[x] = (uint8_t)(column[x] - oldest[x]);
         if (y < first + reach || ((y - reach) & halved))
             continue;
         uint8_t *VMAFGPU__RESTRICT mask = cambi->mask + (size_t)((y - reach) >> halved) * (size_t)mask_w;
-        for (int x = 0; x < mask_w; x++) {
-            const uint8_t *at = column + (x << halved);
-            mask[x] = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3] > threshold;
-        }
+        uint8_t *VMAFGPU__RESTRICT sum = band->sum_line;
+        for (int x = 0; x < w; x++)
+            sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] +
+                               column[x + 2] + column[x + 3]);
+        for (int x = 0; x < mask_w; x++)
+            mask[x] = sum[x << halved] > threshold;
     }
 }
 
@@ -4135,7 +4139,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
     const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
     const int window = cambi->picture->window, reach = window >> 1, lead = variant->contrasts;
-    const int span = (2 * lead + GROUP) / GROUP * GROUP;
+    const int span = cambi->span;
     const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
     const size_t size = cambi->histogram_size;
     size_t found = band->count[scale];
@@ -4353,7 +4357,13 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, vmafgpu__plane source, int
             cambi->counts[code] |= (uint8_t)visible;
         }
     }
-    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
+    const int as_it_is = v->config.bit_depth == 10 && !variant->softened && cambi->picture->width == v->config.width &&
+                         cambi->picture->height == v->config.height;
+    vmafgpu_result result = VMAFGPU_OK;
+    if (as_it_is)
+        cambi->image = source;
+    else
+        result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__run(v, vmafgpu__cambi_mask_task, v);
     for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)

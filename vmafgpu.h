@@ -140,7 +140,8 @@
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
  *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
  *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11,
- *     13, 14 or 15 bits libvmaf's speed_chroma takes bytes of words for samples: ours has no counterpart there.
+ *     13, 14 or 15 bits libvmaf's speed_chroma takes bytes of words for samples: ours has no counterpart there, nor has
+ *     cambi's full_ref of 10-bit frames with a source larger than they are, where libvmaf mixes rows up.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and

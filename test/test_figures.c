@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
         return print_figures();
     }
     compare_file("test/golden/figures.txt", 270);
-    compare_file("test/golden/figures_v1.txt", 77);
+    compare_file("test/golden/figures_v1.txt", 81);
     compare_file("test/golden/figures_own.txt", 30);
     return test_end();
 }

@@ -4417,7 +4417,7 @@ typedef struct vmafgpu__speed_source {
 
 typedef struct vmafgpu__speed_plane {
     float *low;                            /* after the low-pass; later without the local mean */
-    float *line;                           /* one row of the same width */
+    float *means;                          /* local means down the columns, of the same size */
     float *samples;                        /* per place in a block a row with all blocks */
     float *solution;
     float *variance, *entropy;             /* per block */
@@ -4557,7 +4557,7 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
     for (int i = 0; i < VMAFGPU__SPEED_PLANES; i++) {
         vmafgpu__speed_plane *plane = &speed->plane[i];
         plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
-        plane->line = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
@@ -4757,7 +4757,7 @@ static vmafgpu_result vmafgpu__speed_illegal(vmafgpu *v, int plane, int y) {
 /* Takes the local mean, a small Gaussian, from every sample. */
 static void vmafgpu__speed_subtract_mean(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
     const int w = x->columns, h = x->rows, reach = x->local_reach;
-    float *means = plane->line;
+    float *means = plane->means;
     for (int y = 0; y < h; y++)
         for (int i = 0; i < w; i++) {
             float sum = 0;

@@ -177,7 +177,8 @@ bench: $(BUILD)/vmafgpu $(BUILD)/bench_gpu $(BUILD)/test/make_clip $(BUILD)/test
 	@$(BUILD)/bench_gpu
 
 MODELS ?= ../shared/models
-embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3
+embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 \
+            $(foreach view,3d0h 5d0h 1d5h_2160 3d0h_2160,vmaf_v1.0.16_$(view) vmaf_v1.0.16_hfr_$(view))
 
 .PHONY: models
 models: $(BUILD)/embed_model

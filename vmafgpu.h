@@ -28,15 +28,18 @@
  * device_frames.c (frames in GPU memory), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
- *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3, and any other model file
- *     of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
- *   - the features adm, vif and motion (libvmaf's integer ones) with all their options; per-frame values and pooling;
+ *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
+ *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; and any
+ *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
+ *   - the features adm, vif and motion (libvmaf's integer ones), cambi (banding) and speed_chroma with all their
+ *     options; per-frame values and pooling;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - no float features, CAMBI, SpEED, PSNR, SSIM, hence no vmaf_v1 models yet;
+ *   - cambi and speed_chroma, hence the models of v1, run on the CPU only in this version, see GPU;
+ *   - no float features, no speed_temporal, PSNR or SSIM; no heatmap files of cambi;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
  *
@@ -53,10 +56,32 @@
  *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf) 1, 0..1 | motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
+ *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (never with options in the name); looks at the
+ *           distorted luma, with full_ref at the reference's too
+ *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
+ *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
+ *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1 | tvi_threshold (tvit) 0.019, 0.0001..1
+ *           cambi_eotf (ceot), eotf bt1886, or pq | enc_width (encw) 180..7680, enc_height (ench) 150..7680 and
+ *           enc_bitdepth (encbd) 6..16: of the encode, where it is not the frame's | src_width (srcw) 320..7680,
+ *           src_height (srch) 200..4320: of the source, for full_ref
+ *           Needs 216 pixels in width or height, and a window of 65 pixels at most, which above 4K only the speedup has.
+ *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
+ *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
+ *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
+ *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
+ *
+ * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
+ * and data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture
+ * heights, _5d0h at five; _1d5h_2160 and _3d0h_2160 are for 4K at one and a half and at three (the last one scores
+ * 0..110); hfr_ is for 50 frames per second and more. Ten bits are what they were trained on; eight are taken. Where a model's encode was
+ * smaller than the frames: options = "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8". The smallest
+ * picture with 4:2:0 is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160).
  *
  * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
  * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
  * _backend_note() tell what computes, and why it is not the GPU.
+ *   - With the features cambi and speed_chroma AUTO takes the CPU, and vmafgpu_backend_note() says so; CUDA and HIP are
+ *     refused.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
@@ -124,12 +149,15 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library.
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count,
+ *     and it calls log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
  *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
- *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16.
+ *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11,
+ *     13, 14 or 15 bits libvmaf's speed_chroma takes bytes of words for samples: ours has no counterpart there, nor has
+ *     cambi's full_ref of 10-bit frames with a source larger than they are, where libvmaf mixes rows up.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
@@ -137,8 +165,8 @@
  *     32-bit x86 needs -msse2 -mfpmath=sse.
  *
  * ROOMS, in this order; search for the banner: >>settings >>arithmetic >>sums >>launch >>context >>memory >>text >>json
- * >>model reader >>models >>features >>threads >>cpu >>kernels >>driver >>gpu >>vendors >>finish >>scores >>open >>public
- * >>levels
+ * >>model reader >>models >>features >>threads >>cambi >>speed >>cpu >>kernels >>driver >>gpu >>vendors >>finish >>scores
+ * >>open >>public >>levels
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The figures of the models are Netflix's, under the same licence.
  */
@@ -206,8 +234,7 @@ typedef enum vmafgpu_result {
  * Frames
  * ------------------------------------------------------------------------------------------------ */
 
-/* How chroma is subsampled. The models of this version look at luma only; the fields are there so that
- * a caller describes what it has once and for all. */
+/* How chroma is subsampled. The models of v0.6 look at luma only; those of v1 need chroma. */
 typedef enum vmafgpu_chroma {
     VMAFGPU_420 = 0,
     VMAFGPU_400,
@@ -232,10 +259,11 @@ typedef enum vmafgpu_memory_kind {
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so.
- * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only by
- * features that look at chroma, none in this version, and may be NULL otherwise.
- * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed; it may be negative
- * (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
+ * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
+ * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
+ * Only those chroma samples are read, and checked against the bit depth, that the feature needs.
+ * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
+ * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
@@ -308,8 +336,8 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one and kernels for it are found, NVIDIA's first, else the CPU;
-                                   never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Where
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one, kernels for it are found and it can do all features,
+                                   NVIDIA's first, else the CPU; never fails for want of a GPU unless gpu.frames is VMAFGPU_MEMORY_DEVICE. Where
                                    gpu.frames says device, or a stream or context is given, they are CUDA's, and HIP
                                    is not tried: an address does not say whose it is. So name the backend */
     VMAFGPU_BACKEND_CPU,
@@ -347,7 +375,7 @@ typedef struct vmafgpu_gpu_config {
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
 typedef struct vmafgpu_model_config {
-    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v0.6.1neg", ...; see vmafgpu_builtin_model() */
+    const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see vmafgpu_builtin_model() */
     const vmafgpu_model *model;             /* instead: parsed or embedded; must live as long as the context                        */
     const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
     int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
@@ -357,7 +385,7 @@ typedef struct vmafgpu_model_config {
 
 /* A feature to compute besides those that the models need. */
 typedef struct vmafgpu_feature_config {
-    const char *name;      /* "vif", "adm" or "motion"                                                       */
+    const char *name;      /* "vif", "adm", "motion", "cambi" or "speed_chroma"                             */
     const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL; the names are libvmaf's, see the
                               manual on top; numbers pass through a float and "%g", as in libvmaf            */
 } vmafgpu_feature_config;
@@ -996,10 +1024,26 @@ typedef struct vmafgpu__adm_sums {
     int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];   /* of aim, the additive impairment measure */
 } vmafgpu__adm_sums;
 
+enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
+
+/* Per scale the sum of the largest c-values, in units of 2^-24, of which all are multiples: [0] of the distorted frame,
+ * [1] of the reference. */
+typedef struct vmafgpu__cambi_sums {
+    int64_t top[2][VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_sums;
+
+/* Scores of the chroma planes. The only float product of a backend; the order of its operations is part of it. */
+typedef struct vmafgpu__speed_sums {
+    float   score[2];                           /* u, v */
+    int32_t singular[2];                        /* no score: a covariance matrix has no inverse */
+} vmafgpu__speed_sums;
+
 typedef struct vmafgpu__sums {
-    int64_t           motion[2];                /* against the previous frame, and the one before it */
-    vmafgpu__vif_sums vif[VMAFGPU__SCALES];
-    vmafgpu__adm_sums adm[VMAFGPU__SCALES];
+    int64_t             motion[2];              /* against the previous frame, and the one before it */
+    vmafgpu__vif_sums   vif[VMAFGPU__SCALES];
+    vmafgpu__adm_sums   adm[VMAFGPU__SCALES];
+    vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
 /* What a backend is asked to compute; fixed at open. */
@@ -1008,12 +1052,50 @@ typedef struct vmafgpu__adm_variant {
     uint32_t factor[VMAFGPU__SCALES][2];        /* contrast sensitivity in fixed point: h and v, d */
 } vmafgpu__adm_variant;
 
+/* The picture that CAMBI looks at: the distorted frame as it was encoded, or the reference as it was before that. */
+typedef struct vmafgpu__cambi_picture {
+    int width, height;
+    int window;                                 /* side of the window in which values are counted; odd */
+    int mask_threshold;                         /* of 49 neighbours more than this must be flat */
+} vmafgpu__cambi_picture;
+
+typedef struct vmafgpu__cambi_variant {
+    vmafgpu__cambi_picture picture[2];          /* distorted, reference */
+    int    pictures;                            /* 2: the reference is looked at, too */
+    int    halved;                              /* scale 0 has half the size already */
+    int    softened;                            /* averages of 2x2 samples undo dither */
+    int    contrasts;                           /* differences of 1..contrasts count */
+    int    limit[VMAFGPU__CAMBI_CONTRASTS];     /* largest sample at which a difference of i + 1 is visible */
+    int    floor;                               /* samples below are too dark, or 0 */
+    int    base, bins;                          /* first value that is ever counted, and how many there are */
+    double topk;                                /* fraction of a scale's c-values that is summed */
+} vmafgpu__cambi_variant;
+
+enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
+
+typedef struct vmafgpu__speed_variant {
+    int    width, height;                       /* of a chroma plane */
+    int    scaled_width, scaled_height;         /* after the prescale */
+    int    resampled, method;                   /* whether there is one, and which */
+    int    columns, rows;                       /* of the plane after the low-pass: a sixteenth */
+    int    blocks_across, blocks_down;
+    int    reach, local_reach;                  /* taps on either side of the centre */
+    float  taps[VMAFGPU__SPEED_TAPS];           /* of the low-pass */
+    float  local_taps[VMAFGPU__SPEED_LOCAL_TAPS];  /* of the local mean */
+    float  noise;                               /* sigma of the neural noise */
+    float  base;                                /* entropy of noise alone */
+    int    weighting;
+} vmafgpu__speed_variant;
+
 typedef struct vmafgpu__plan {
     int motion[2];                              /* which sums of motion are needed */
     int vif_variants, adm_variants;
+    int cambi_variants, speed_variants;
     int vif_skips_scale_0;                      /* nobody wants its sums */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
+    vmafgpu__speed_variant speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__plan;
 
 /* ================================================================================================
@@ -1227,7 +1309,7 @@ enum {
     VMAFGPU__MAX_MODELS = 16,
     VMAFGPU__MAX_FEATURE_CONFIGS = 32,
     VMAFGPU__MAX_EXTRACTORS = 64,
-    VMAFGPU__MAX_OPTIONS = 12,
+    VMAFGPU__MAX_OPTIONS = 20,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
@@ -1237,7 +1319,9 @@ enum {
     VMAFGPU__MAX_CHUNKS = 32
 };
 
-typedef enum vmafgpu__kind { VMAFGPU__ADM = 0, VMAFGPU__VIF, VMAFGPU__MOTION, VMAFGPU__KINDS } vmafgpu__kind;
+typedef enum vmafgpu__kind {
+    VMAFGPU__ADM = 0, VMAFGPU__VIF, VMAFGPU__MOTION, VMAFGPU__CAMBI, VMAFGPU__SPEED, VMAFGPU__KINDS
+} vmafgpu__kind;
 
 /* The temporal part of one motion extractor: takes the SAD scores in frame order, gives motion2 and motion3. Positions
  * count from the first frame known, seeds included. */
@@ -1306,6 +1390,8 @@ typedef struct vmafgpu__backend_table {
 typedef struct vmafgpu__cpu vmafgpu__cpu;
 typedef struct vmafgpu__gpu vmafgpu__gpu;
 typedef struct vmafgpu__threads vmafgpu__threads;
+typedef struct vmafgpu__cambi vmafgpu__cambi;
+typedef struct vmafgpu__speed vmafgpu__speed;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
@@ -1331,6 +1417,8 @@ struct vmafgpu {
     vmafgpu__cpu      *cpu;
     vmafgpu__gpu      *gpu;
     vmafgpu__threads  *threads;
+    vmafgpu__cambi    *cambi;
+    vmafgpu__speed    *speed;
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
@@ -1396,6 +1484,44 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     memcpy(&block, (unsigned char *)pointer - sizeof block, sizeof block);
     v->memory -= block.size;
     vmafgpu__memory_give(&v->config.allocator, block.start);
+}
+
+enum { VMAFGPU__CHUNK = 64 };   /* inner loops run over this many columns; lines are padded to a multiple */
+
+/* Luma in the form that the CPU works on: bytes at 8 bits, else words of 16 bits with the sample in the low ones, at any
+ * address. A row may be read, whatever is there, up to the next multiple of CHUNK columns. In the caller's memory
+ * the next row's samples are there, and of the last rows there are copies. */
+typedef struct vmafgpu__view {
+    const uint8_t *data;                   /* of row 0; NULL: no frame */
+    ptrdiff_t      pitch;                  /* in bytes, as all here */
+    const uint8_t *edge;                   /* copies of edge_count rows from edge_first on */
+    ptrdiff_t      edge_pitch;
+    int            edge_first, edge_count;
+} vmafgpu__view;
+
+static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
+    const int at = y - view->edge_first;
+    return at >= 0 && at < view->edge_count ? view->edge + at * view->edge_pitch : view->data + y * view->pitch;
+}
+
+/* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
+typedef struct vmafgpu__carver { unsigned char *base; size_t used; } vmafgpu__carver;
+
+static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
+    const size_t at = c->used;
+    c->used += (size + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
+    return c->base ? c->base + at : NULL;
+}
+
+static size_t vmafgpu__padded(int w) {
+    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
+}
+
+static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
+    vmafgpu__plane p;
+    p.stride = (ptrdiff_t)vmafgpu__padded(w);
+    p.data = (uint16_t *)vmafgpu__carve(c, (size_t)p.stride * (size_t)h * sizeof *p.data);
+    return p;
 }
 
 static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
@@ -3033,19 +3159,23 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int
 /* ================================================================================================
  * >>features                                     extractors: options, columns, names
  * ================================================================================================ */
-typedef enum vmafgpu__option_type { VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG } vmafgpu__option_type;
+typedef enum vmafgpu__option_type {
+    VMAFGPU__REAL = 0, VMAFGPU__INTEGER, VMAFGPU__FLAG, VMAFGPU__WORD, VMAFGPU__REFUSED
+} vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
     const char          *name, *alias;    /* no alias: not part of column names */
     vmafgpu__option_type type;
-    double               standard, min, max;
+    double               standard, min, max;   /* of a word its place among `words` */
+    const char          *words;           /* that are allowed, with commas between; or why the option is refused */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
     const char *name;                     /* as reports print it */
     const char *model_name;               /* as model files name it, if otherwise */
-    int         debug;                    /* only with the option debug */
+    int         debug;                    /* only with the option debug, or the like */
     int         late;                     /* needs the following frame */
+    int         bare;                     /* the options never enter the name */
 } vmafgpu__column;
 
 /* The options of each kind, in the alphabetical order in which they enter names. */
@@ -3060,70 +3190,124 @@ enum {
     VMAFGPU__MOTION_FORCE_ZERO, VMAFGPU__MOTION_FPS_WEIGHT, VMAFGPU__MOTION_MAX_VAL, VMAFGPU__MOTION_AVERAGE
 };
 
+enum {
+    VMAFGPU__CAMBI_EOTF, VMAFGPU__CAMBI_SPEEDUP, VMAFGPU__CAMBI_MAX_VAL, VMAFGPU__CAMBI_TOPK,
+    VMAFGPU__CAMBI_VISIBLE_LUMINANCE, VMAFGPU__CAMBI_ENC_BIT_DEPTH, VMAFGPU__CAMBI_ENC_HEIGHT,
+    VMAFGPU__CAMBI_ENC_WIDTH, VMAFGPU__CAMBI_OLD_EOTF, VMAFGPU__CAMBI_FULL_REF, VMAFGPU__CAMBI_HEATMAPS,
+    VMAFGPU__CAMBI_LOG_CONTRAST, VMAFGPU__CAMBI_SRC_HEIGHT, VMAFGPU__CAMBI_SRC_WIDTH, VMAFGPU__CAMBI_OLD_TOPK,
+    VMAFGPU__CAMBI_VISIBILITY, VMAFGPU__CAMBI_WINDOW
+};
+enum {
+    VMAFGPU__SPEED_KERNELSCALE, VMAFGPU__SPEED_MAX_VAL, VMAFGPU__SPEED_NOISE_FLOOR, VMAFGPU__SPEED_PRESCALE,
+    VMAFGPU__SPEED_METHOD, VMAFGPU__SPEED_NOISE, VMAFGPU__SPEED_WEIGHTING
+};
+
 static const vmafgpu__option vmafgpu__adm_options[] = {
-    { "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50 },
-    { "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3 },
-    { "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50 },
-    { "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1 },
-    { "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100 },
-    { "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1 },
-    { "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500 },
-    { "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24 },
-    { "adm_ref_display_height", "rdh", VMAFGPU__INTEGER, 1080, 1, 4320 },
-    { "adm_skip_aim", NULL, VMAFGPU__FLAG, 0, 0, 1 },
-    { "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1 },
-    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
-    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+    { "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL },
+    { "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL },
+    { "adm_csf_scale", "scf", VMAFGPU__REAL, 1, 0, 50, NULL },
+    { "adm_dlm_weight", "dlmw", VMAFGPU__REAL, 0.5, 0, 1, NULL },
+    { "adm_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL },
+    { "adm_min_val", "min", VMAFGPU__REAL, 0, 0, 1, NULL },
+    { "adm_noise_weight", "nw", VMAFGPU__REAL, 0.03125, 0, 1500, NULL },
+    { "adm_norm_view_dist", "nvd", VMAFGPU__REAL, 3, 0.75, 24, NULL },
+    { "adm_ref_display_height", "rdh", VMAFGPU__INTEGER, 1080, 1, 4320, NULL },
+    { "adm_skip_aim", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "adm_skip_scale0", "ssz", VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 };
 static const vmafgpu__option vmafgpu__vif_options[] = {
-    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
-    { "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100 },
-    { "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1 },
-    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL },
+    { "vif_skip_scale0", "ssclz", VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 };
 static const vmafgpu__option vmafgpu__motion_options[] = {
-    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1 },
-    { "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1 },
-    { "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000 },
-    { "motion_five_frame_window", "mffw", VMAFGPU__FLAG, 0, 0, 1 },
-    { "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1 },
-    { "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5 },
-    { "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000 },
-    { "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1 },
-    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0 }
+    { "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL },
+    { "motion_blend_offset", "mbo", VMAFGPU__REAL, 40, 0, 1000, NULL },
+    { "motion_five_frame_window", "mffw", VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "motion_force_zero", "force_0", VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "motion_fps_weight", "mfw", VMAFGPU__REAL, 1, 0, 5, NULL },
+    { "motion_max_val", "mmxv", VMAFGPU__REAL, 10000, 0, 10000, NULL },
+    { "motion_moving_average", "mma", VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
+};
+static const vmafgpu__option vmafgpu__cambi_options[] = {
+    { "cambi_eotf", "ceot", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq" },
+    { "cambi_high_res_speedup", "hrs", VMAFGPU__INTEGER, 0, 0, 2160, NULL },
+    { "cambi_max_val", "cmxv", VMAFGPU__REAL, 1000, 0, 1000, NULL },
+    { "cambi_topk", "ctpk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL },
+    { "cambi_vis_lum_threshold", "vlt", VMAFGPU__REAL, 0, 0, 300, NULL },
+    { "enc_bitdepth", "encbd", VMAFGPU__INTEGER, 0, 6, 16, NULL },
+    { "enc_height", "ench", VMAFGPU__INTEGER, 0, 150, 7680, NULL },
+    { "enc_width", "encw", VMAFGPU__INTEGER, 0, 180, 7680, NULL },
+    { "eotf", "eotf", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq" },
+    { "full_ref", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL },
+    { "heatmaps_path", NULL, VMAFGPU__REFUSED, 0, 0, 0, "no files are written" },
+    { "max_log_contrast", "mlc", VMAFGPU__INTEGER, 2, 0, 5, NULL },
+    { "src_height", "srch", VMAFGPU__INTEGER, 0, 200, 4320, NULL },
+    { "src_width", "srcw", VMAFGPU__INTEGER, 0, 320, 7680, NULL },
+    { "topk", "topk", VMAFGPU__REAL, 0.6, 0.0001, 1, NULL },
+    { "tvi_threshold", "tvit", VMAFGPU__REAL, 0.019, 0.0001, 1, NULL },
+    { "window_size", "ws", VMAFGPU__INTEGER, 65, 15, 127, NULL },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
+};
+static const vmafgpu__option vmafgpu__speed_options[] = {
+    { "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL },
+    { "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL },
+    { "speed_nn_floor", "nnf", VMAFGPU__REAL, 0, 0, 1, NULL },
+    { "speed_prescale", "ps", VMAFGPU__REAL, 1, 0.1, 4, NULL },
+    { "speed_prescale_method", "psm", VMAFGPU__WORD, 0, 0, 0, "nearest,bilinear,bicubic,lanczos4" },
+    { "speed_sigma_nn", "snn", VMAFGPU__REAL, 0.29, 0.1, 2, NULL },
+    { "speed_weight_var_mode", "wvm", VMAFGPU__INTEGER, 0, 0, 6, NULL },
+    { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 };
 
 static const vmafgpu__column vmafgpu__adm_columns[] = {
-    { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0 },
-    { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0 },
-    { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0 },
-    { "integer_adm_scale0", NULL, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0 },
-    { "integer_adm_scale2", NULL, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0 },
-    { "integer_adm", NULL, 1, 0 }, { "integer_adm_num", NULL, 1, 0 }, { "integer_adm_den", NULL, 1, 0 },
-    { "integer_adm_num_scale0", NULL, 1, 0 }, { "integer_adm_den_scale0", NULL, 1, 0 },
-    { "integer_adm_num_scale1", NULL, 1, 0 }, { "integer_adm_den_scale1", NULL, 1, 0 },
-    { "integer_adm_num_scale2", NULL, 1, 0 }, { "integer_adm_den_scale2", NULL, 1, 0 },
-    { "integer_adm_num_scale3", NULL, 1, 0 }, { "integer_adm_den_scale3", NULL, 1, 0 },
-    { NULL, NULL, 0, 0 }
+    { "integer_adm2", "VMAF_integer_feature_adm2_score", 0, 0, 0 },
+    { "integer_aim", "VMAF_integer_feature_aim_score", 0, 0, 0 },
+    { "integer_adm3", "VMAF_integer_feature_adm3_score", 0, 0, 0 },
+    { "integer_adm_scale0", NULL, 0, 0, 0 }, { "integer_adm_scale1", NULL, 0, 0, 0 },
+    { "integer_adm_scale2", NULL, 0, 0, 0 }, { "integer_adm_scale3", NULL, 0, 0, 0 },
+    { "integer_adm", NULL, 1, 0, 0 }, { "integer_adm_num", NULL, 1, 0, 0 }, { "integer_adm_den", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale0", NULL, 1, 0, 0 }, { "integer_adm_den_scale0", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale1", NULL, 1, 0, 0 }, { "integer_adm_den_scale1", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale2", NULL, 1, 0, 0 }, { "integer_adm_den_scale2", NULL, 1, 0, 0 },
+    { "integer_adm_num_scale3", NULL, 1, 0, 0 }, { "integer_adm_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
 };
 static const vmafgpu__column vmafgpu__vif_columns[] = {
-    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0 },
-    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0 },
-    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0 },
-    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0 },
-    { "integer_vif", NULL, 1, 0 }, { "integer_vif_num", NULL, 1, 0 }, { "integer_vif_den", NULL, 1, 0 },
-    { "integer_vif_num_scale0", NULL, 1, 0 }, { "integer_vif_den_scale0", NULL, 1, 0 },
-    { "integer_vif_num_scale1", NULL, 1, 0 }, { "integer_vif_den_scale1", NULL, 1, 0 },
-    { "integer_vif_num_scale2", NULL, 1, 0 }, { "integer_vif_den_scale2", NULL, 1, 0 },
-    { "integer_vif_num_scale3", NULL, 1, 0 }, { "integer_vif_den_scale3", NULL, 1, 0 },
-    { NULL, NULL, 0, 0 }
+    { "integer_vif_scale0", "VMAF_integer_feature_vif_scale0_score", 0, 0, 0 },
+    { "integer_vif_scale1", "VMAF_integer_feature_vif_scale1_score", 0, 0, 0 },
+    { "integer_vif_scale2", "VMAF_integer_feature_vif_scale2_score", 0, 0, 0 },
+    { "integer_vif_scale3", "VMAF_integer_feature_vif_scale3_score", 0, 0, 0 },
+    { "integer_vif", NULL, 1, 0, 0 }, { "integer_vif_num", NULL, 1, 0, 0 }, { "integer_vif_den", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale0", NULL, 1, 0, 0 }, { "integer_vif_den_scale0", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale1", NULL, 1, 0, 0 }, { "integer_vif_den_scale1", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale2", NULL, 1, 0, 0 }, { "integer_vif_den_scale2", NULL, 1, 0, 0 },
+    { "integer_vif_num_scale3", NULL, 1, 0, 0 }, { "integer_vif_den_scale3", NULL, 1, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
 };
 static const vmafgpu__column vmafgpu__motion_columns[] = {
-    { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0 },
-    { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0 },
-    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 1 },
-    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 1 },
-    { NULL, NULL, 0, 0 }
+    { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0, 0 },
+    { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0, 0 },
+    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 1, 0 },
+    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 1, 0 },
+    { NULL, NULL, 0, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__cambi_columns[] = {
+    { "cambi", "Cambi_feature_cambi_score", 0, 0, 0 },
+    { "cambi_source", NULL, 1, 0, 1 },
+    { "cambi_full_reference", NULL, 1, 0, 1 },
+    { NULL, NULL, 0, 0, 0 }
+};
+static const vmafgpu__column vmafgpu__speed_columns[] = {
+    { "speed_chroma_u", "Speed_chroma_feature_speed_chroma_u_score", 0, 0, 0 },
+    { "speed_chroma_v", "Speed_chroma_feature_speed_chroma_v_score", 0, 0, 0 },
+    { "speed_chroma_uv", "Speed_chroma_feature_speed_chroma_uv_score", 0, 0, 0 },
+    { NULL, NULL, 0, 0, 0 }
 };
 
 typedef struct vmafgpu__feature {
@@ -3136,8 +3320,11 @@ typedef struct vmafgpu__feature {
 static const vmafgpu__feature vmafgpu__features[VMAFGPU__KINDS] = {
     { "adm", vmafgpu__adm_options, VMAFGPU__ADM_DEBUG, vmafgpu__adm_columns },
     { "vif", vmafgpu__vif_options, VMAFGPU__VIF_DEBUG, vmafgpu__vif_columns },
-    { "motion", vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, vmafgpu__motion_columns }
+    { "motion", vmafgpu__motion_options, VMAFGPU__MOTION_DEBUG, vmafgpu__motion_columns },
+    { "cambi", vmafgpu__cambi_options, VMAFGPU__CAMBI_FULL_REF, vmafgpu__cambi_columns },
+    { "speed_chroma", vmafgpu__speed_options, 0, vmafgpu__speed_columns }
 };
+static const char vmafgpu__feature_list[] = "adm, vif, motion, cambi or speed_chroma";
 
 static int vmafgpu__has_column(const vmafgpu__extractor *e, const vmafgpu__column *column) {
     return !column->debug || e->option[vmafgpu__features[e->kind].debug_option] != 0;
@@ -3167,7 +3354,7 @@ static int vmafgpu__shown(const char *begin, const char *end) {
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
-    out->name = out->feature = out->feature_end = out->name_end = begin;
+    out->name = out->feature = out->feature_end = out->name_end = out->value = begin;
     while (out->name_end < out->end && *out->name_end != '=')
         out->name_end++;
     if (out->name_end == out->end)
@@ -3181,6 +3368,25 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     }
     *text = *out->end ? out->end + 1 : out->end;
     return VMAFGPU_OK;
+}
+
+/* The place of a word in a list with commas between; -1: it is not there. */
+static int vmafgpu__find_word(const char *words, const char *begin, const char *end) {
+    for (int i = 0;; i++) {
+        const char *comma = words + strcspn(words, ",");
+        if (comma - words == end - begin && !strncmp(words, begin, (size_t)(end - begin)))
+            return i;
+        if (!*comma)
+            return -1;
+        words = comma + 1;
+    }
+}
+
+static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
+    while (n-- > 0)
+        words += strcspn(words, ",") + 1;
+    *length = (int)strcspn(words, ",");
+    return words;
 }
 
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting) {
@@ -3202,6 +3408,14 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "option '%s' of feature '%s' must be true or false, not '%.*s'", option->name,
                                  feature->name, shown, value);
+    } else if (option->type == VMAFGPU__REFUSED) {
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' is not supported: %s", option->name,
+                             feature->name, option->words);
+    } else if (option->type == VMAFGPU__WORD) {
+        number = vmafgpu__find_word(option->words, value, end);
+        if (number < 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be one of %s, not '%.*s'",
+                                 option->name, feature->name, option->words, shown, value);
     } else {
         if (!vmafgpu__parse_option(value, end, &number))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be a number, not '%.*s'",
@@ -3253,9 +3467,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const char *text) {
             kind++;
         if (kind == VMAFGPU__KINDS || setting.feature_end == setting.name_end)
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "model option '%.*s' must look like feature.option=value, "
-                                 "the feature being adm, vif or motion",
-                                 vmafgpu__shown(begin, setting.end), begin);
+                                 "model option '%.*s' must look like feature.option=value, the feature being %s",
+                                 vmafgpu__shown(begin, setting.end), begin, vmafgpu__feature_list);
         vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
         result = vmafgpu__set_option(v, &e, &setting);
         if (result != VMAFGPU_OK)
@@ -3270,6 +3483,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     size_t used = 0;
     for (int i = 0; options[i].name; i++) {
         char number[48] = "";
+        int length;
         if (!options[i].alias || e->option[i] == options[i].standard)
             continue;
         if (options[i].type == VMAFGPU__INTEGER)
@@ -3277,6 +3491,9 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
         else if (options[i].type == VMAFGPU__REAL) {
             number[0] = '_';
             vmafgpu__print_number(number + 1, e->option[i]);
+        } else if (options[i].type == VMAFGPU__WORD) {
+            const char *word = vmafgpu__nth_word(options[i].words, (int)e->option[i], &length);
+            snprintf(number, sizeof number, "_%.*s", length, word);
         }
         vmafgpu__sentence(e->suffix + used, sizeof e->suffix - used, "_%s%s", options[i].alias, number);
         used += strlen(e->suffix + used);
@@ -3486,6 +3703,1561 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
+ * >>cambi                                        banding: flat areas whose values differ by little
+ * ================================================================================================
+ * A picture becomes 10 bits deep; flat neighbourhoods are marked; then, on five scales, each marked sample asks how
+ * often its own value and those near it occur in a window around it. All integers up to one product in float. A picture
+ * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
+ */
+enum {
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache */
+    VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
+    VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
+    VMAFGPU__CAMBI_MAX_WINDOW = 65,
+    VMAFGPU__CAMBI_MIN_SIZE = 216,
+    VMAFGPU__CAMBI_NOTHING = 0xffff    /* a code: not marked, or a value that never counts */
+};
+
+/* What one thread needs and finds. */
+typedef struct vmafgpu__cambi_band {
+    uint16_t *line[4];                 /* rows of 10-bit or filtered samples */
+    uint8_t  *flat[8];                 /* of the latest eight rows: does a sample equal the next one and the one below? */
+    uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
+    uint8_t  *sum_line;                /* and how many of 49 samples */
+    uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0, which begin where the band's rows would */
+    int64_t   sum[VMAFGPU__CAMBI_SCALES];
+    int       first_row[VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_band;
+
+struct vmafgpu__cambi {
+    unsigned char *work;               /* memory that every picture lays out anew */
+    float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
+
+    /* The present picture. */
+    const vmafgpu__cambi_variant *variant;
+    const vmafgpu__cambi_picture *picture;
+    vmafgpu__view   source;
+    int             is_wide;           /* whether it has words, or bytes */
+    int             scale;
+    int            *source_column, *source_row;                /* where samples are taken from */
+    vmafgpu__plane  image;                                     /* 10 bits */
+    uint8_t        *mask;                                      /* of scale 0, without padding */
+    vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
+    vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
+    size_t          histogram_size;                            /* of one column */
+    int             span;                                      /* counts that are added up for a sample */
+    uint8_t        *weights;                                   /* per code how much each difference counts... */
+    uint8_t        *counts;                                    /* ...and whether any does */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
+    int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
+    vmafgpu__cambi_band *bands;
+};
+
+/* ---- what the options mean ---- */
+
+/* cd/m2 of a 10-bit sample of limited range on a display after BT.1886, or after PQ. */
+static double vmafgpu__cambi_luminance(int sample, int is_pq) {
+    const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
+    const double signal = (double)(clamped - 64) / 876;
+    if (is_pq) {
+        const double c1 = 0.8359375, c2 = 18.8515625, c3 = 18.6875;
+        const double p = pow(signal, 1.0 / 78.84375), num = p - c1 > 0 ? p - c1 : 0;
+        return 10000 * pow(num / (c2 - c3 * p), 1.0 / 0.1593017578125);
+    }
+    const double gamma = 2.4, white = pow(300.0, 1.0 / gamma), black = pow(0.01, 1.0 / gamma);
+    const double lift = signal + black / (white - black);
+    return pow(white - black, gamma) * pow(lift > 0 ? lift : 0, gamma);
+}
+
+static int vmafgpu__cambi_is_visible(int sample, int difference, double threshold, int is_pq) {
+    const double low = vmafgpu__cambi_luminance(sample, is_pq);
+    return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
+}
+
+/* Largest sample at which the difference is visible. What is visible need not be one interval, so the way of searching
+ * is part of the result. */
+static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
+    int low = 64, high = 940 - difference - 1;
+    if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
+        return 0;
+    if (!vmafgpu__cambi_is_visible(low + 1, difference, threshold, is_pq))
+        return low;
+    if (vmafgpu__cambi_is_visible(high, difference, threshold, is_pq))
+        return vmafgpu__cambi_is_visible(high + 1, difference, threshold, is_pq) ? 1023 : high;
+    for (;;) {
+        const int middle = low + (high - low) / 2;
+        if (!vmafgpu__cambi_is_visible(middle, difference, threshold, is_pq))
+            high = middle;
+        else if (vmafgpu__cambi_is_visible(middle + 1, difference, threshold, is_pq))
+            low = middle;
+        else
+            return middle;
+    }
+}
+
+/* Darkest sample that reaches a luminance; 0 where all do. */
+static int vmafgpu__cambi_floor(double luminance, int is_pq) {
+    int sample = 64;
+    while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
+        sample++;
+    return sample == 64 ? 0 : sample;
+}
+
+static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, int window_size, int halved) {
+    vmafgpu__cambi_picture p;
+    const uint32_t tiles = (uint32_t)(width / 64) * (uint32_t)(height / 64);
+    int window = window_size * (width + height) / 375 >> 4;
+    if (halved)
+        window = (window + 1) >> 1;
+    p.width = width;
+    p.height = height;
+    p.window = window | 1;
+    p.mask_threshold = (49 + 3 * ((tiles ? vmafgpu__ceil_log2(tiles) : 0) - 11) - 1) >> 1;
+    return p;
+}
+
+/* Width or height of a scale, whose steps round up. */
+static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
+    const int shift = scale + variant->halved;
+    return (size + (1 << shift) - 1) >> shift;
+}
+
+static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
+                                                   const vmafgpu__cambi_picture *p) {
+    const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
+    if (p->width < VMAFGPU__CAMBI_MIN_SIZE && p->height < VMAFGPU__CAMBI_MIN_SIZE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi needs a picture with %d or more pixels in width or height, not %dx%d",
+                             (int)VMAFGPU__CAMBI_MIN_SIZE, p->width, p->height);
+    if (p->window > VMAFGPU__CAMBI_MAX_WINDOW)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the "
+                             "largest is %d: set cambi_high_res_speedup, or lower window_size",
+                             p->window, p->width, p->height, (int)VMAFGPU__CAMBI_MAX_WINDOW);
+    if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
+                             "have fewer than %d pixels in width or height, half of the window", p->width, p->height,
+                             reach);
+    return VMAFGPU_OK;
+}
+
+/* How much a difference of k counts: 1, 2, 3, 4, 4, 5, 5, 6... */
+static int vmafgpu__cambi_weight(int k) {
+    static const int8_t weights[VMAFGPU__CAMBI_CONTRASTS] = {
+        1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9
+    };
+    return weights[k - 1];
+}
+
+/* The largest sum there can be must fit 63 bits with its 24 behind the point; only huge pictures with small windows
+ * do not. */
+static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
+    const double pixels = (double)vmafgpu__cambi_size(variant, p->width, 0) *
+                          (double)vmafgpu__cambi_size(variant, p->height, 0);
+    const double most = vmafgpu__cambi_weight(variant->contrasts) * (double)(p->window * p->window + 1) / 4;
+    return pixels * most < 549755813888.0;   /* 2^39 */
+}
+
+static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__cambi_variant *variant) {
+    const vmafgpu_config *c = &v->config;
+    const double *o = e->option, threshold = o[VMAFGPU__CAMBI_VISIBILITY];
+    const int is_pq = (int)(o[VMAFGPU__CAMBI_EOTF] != 0 ? o[VMAFGPU__CAMBI_EOTF] : o[VMAFGPU__CAMBI_OLD_EOTF]);
+    const int window = (int)o[VMAFGPU__CAMBI_WINDOW], speedup = (int)o[VMAFGPU__CAMBI_SPEEDUP];
+    const int bit_depth = o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] != 0 ? (int)o[VMAFGPU__CAMBI_ENC_BIT_DEPTH] : c->bit_depth;
+    int width = (int)o[VMAFGPU__CAMBI_ENC_WIDTH], height = (int)o[VMAFGPU__CAMBI_ENC_HEIGHT];
+    int source_width = (int)o[VMAFGPU__CAMBI_SRC_WIDTH], source_height = (int)o[VMAFGPU__CAMBI_SRC_HEIGHT];
+    if (!width || !height || width > c->width || height > c->height) {
+        width = c->width;
+        height = c->height;
+    }
+    if (!source_width || !source_height) {
+        source_width = c->width;
+        source_height = c->height;
+    }
+    if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
+                             "the other higher", source_width, source_height, width, height);
+    const int64_t pixels = (int64_t)width * height;
+    variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
+                      (speedup == 2160 && pixels >= 3840 * 2160);
+    variant->softened = bit_depth < 10;
+    variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
+    variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
+    /* The older name of the option counts when it was given. */
+    variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
+    int highest = 0;
+    for (int k = 1; k <= variant->contrasts; k++) {
+        variant->limit[k - 1] = vmafgpu__cambi_limit(k, threshold, is_pq);
+        highest = variant->limit[k - 1] > highest ? variant->limit[k - 1] : highest;
+    }
+    variant->floor = vmafgpu__cambi_floor(o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE], is_pq);
+    variant->base = variant->floor - 3 * variant->contrasts + 1;
+    variant->base = variant->base > 0 ? variant->base : 0;
+    variant->bins = highest + variant->contrasts - variant->base + 1;
+    if (variant->bins < 1)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "cambi_vis_lum_threshold %.6g leaves no sample that the feature cambi could look at",
+                             o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE]);
+    variant->picture[0] = vmafgpu__cambi_picture_of(width, height, window, variant->halved);
+    variant->picture[1] = vmafgpu__cambi_picture_of(source_width, source_height, window, variant->halved);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu_result result = vmafgpu__check_cambi_picture(v, variant, &variant->picture[i]);
+        if (result != VMAFGPU_OK)
+            return result;
+        if (!vmafgpu__cambi_sum_fits(variant, &variant->picture[i]))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "a picture of %dx%d is too large for the feature cambi",
+                                 variant->picture[i].width, variant->picture[i].height);
+    }
+    return VMAFGPU_OK;
+}
+
+/* Finds or adds the variant of an extractor. */
+static vmafgpu_result vmafgpu__plan_cambi(vmafgpu *v, const vmafgpu__extractor *e, int *index) {
+    vmafgpu__plan *p = &v->plan;
+    vmafgpu__cambi_variant variant;
+    int k = 0;
+    memset(&variant, 0, sizeof variant);
+    const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
+    if (result != VMAFGPU_OK)
+        return result;
+    while (k < p->cambi_variants && memcmp(&p->cambi[k], &variant, sizeof variant))
+        k++;
+    if (k == VMAFGPU__MAX_VARIANTS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different sets of options of cambi in one context",
+                             (int)VMAFGPU__MAX_VARIANTS);
+    p->cambi[k] = variant;
+    p->cambi_variants = k == p->cambi_variants ? k + 1 : p->cambi_variants;
+    *index = k;
+    return VMAFGPU_OK;
+}
+
+/* How many of the c-values of a scale are averaged. */
+static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
+                                        int scale) {
+    const int64_t pixels = (int64_t)vmafgpu__cambi_size(variant, p->width, scale) *
+                           vmafgpu__cambi_size(variant, p->height, scale);
+    const int64_t count = (int64_t)(variant->topk * (double)pixels);
+    return count < 1 ? 1 : count > pixels ? pixels : count;
+}
+
+/* ---- memory ---- */
+
+/* Lays the work memory out for a picture. */
+static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafgpu__carver *c) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const int w = cambi->picture->width, h = cambi->picture->height, threads = v->config.threads;
+    const size_t wide = vmafgpu__padded(w > v->config.width ? w : v->config.width) + VMAFGPU__CHUNK;
+    const int group = VMAFGPU__CAMBI_GROUP;
+    cambi->span = (2 * variant->contrasts + group) / group * group;
+    cambi->histogram_size = (size_t)((variant->bins + cambi->span + group - 1) / group * group);
+    cambi->source_column = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)w);
+    cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
+    cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
+    cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
+    cambi->image = vmafgpu__carve_plane(c, w, h);
+    cambi->mask = (uint8_t *)vmafgpu__carve(
+        c, (size_t)vmafgpu__cambi_size(variant, w, 0) * (size_t)vmafgpu__cambi_size(variant, h, 0));
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
+        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh);
+        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh);
+        cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
+    }
+    vmafgpu__cambi_band *bands =
+        (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
+    cambi->bands = bands;
+    for (int i = 0; i < threads; i++) {
+        vmafgpu__cambi_band unused, *band = bands ? &bands[i] : &unused;
+        for (int k = 0; k < 4; k++)
+            band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
+        for (int k = 0; k < 8; k++)
+            band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
+        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CAMBI_REACH);
+        band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
+        band->histograms = (uint8_t *)vmafgpu__carve(
+            c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+    }
+}
+
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
+    vmafgpu__cambi head;
+    size_t most = 0;
+    memset(&head, 0, sizeof head);
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            vmafgpu__carver carver = { NULL, 0 };
+            head.variant = &v->plan.cambi[i];
+            head.picture = &head.variant->picture[k];
+            vmafgpu__cambi_layout(v, &head, &carver);
+            most = carver.used > most ? carver.used : most;
+        }
+    if (!most)
+        return VMAFGPU_OK;
+    const size_t start = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
+    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, start + most);
+    if (!v->cambi)
+        return vmafgpu__fail_memory(v, "the feature cambi", start + most);
+    v->cambi->work = (unsigned char *)v->cambi + start;
+    /* The reference's table was printed with nine digits. That matters for 42 of its entries. */
+    double unit = 1e8;
+    for (size_t i = 1, power = 1; i < sizeof v->cambi->reciprocal / sizeof *v->cambi->reciprocal; i++) {
+        if (i > power) {
+            power *= 10;
+            unit *= 10;
+        }
+        v->cambi->reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
+    }
+    return VMAFGPU_OK;
+}
+
+/* ---- stages ---- */
+
+/* Where each of `count` samples comes from when a side of `size` is shrunk or stretched to them, in the reference's
+ * float steps, which drift. */
+static void vmafgpu__cambi_positions(int size, int count, int *positions) {
+    const float ratio = (float)size / (float)count;
+    float at = (float)((double)(ratio / 2) - 0.5);
+    for (int i = 0; i < count; i++) {
+        const int position = (int)((double)at + 0.5);
+        positions[i] = size == count ? i : position < size ? position : size - 1;
+        at += ratio;
+    }
+}
+
+/* A row of the source with 10 bits. */
+static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *VMAFGPU__RESTRICT row) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const int bit_depth = v->config.bit_depth;
+    const void *source = vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+    const uint8_t *bytes = (const uint8_t *)source;
+    const uint16_t *words = (const uint16_t *)source;
+    const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
+    const int half = (int)vmafgpu__half(down);
+    const int is_whole = cambi->picture->width == v->config.width;
+    if (is_whole && !cambi->is_wide)
+        for (int x = 0; x < v->config.width; x++)
+            row[x] = (uint16_t)(bytes[x] << up);
+    else if (is_whole)
+        for (int x = 0; x < v->config.width; x++)
+            row[x] = (uint16_t)(((words[x] << up) + half) >> down);
+    else
+        for (int x = 0; x < cambi->picture->width; x++) {
+            const int k = cambi->source_column[x];
+            row[x] = (uint16_t)((((cambi->is_wide ? words[k] : bytes[k]) << up) + half) >> down);
+        }
+}
+
+/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. */
+static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *VMAFGPU__RESTRICT out) {
+    if (below)
+        for (int x = 0; x + 1 < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
+    else
+        for (int x = 0; x + 1 < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
+    out[w - 1] = below ? (uint16_t)((row[w - 1] + below[w - 1]) >> 1) : row[w - 1];
+}
+
+static void vmafgpu__cambi_import_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi *cambi = v->cambi;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = cambi->picture->width, h = cambi->picture->height;
+    int first, end;
+    vmafgpu__part(h, index, v->config.threads, &first, &end);
+    for (int y = first; y < end; y++) {
+        uint16_t *out = cambi->image.data + y * cambi->image.stride;
+        if (!cambi->variant->softened) {
+            vmafgpu__cambi_import_row(v, y, out);
+            continue;
+        }
+        uint16_t *row = band->line[y & 1], *below = band->line[(y + 1) & 1];
+        if (y == first)
+            vmafgpu__cambi_import_row(v, y, row);
+        if (y + 1 < h)
+            vmafgpu__cambi_import_row(v, y + 1, below);
+        vmafgpu__cambi_soften(row, y + 1 < h ? below : NULL, w, out);
+    }
+}
+
+/* Which samples of row y equal their neighbours to the right and below; none outside the picture. */
+static void vmafgpu__cambi_flat_row(const vmafgpu__cambi *cambi, int y, uint8_t *VMAFGPU__RESTRICT flat) {
+    const int w = cambi->picture->width, h = cambi->picture->height;
+    if (y < 0 || y >= h) {
+        memset(flat, 0, (size_t)w);
+        return;
+    }
+    const uint16_t *row = cambi->image.data + y * cambi->image.stride;
+    const uint16_t *below = y + 1 < h ? row + cambi->image.stride : row;
+    for (int x = 0; x + 1 < w; x++)
+        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
+    flat[w - 1] = row[w - 1] == below[w - 1];
+}
+
+static void vmafgpu__cambi_mask_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi *cambi = v->cambi;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = cambi->picture->width, reach = VMAFGPU__CAMBI_REACH, threshold = cambi->picture->mask_threshold;
+    const int halved = cambi->variant->halved, mask_w = vmafgpu__cambi_size(cambi->variant, w, 0);
+    uint8_t *column = band->column + reach;
+    int first, end;
+    vmafgpu__part(cambi->picture->height, index, v->config.threads, &first, &end);
+    memset(band->column, 0, (size_t)w + 2 * (size_t)reach);
+    for (int y = first - reach; y < end + reach; y++) {
+        uint8_t *VMAFGPU__RESTRICT newest = band->flat[(y + 8) & 7];
+        const uint8_t *VMAFGPU__RESTRICT oldest = band->flat[(y + 1) & 7];   /* seven rows before */
+        vmafgpu__cambi_flat_row(cambi, y, newest);
+        for (int x = 0; x < w; x++)
+            column[x] = (uint8_t)(column[x] + newest[x]);
+        for (int x = 0; x < w && y > first + reach; x++)
+            column[x] = (uint8_t)(column[x] - oldest[x]);
+        if (y < first + reach || ((y - reach) & halved))
+            continue;
+        uint8_t *VMAFGPU__RESTRICT mask = cambi->mask + (size_t)((y - reach) >> halved) * (size_t)mask_w;
+        uint8_t *VMAFGPU__RESTRICT sum = band->sum_line;
+        for (int x = 0; x < w; x++)
+            sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] +
+                               column[x + 2] + column[x + 3]);
+        for (int x = 0; x < mask_w; x++)
+            mask[x] = sum[x << halved] > threshold;
+    }
+}
+
+/* What most of three values are; where they all differ, the least. Without a branch, so that it can be done for many
+ * at a time. */
+static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
+    const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
+    const uint16_t other = b == c ? b : least;
+    return ((a == b) | (a == c)) ? a : other;
+}
+
+/* Row y of the present scale before its filter: every second sample of the filtered scale before. */
+static void vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT row) {
+    const vmafgpu__plane *from = cambi->scale ? &cambi->filtered[cambi->scale - 1] : &cambi->image;
+    const int shift = cambi->scale ? 1 : cambi->variant->halved;
+    const uint16_t *source = from->data + ((ptrdiff_t)y << shift) * from->stride;
+    if (shift)
+        for (int x = 0; x < w; x++)
+            row[x] = source[2 * x];
+    else
+        memcpy(row, source, sizeof *row * (size_t)w);
+}
+
+/* The same, filtered along the row. */
+static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT raw,
+                                          uint16_t *VMAFGPU__RESTRICT row) {
+    vmafgpu__cambi_fetch_row(cambi, y, w, raw);
+    for (int x = 1; x + 1 < w; x++)
+        row[x] = vmafgpu__cambi_mode(raw[x - 1], raw[x], raw[x + 1]);
+    row[0] = raw[0];
+    row[w - 1] = raw[w - 1];
+}
+
+static void vmafgpu__cambi_filter_rows(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
+                                       uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
+}
+
+static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
+                                    int shift, int w, uint16_t *VMAFGPU__RESTRICT code) {
+    const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
+    for (int x = 0; x < w; x++) {
+        const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
+        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
+    }
+}
+
+/* Filters a scale and codes it for counting. The outer rows stay as they are. */
+static void vmafgpu__cambi_filter_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const int scale = cambi->scale, mask_w = vmafgpu__cambi_size(variant, cambi->picture->width, 0);
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    uint16_t *const *line = cambi->bands[index].line;
+    int first, end, next;
+    vmafgpu__part(h, index, v->config.threads, &first, &end);
+    next = first > 0 ? first - 1 : 0;
+    for (int y = first; y < end; y++) {
+        uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
+        for (; next <= y + 1 && next < h; next++)
+            vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
+        if (y == 0 || y == h - 1)
+            vmafgpu__cambi_fetch_row(cambi, y, w, out);
+        else
+            vmafgpu__cambi_filter_rows(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
+        vmafgpu__cambi_code_row(variant, out, cambi->mask + ((size_t)y << scale) * (size_t)mask_w, scale, w,
+                                cambi->codes[scale].data + y * cambi->codes[scale].stride);
+    }
+}
+
+/* Most codes are NOTHING: whether four of them are. */
+static int vmafgpu__cambi_is_empty(const uint16_t *code) {
+    uint64_t four;
+    memcpy(&four, code, sizeof four);
+    return four == UINT64_MAX;
+}
+
+/* Adds a row of codes to the histograms of its columns, or takes it away. */
+static void vmafgpu__cambi_count_row(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
+                                     int step) {
+    for (int x = 0; x < count; x++) {
+        if (code[x] != VMAFGPU__CAMBI_NOTHING) {
+            uint8_t *bin = histograms + (size_t)x * size + (size_t)(lead + code[x]);
+            *bin = (uint8_t)(*bin + step);
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(code + x)) {
+            x += 3;
+        }
+    }
+}
+
+/* The same for a row that comes and one that goes. */
+static void vmafgpu__cambi_slide_rows(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
+                                      const uint16_t *gone, int count) {
+    for (int x = 0; x < count; x++) {
+        uint8_t *bins = histograms + (size_t)x * size + lead;
+        if (come[x] != gone[x]) {
+            if (come[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[come[x]]++;
+            if (gone[x] != VMAFGPU__CAMBI_NOTHING)
+                bins[gone[x]]--;
+        } else if (x + 4 <= count && vmafgpu__cambi_is_empty(come + x) && vmafgpu__cambi_is_empty(gone + x)) {
+            x += 3;
+        }
+    }
+}
+
+/* The c-value of a sample from the counts around its value. */
+static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weights, int contrasts,
+                                  const uint16_t *count) {
+    const int own = count[contrasts];
+    float best = 0;
+    for (int k = 1; k <= contrasts; k++) {
+        const int above = count[contrasts + k], below = count[contrasts - k], most = above > below ? above : below;
+        const float value = (float)(weights[k - 1] * own * most) * reciprocal[own + most];
+        best = value > best ? value : best;
+    }
+    return best;
+}
+
+/* Exactly: what is not 0 is 0.5 or more. */
+static int64_t vmafgpu__cambi_units(float value) {
+    return (int64_t)((double)value * 16777216.0);
+}
+
+/* Counts in the rows first..end-1 of a strip that begins at column x0. */
+static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
+                                 int first, int end) {
+    enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const vmafgpu__plane *codes = &cambi->codes[scale];
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    const int window = cambi->picture->window, reach = window >> 1, lead = variant->contrasts;
+    const int span = cambi->span;
+    const int left = x0 - reach > 0 ? x0 - reach : 0, right = x1 + reach < w ? x1 + reach : w;
+    const size_t size = cambi->histogram_size;
+    size_t found = band->count[scale];
+    int64_t sum = band->sum[scale];
+    float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;   /* columns outside stay empty */
+    uint16_t count[MAX_SPAN];
+    memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
+    for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
+        vmafgpu__cambi_count_row(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
+    for (int y = first; y < end; y++) {
+        const uint16_t *code = codes->data + y * codes->stride;
+        int last_x = -2;
+        const uint16_t *come = y + reach < h ? code + reach * codes->stride + left : NULL;
+        const uint16_t *gone = y > first && y - reach - 1 >= 0 ? code - (reach + 1) * codes->stride + left : NULL;
+        if (come && gone)
+            vmafgpu__cambi_slide_rows(origin, size, lead, come, gone, right - left);
+        else if (come || gone)
+            vmafgpu__cambi_count_row(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
+        for (int x = x0; x < x1; x++) {
+            if (code[x] == VMAFGPU__CAMBI_NOTHING) {
+                x += x + 4 <= x1 && vmafgpu__cambi_is_empty(code + x) ? 3 : 0;
+                continue;
+            }
+            if (!cambi->counts[code[x]])
+                continue;
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x];   /* leftmost of the window */
+            if (x - 1 == last_x && code[x] == code[x - 1]) {
+                const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
+                for (int i = 0; i < span; i++)
+                    count[i] = (uint16_t)(count[i] + reached[i] - left_behind[i]);
+            } else {
+                memset(count, 0, sizeof(uint16_t) * (size_t)span);
+                for (int k = 0; k < window; k++, cell += size)
+                    for (int g = 0; g < span; g += GROUP)
+                        for (int i = 0; i < GROUP; i++)
+                            count[g + i] = (uint16_t)(count[g + i] + cell[g + i]);
+            }
+            last_x = x;
+            const float value = vmafgpu__cambi_value(
+                cambi->reciprocal, cambi->weights + (size_t)code[x] * (size_t)lead, lead, count);
+            if (cambi->in_place) {
+                cambi->values[scale][(size_t)y * (size_t)w + (size_t)x] = value;
+            } else if (value > 0) {
+                values[found++] = value;
+                sum += vmafgpu__cambi_units(value);
+            }
+        }
+    }
+    band->count[scale] = found;
+    band->sum[scale] = sum;
+}
+
+static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    vmafgpu__cambi_band *band = &cambi->bands[index];
+    const int w = vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    int first, end;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
+                  &end);
+    band->first_row[scale] = first;
+    band->count[scale] = 0;
+    band->sum[scale] = 0;
+    if (cambi->in_place)
+        memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
+    for (int x = 0; x < w && first < end; x += VMAFGPU__CAMBI_STRIP)
+        vmafgpu__cambi_strip(cambi, band, scale, x, x + VMAFGPU__CAMBI_STRIP < w ? x + VMAFGPU__CAMBI_STRIP : w, first,
+                             end);
+}
+
+static void vmafgpu__cambi_count_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        vmafgpu__cambi_count_scale(v, index, s);
+}
+
+static void vmafgpu__cambi_recount_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cambi_count_scale(v, index, v->cambi->scale);
+}
+
+/* ---- pooling ---- */
+
+static uint32_t vmafgpu__float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* The c-values above 0 that a band found. */
+static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
+    *count = cambi->bands[band].count[scale];
+    return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
+}
+
+/* The c-value of rank `rank`, counted from 1 at the largest. Positive floats are in the order of their bits, of which
+ * the passes find eleven, eleven and ten. */
+static float vmafgpu__cambi_select(const vmafgpu *v, int scale, int64_t rank) {
+    static const int shifts[3] = { 21, 10, 0 };
+    uint32_t found = 0, known = 0;
+    float value;
+    for (int pass = 0; pass < 3; pass++) {
+        const int shift = shifts[pass];
+        const uint32_t mask = pass < 2 ? 2047 : 1023;
+        int64_t histogram[2048];
+        uint32_t digit = mask;
+        memset(histogram, 0, sizeof histogram);
+        for (int i = 0; i < v->config.threads; i++) {
+            size_t count;
+            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+            for (size_t k = 0; k < count; k++) {
+                const uint32_t bits = vmafgpu__float_bits(values[k]);
+                if ((bits & known) == found)
+                    histogram[bits >> shift & mask]++;
+            }
+        }
+        while (histogram[digit] < rank)
+            rank -= histogram[digit--];
+        found |= digit << shift;
+        known |= mask << shift;
+    }
+    memcpy(&value, &found, sizeof value);
+    return value;
+}
+
+/* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
+ * selection around the value at `top`. */
+static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
+    int64_t left = 0, right = n - 1;
+    while (top < n && left < right) {
+        const float pivot = values[top];
+        int64_t i = left, k = right;
+        while (i <= k) {
+            while (values[i] > pivot)
+                i++;
+            while (values[k] < pivot)
+                k--;
+            if (i <= k) {
+                const float value = values[i];
+                values[i++] = values[k];
+                values[k--] = value;
+            }
+        }
+        if (k < top)
+            left = i;
+        if (top < i)
+            right = k;
+    }
+}
+
+/* A sum of 2^29 or more does not fit a double with its 24 bits behind the point, and the reference, which adds in
+ * double precision, rounds on the way. What comes out still is a multiple of 2^-24. */
+static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
+                           vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale);
+    double sum = 0;
+    cambi->scale = scale;
+    cambi->in_place = 1;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_recount_task, v);
+    cambi->in_place = 0;
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__cambi_gather_top(cambi->values[scale], pixels, top);
+    for (int64_t i = 0; i < top; i++)
+        sum += (double)cambi->values[scale][i];
+    *units = (int64_t)(sum * 16777216.0);
+    return VMAFGPU_OK;
+}
+
+/* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
+static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
+    int64_t all = 0, sum = 0, rest = top;
+    for (int i = 0; i < v->config.threads; i++) {
+        all += (int64_t)v->cambi->bands[i].count[scale];
+        sum += v->cambi->bands[i].sum[scale];
+    }
+    if (all > top) {
+        const float least = vmafgpu__cambi_select(v, scale, top);
+        sum = 0;
+        for (int i = 0; i < v->config.threads; i++) {
+            size_t count;
+            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+            for (size_t k = 0; k < count; k++)
+                if (values[k] > least) {
+                    sum += vmafgpu__cambi_units(values[k]);
+                    rest--;
+                }
+        }
+        sum += rest * vmafgpu__cambi_units(least);
+    }
+    *units = sum;
+    return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
+}
+
+/* Everything about one picture. */
+static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *source, int is_wide, int64_t *top) {
+    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    carver.base = cambi->work;
+    vmafgpu__cambi_layout(v, cambi, &carver);
+    cambi->source = *source;
+    cambi->is_wide = is_wide;
+    vmafgpu__cambi_positions(v->config.width, cambi->picture->width, cambi->source_column);
+    vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
+    for (int code = 0; code < variant->bins; code++) {
+        const int value = code + variant->base;
+        cambi->counts[code] = 0;
+        for (int k = 1; k <= variant->contrasts; k++) {
+            const int visible =
+                value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
+            cambi->weights[code * variant->contrasts + k - 1] = (uint8_t)(visible ? vmafgpu__cambi_weight(k) : 0);
+            cambi->counts[code] |= (uint8_t)visible;
+        }
+    }
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run(v, vmafgpu__cambi_mask_task, v);
+    for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)
+        result = vmafgpu__run(v, vmafgpu__cambi_filter_task, v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run(v, vmafgpu__cambi_count_task, v);
+    for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__CAMBI_SCALES; s++)
+        result = vmafgpu__cambi_pool(v, s, vmafgpu__cambi_top_count(variant, cambi->picture, s), &top[s]);
+    return result;
+}
+
+/* All variants for a pair: reference, distorted. */
+static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair, int is_wide, vmafgpu__cambi_sums *sums) {
+    vmafgpu_result result = VMAFGPU_OK;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; result == VMAFGPU_OK && k < v->plan.cambi[i].pictures; k++) {
+            v->cambi->variant = &v->plan.cambi[i];
+            v->cambi->picture = &v->cambi->variant->picture[k];
+            result = vmafgpu__cambi_look(v, &pair[k ? 0 : 1], is_wide, sums[i].top[k]);
+        }
+    return result;
+}
+
+/* ================================================================================================
+ * >>speed                                        entropy of the chroma planes, in float
+ * ================================================================================================
+ * A plane is low-passed to a sixteenth of its size and freed of its local mean. The covariance of its 5x5 blocks gives
+ * eigenvalues and, through the inverse, a variance for each block; from both follows the entropy of each block, and the
+ * score is how far reference and distorted are apart. The result hangs on the rounding of every operation, so their
+ * order, sequential sums included, is part of the definition. Where loops have another order than the formula, each
+ * element still sees the same operations one after another.
+ */
+enum {
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
+    VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
+    VMAFGPU__SPEED_PLANES = 4,             /* u and v, of the reference and of the distorted frame */
+    VMAFGPU__SPEED_RESAMPLE = 9,           /* samples that make a new one along a side, at most */
+    VMAFGPU__SPEED_QR_STEPS = 500
+};
+enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
+
+typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_SIDE]; } vmafgpu__speed_matrix;
+
+/* From which samples along a side a new one is made, and how much each counts. */
+typedef struct vmafgpu__speed_source {
+    int   count;
+    int   at[VMAFGPU__SPEED_RESAMPLE];
+    float weight[VMAFGPU__SPEED_RESAMPLE];
+} vmafgpu__speed_source;
+
+typedef struct vmafgpu__speed_plane {
+    float *low;                            /* after the low-pass; later without the local mean */
+    float *means;                          /* local means down the columns, of the same size */
+    float *samples;                        /* per place in a block a row with all blocks */
+    float *solution;
+    float *variance, *entropy;             /* per block */
+    int    singular;
+} vmafgpu__speed_plane;
+
+typedef struct vmafgpu__speed_band {
+    float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
+    float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
+    int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
+} vmafgpu__speed_band;
+
+struct vmafgpu__speed {
+    unsigned char *work;                   /* memory that every variant lays out anew */
+    const vmafgpu__speed_variant *variant;
+    const vmafgpu_frame *frame[2];
+    vmafgpu__speed_source *columns;        /* of the prescale */
+    vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
+    vmafgpu__speed_band *bands;
+};
+
+/* ---- what the options mean ---- */
+
+/* Chroma of odd-sized pictures: the last row or column that is half outside is left out, as in libvmaf. */
+static int vmafgpu__chroma_width(const vmafgpu_config *c) {
+    return c->chroma == VMAFGPU_444 ? c->width : c->width >> 1;
+}
+
+static int vmafgpu__chroma_height(const vmafgpu_config *c) {
+    return c->chroma == VMAFGPU_420 ? c->height >> 1 : c->height;
+}
+
+/* Taps of a Gaussian that sum to 1. */
+static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
+    const double width = (double)sigma;
+    const float peak = (float)(1 / (width * sqrt(2 * 3.14159265358979323846)));
+    float sum = 0;
+    for (int i = -reach; i <= reach; i++) {
+        const float value = (float)exp(-0.5 * i / width * i / width);
+        taps[i + reach] = value / peak;
+        sum += taps[i + reach];
+    }
+    for (int i = 0; i <= 2 * reach; i++)
+        taps[i] /= sum;
+}
+
+/* Taps on either side, for a filter of `taps` taps at scale 1. */
+static int vmafgpu__speed_reach(int taps, float scale) {
+    const int size = (int)ceil((double)((float)taps * scale));
+    return size < 3 ? 1 : size / 2;
+}
+
+static int vmafgpu__speed_scale_is_known(float scale) {
+    static const float known[] = {
+        1.0f, 1.0f / 2.0f, 3.0f / 2.0f, 2.0f, 2.0f / 3.0f, 2.4f, 360.0f / 97.0f, 4.0f / 3.0f, 3.5f / 3.0f,
+        5.0f / 4.0f, 4.25f / 3.0f, 5.0f / 3.0f, 3.0f, 1.0f / 2.25f, 1.4746f, 1.54f, 1.6f, 1.06667f, 0.711111f,
+        0.74074f, 1.111111f
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if ((double)fabsf(scale - known[i]) < 1e-3)
+            return 1;
+    return 0;
+}
+
+static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819;   /* log2(2 * pi * e) */
+
+static vmafgpu_result vmafgpu__speed_resolve(vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__speed_variant *x) {
+    const double prescale = e->option[VMAFGPU__SPEED_PRESCALE];
+    const float scale = (float)e->option[VMAFGPU__SPEED_KERNELSCALE];
+    const float least_noise = (float)e->option[VMAFGPU__SPEED_NOISE_FLOOR];
+    if (v->config.chroma == VMAFGPU_400)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
+                             "config.chroma is 4:0:0");
+    if (!vmafgpu__speed_scale_is_known(scale))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
+                             "5/3, 1.25, 2.4 and a few more", (double)scale);
+    x->width = vmafgpu__chroma_width(&v->config);
+    x->height = vmafgpu__chroma_height(&v->config);
+    x->scaled_width = (int)((double)x->width * prescale + 0.5);
+    x->scaled_height = (int)((double)x->height * prescale + 0.5);
+    x->method = (int)e->option[VMAFGPU__SPEED_METHOD];
+    x->resampled = x->scaled_width != x->width || x->scaled_height != x->height;
+    if (x->resampled && fabs(prescale - 1) < 1e-3)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
+                             prescale);
+    if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "the feature speed_chroma needs chroma planes of at least %dx%d pixels, times "
+                             "speed_prescale: here they have %dx%d, times %.6g",
+                             (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE, x->width, x->height, prescale);
+    x->columns = x->scaled_width >> VMAFGPU__SPEED_SHIFT;
+    x->rows = x->scaled_height >> VMAFGPU__SPEED_SHIFT;
+    x->blocks_across = x->columns / VMAFGPU__SPEED_BLOCK;
+    x->blocks_down = x->rows / VMAFGPU__SPEED_BLOCK;
+    x->reach = vmafgpu__speed_reach(9, scale);
+    x->local_reach = vmafgpu__speed_reach(2, scale);
+    vmafgpu__speed_gaussian(x->reach, (float)(2.0 * (2 * x->reach + 1) / 5.0), x->taps);
+    vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
+    x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
+    x->base = (float)((int)VMAFGPU__SPEED_SIDE *
+                      (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
+    x->weighting = (int)e->option[VMAFGPU__SPEED_WEIGHTING];
+    return VMAFGPU_OK;
+}
+
+/* Finds or adds the variant of an extractor. */
+static vmafgpu_result vmafgpu__plan_speed(vmafgpu *v, const vmafgpu__extractor *e, int *index) {
+    vmafgpu__plan *p = &v->plan;
+    vmafgpu__speed_variant variant;
+    int k = 0;
+    memset(&variant, 0, sizeof variant);
+    const vmafgpu_result result = vmafgpu__speed_resolve(v, e, &variant);
+    if (result != VMAFGPU_OK)
+        return result;
+    while (k < p->speed_variants && memcmp(&p->speed[k], &variant, sizeof variant))
+        k++;
+    if (k == VMAFGPU__MAX_VARIANTS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "more than %d different sets of options of speed_chroma in one context",
+                             (int)VMAFGPU__MAX_VARIANTS);
+    p->speed[k] = variant;
+    p->speed_variants = k == p->speed_variants ? k + 1 : p->speed_variants;
+    *index = k;
+    return VMAFGPU_OK;
+}
+
+/* ---- memory ---- */
+
+/* Lays the work memory out for a variant. */
+static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
+    const vmafgpu__speed_variant *x = speed->variant;
+    const size_t low = (size_t)x->columns * (size_t)x->rows, blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+    speed->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *speed->columns * (size_t)x->scaled_width);
+    for (int i = 0; i < VMAFGPU__SPEED_PLANES; i++) {
+        vmafgpu__speed_plane *plane = &speed->plane[i];
+        plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
+        plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
+        plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
+        plane->entropy = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
+    }
+    vmafgpu__speed_band *bands =
+        (vmafgpu__speed_band *)vmafgpu__carve(c, sizeof(vmafgpu__speed_band) * (size_t)v->config.threads);
+    speed->bands = bands;
+    for (int i = 0; i < v->config.threads; i++) {
+        vmafgpu__speed_band unused, *band = bands ? &bands[i] : &unused;
+        for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
+            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->width);
+        band->row = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
+        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
+    }
+}
+
+static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
+    vmafgpu__speed head;
+    size_t most = 0;
+    memset(&head, 0, sizeof head);
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        vmafgpu__carver carver = { NULL, 0 };
+        head.variant = &v->plan.speed[i];
+        vmafgpu__speed_layout(v, &head, &carver);
+        most = carver.used > most ? carver.used : most;
+    }
+    if (!most)
+        return VMAFGPU_OK;
+    const size_t start = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
+    v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
+    if (!v->speed)
+        return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
+    v->speed->work = (unsigned char *)v->speed + start;
+    return VMAFGPU_OK;
+}
+
+/* ---- from the frame's chroma to a plane of a sixteenth ---- */
+
+static const uint8_t *vmafgpu__chroma_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
+                                          int *step) {
+    const int interleaved = c->layout != VMAFGPU_PLANAR, which = interleaved ? 0 : plane;
+    const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;   /* of tightly packed rows */
+    const ptrdiff_t tight = (ptrdiff_t)wide * c->bytes_per_sample * (interleaved ? 2 : 1);
+    const ptrdiff_t pitch = frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
+    *step = c->bytes_per_sample * (interleaved ? 2 : 1);
+    return (const uint8_t *)frame->data[1 + which] + y * pitch + (interleaved ? plane * c->bytes_per_sample : 0);
+}
+
+/* Words of the layout with high samples have low bits that must be 0, others high bits. */
+static uint32_t vmafgpu__chroma_illegal(const vmafgpu_config *c) {
+    return c->layout == VMAFGPU_SEMIPLANAR_HIGH ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth & 0xffffu;
+}
+
+/* Samples of a row as floats, as if they had 8 bits, around 0. Not 0 if one does not fit the bit depth. */
+static uint32_t vmafgpu__speed_import(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int w,
+                                      float *VMAFGPU__RESTRICT row) {
+    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    const uint32_t illegal = vmafgpu__chroma_illegal(c);
+    uint32_t seen = 0;
+    int step;
+    const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
+    if (c->bytes_per_sample == 1) {
+        for (int x = 0; x < w; x++)
+            row[x] = (float)(int)source[x * step] - 128;
+        return 0;
+    }
+    for (int x = 0; x < w; x++) {
+        const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
+        seen |= word;
+        row[x] = (float)(int)(word >> shift) * unit - 128;
+    }
+    return seen & illegal;
+}
+
+/* Keys' cubic with a = -3/4. */
+static float vmafgpu__speed_cubic(float t) {
+    const float a = -0.75f;
+    t = t < 0 ? -t : t;
+    return t < 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : t < 2 ? (((t - 5) * t + 8) * t - 4) * a : 0;
+}
+
+static float vmafgpu__speed_lanczos(float t) {
+    const double x = (double)t, pi = 3.14159265358979323846;
+    if (t == 0 || t <= -4 || t >= 4)
+        return t == 0 ? 1.0f : 0.0f;
+    return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
+}
+
+/* What makes sample i of a side that is stretched from `size` to `count`. */
+static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
+    static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
+    const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
+    const int whole = (int)floor((double)at);
+    const float rest = at - (float)whole;
+    out->count = counts[method];
+    for (int k = 0; k < out->count; k++) {
+        const int step = k - before[method];
+        out->at[k] = vmafgpu__reflect(whole + step, size);
+        out->weight[k] = method == VMAFGPU__SPEED_BICUBIC ? vmafgpu__speed_cubic((float)step - rest)
+                                                          : vmafgpu__speed_lanczos((float)step - rest);
+    }
+    if (method == VMAFGPU__SPEED_NEAREST) {
+        const int nearest = (int)((float)i * ratio);
+        out->at[0] = nearest < size ? nearest : size - 1;
+        out->weight[0] = 1;
+    } else if (method == VMAFGPU__SPEED_BILINEAR) {
+        /* Beside the edge the distance is taken from the reflected sample. */
+        out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
+        out->weight[1] = at - (float)out->at[0];
+        out->weight[0] = 1 - out->weight[1];
+    }
+}
+
+static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vmafgpu__speed_source *across, int method,
+                                     float *const *rows) {
+    float value = 0, weights = 0;
+    for (int k = 0; k < down->count; k++)
+        for (int i = 0; i < across->count; i++) {
+            const float weight = down->weight[k] * across->weight[i];
+            value += weight * rows[k][across->at[i]];
+            weights += weight;
+        }
+    return method == VMAFGPU__SPEED_LANCZOS4 ? value / weights : value;
+}
+
+/* Row y of a plane after the prescale; notes rows with illegal samples. */
+static float *vmafgpu__speed_row(const vmafgpu *v, vmafgpu__speed_band *band, int plane, int y) {
+    const vmafgpu__speed *speed = v->speed;
+    const vmafgpu__speed_variant *x = speed->variant;
+    vmafgpu__speed_source down;
+    down.count = 1;
+    down.at[0] = y;
+    if (x->resampled)
+        vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
+    for (int k = 0; k < down.count; k++)
+        if (vmafgpu__speed_import(&v->config, speed->frame[plane & 1], plane >> 1, down.at[k], x->width,
+                                  band->source[k]) && (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
+            band->bad_row[plane] = down.at[k];
+    if (!x->resampled)
+        return band->source[0];
+    for (int i = 0; i < x->scaled_width; i++)
+        band->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, band->source);
+    return band->row;
+}
+
+/* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
+static void vmafgpu__speed_low_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    const vmafgpu__speed_variant *x = v->speed->variant;
+    vmafgpu__speed_band *band = &v->speed->bands[index];
+    int first, end;
+    vmafgpu__part(x->rows, index, v->config.threads, &first, &end);
+    for (int plane = 0; plane < VMAFGPU__SPEED_PLANES; plane++) {
+        band->bad_row[plane] = -1;
+        for (int y = first; y < end; y++) {
+            float *out = v->speed->plane[plane].low + (size_t)y * (size_t)x->columns;
+            memset(band->sum, 0, sizeof(float) * (size_t)x->scaled_width);
+            for (int t = -x->reach; t <= x->reach; t++) {
+                const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
+                const float *row = vmafgpu__speed_row(v, band, plane, from), tap = x->taps[t + x->reach];
+                float *VMAFGPU__RESTRICT sum = band->sum;
+                for (int i = 0; i < x->scaled_width; i++)
+                    sum[i] += tap * row[i];
+            }
+            for (int i = 0; i < x->columns; i++) {
+                float sum = 0;
+                for (int t = -x->reach; t <= x->reach; t++)
+                    sum += x->taps[t + x->reach] *
+                           band->sum[vmafgpu__reflect((i << VMAFGPU__SPEED_SHIFT) + t, x->scaled_width)];
+                out[i] = sum;
+            }
+        }
+    }
+}
+
+/* The sentence for the first illegal sample of a row. */
+static vmafgpu_result vmafgpu__speed_illegal(vmafgpu *v, int plane, int y) {
+    const vmafgpu_config *c = &v->config;
+    const uint32_t illegal = vmafgpu__chroma_illegal(c);
+    int step, x = 0;
+    const uint8_t *row = vmafgpu__chroma_row(c, v->speed->frame[plane & 1], plane >> 1, y, &step);
+    uint32_t word = (uint32_t)row[0] | (uint32_t)row[1] << 8;
+    while (!(word & illegal)) {
+        row += step;
+        word = (uint32_t)row[0] | (uint32_t)row[1] << 8;
+        x++;
+    }
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME,
+                         "%s, %s: the chroma word %u of plane %c at column %d, row %d %s %d bits", v->subject,
+                         plane & 1 ? "distorted" : "reference", (unsigned)word, plane >> 1 ? 'v' : 'u', x, y,
+                         c->layout == VMAFGPU_SEMIPLANAR_HIGH ? "has low bits set that are no part of" : "does not fit",
+                         c->bit_depth);
+}
+
+/* Takes the local mean, a small Gaussian, from every sample. */
+static void vmafgpu__speed_subtract_mean(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+    const int w = x->columns, h = x->rows, reach = x->local_reach;
+    float *means = plane->means;
+    for (int y = 0; y < h; y++)
+        for (int i = 0; i < w; i++) {
+            float sum = 0;
+            for (int t = -reach; t <= reach; t++)
+                sum += x->local_taps[t + reach] *
+                       plane->low[(size_t)vmafgpu__reflect(y + t, h) * (size_t)w + (size_t)i];
+            means[(size_t)y * (size_t)w + (size_t)i] = sum;
+        }
+    for (int y = 0; y < h; y++) {
+        const float *row = means + (size_t)y * (size_t)w;
+        for (int i = 0; i < w; i++) {
+            float sum = 0;
+            for (int t = -reach; t <= reach; t++)
+                sum += x->local_taps[t + reach] * row[vmafgpu__reflect(i + t, w)];
+            plane->low[(size_t)y * (size_t)w + (size_t)i] -= sum;
+        }
+    }
+}
+
+/* ---- covariance of the places in a block, over all positions of the block ---- */
+
+static void vmafgpu__speed_covariance(const vmafgpu__speed_variant *x, const float *plane, vmafgpu__speed_matrix *out) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
+    const int w = BLOCK * x->blocks_across - BLOCK + 1, h = BLOCK * x->blocks_down - BLOCK + 1;
+    double mean[SIDE], sum[SIDE][SIDE], sample[SIDE];
+    memset(sum, 0, sizeof sum);
+    for (int p = 0; p < SIDE; p++) {
+        const float *start = plane + (p / BLOCK) * x->columns + p % BLOCK;
+        float total = 0;
+        for (int y = 0; y < h; y++)
+            for (int i = 0; i < w; i++)
+                total += start[y * x->columns + i];
+        mean[p] = (double)(total / (float)(w * h));
+    }
+    for (int y = 0; y < h; y++)
+        for (int i = 0; i < w; i++) {
+            const float *start = plane + y * x->columns + i;
+            for (int p = 0; p < SIDE; p++)
+                sample[p] = (double)start[(p / BLOCK) * x->columns + p % BLOCK] - mean[p];
+            for (int p = 0; p < SIDE; p++)
+                for (int q = 0; q <= p; q++)
+                    sum[p][q] += sample[p] * sample[q];
+        }
+    for (int p = 0; p < SIDE; p++)
+        for (int q = 0; q <= p; q++)
+            out->at[p][q] = out->at[q][p] = (float)(sum[p][q] / (double)(w * h));
+}
+
+/* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
+
+/* Makes column i of the lower triangle a reflection; returns its factor. */
+static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
+    const int top = i + 1;
+    float squares = 0;
+    for (int r = top + 1; r < VMAFGPU__SPEED_SIDE; r++)
+        squares += a->at[r][i] * a->at[r][i];
+    const float rest = sqrtf(squares);
+    if (rest == 0)
+        return 0;
+    const float alpha = a->at[top][i], length = sqrtf(alpha * alpha + rest * rest);
+    const float beta = alpha >= 0 ? -length : length, scale = alpha - beta;
+    if (scale != 0) {
+        for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
+            a->at[r][i] /= scale;
+        a->at[top][i] = beta;
+    }
+    return (beta - alpha) / beta;
+}
+
+static void vmafgpu__speed_tridiagonalise(vmafgpu__speed_matrix *a, float *diagonal, float *beside) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    float v[SIDE], x[SIDE];
+    for (int i = 0; i + 2 < SIDE; i++) {
+        const int top = i + 1;
+        const float tau = vmafgpu__speed_reflector(a, i);
+        if (tau == 0)
+            continue;
+        for (int r = top; r < SIDE; r++)
+            v[r] = r == top ? 1 : a->at[r][i];
+        float product = 0;
+        for (int r = top; r < SIDE; r++) {
+            x[r] = 0;
+            for (int c = top; c < SIDE; c++)
+                x[r] += tau * a->at[r][c] * v[c];
+            product += x[r] * v[r];
+        }
+        const float half = (float)(-0.5 * (double)tau * (double)product);
+        for (int r = top; r < SIDE; r++)
+            x[r] += half * v[r];
+        for (int r = top; r < SIDE; r++)
+            for (int c = top; c < SIDE; c++)
+                a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+    }
+    for (int i = 0; i < SIDE; i++) {
+        diagonal[i] = a->at[i][i];
+        beside[i] = i + 1 < SIDE ? a->at[i + 1][i] : 0;
+    }
+}
+
+/* Clears what is negligible beside the diagonal, between first and last. */
+static void vmafgpu__speed_chop(const float *d, float *e, int first, int last) {
+    for (int i = first; i < last; i++)
+        if ((double)fabsf(e[i]) < 1e-6 * (double)(fabsf(d[i]) + fabsf(d[i + 1])))
+            e[i] = 0;
+}
+
+/* Wilkinson's shift for a block of m. */
+static float vmafgpu__speed_shift(const float *d, const float *e, int m) {
+    const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
+    const float length = sqrtf(half * half + side * side);
+    float mu = corner - fabsf(side);
+    if (half > 0)
+        mu = corner - side * (side / (half + length));
+    else if (half < 0)
+        mu = corner + side * (side / (-half + length));
+    return 1e-6 * (double)fabsf(mu) > (double)(fabsf(d[0]) + fabsf(e[0])) ? 0 : mu;
+}
+
+static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
+    if (z == 0) {
+        *c = 1;
+        *s = 0;
+    } else if (fabsf(z) > fabsf(x)) {
+        const float t = -x / z;
+        *s = (float)(1.0 / sqrt((double)(1 + t * t)));
+        *c = *s * t;
+    } else {
+        const float t = -z / x;
+        *c = (float)(1.0 / sqrt((double)(1 + t * t)));
+        *s = *c * t;
+    }
+}
+
+/* One QR step on a block of m >= 2: a bulge is made at its top and chased out at its end. */
+static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
+    float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
+    float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
+    for (int k = 0; k + 1 < m; k++) {
+        float c, s;
+        vmafgpu__speed_rotation(x, z, &c, &s);
+        const float bk1 = c * bk - s * zk;
+        const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
+        const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
+        const float zp1 = -s * bq;
+        const float aq1 = s * (s * ap + c * bp) + c * (s * bp + c * aq);
+        const float bq1 = c * bq;
+        ak = ap1;
+        bk = bp1;
+        zk = zp1;
+        ap = aq1;
+        bp = bq1;
+        if (k + 2 < m)
+            aq = d[k + 2];
+        if (k + 3 < m)
+            bq = e[k + 2];
+        d[k] = ak;
+        if (k > 0)
+            e[k - 1] = bk1;
+        if (k + 2 < m)
+            e[k + 1] = bp;
+        x = bk;
+        z = zk;
+    }
+    d[m - 1] = ap;
+    e[m - 2] = bk;
+}
+
+/* Eigenvalues in the order in which they come out. */
+static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_matrix *matrix, float *d) {
+    float e[VMAFGPU__SPEED_SIDE];
+    vmafgpu__speed_matrix a = *matrix;
+    int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
+    vmafgpu__speed_tridiagonalise(&a, d, e);
+    vmafgpu__speed_chop(d, e, 0, last);
+    while (last > 0 && steps < VMAFGPU__SPEED_QR_STEPS) {
+        int first = last - 1;
+        if (e[last - 1] == 0) {
+            last--;
+            continue;
+        }
+        while (first > 0 && e[first - 1] != 0)
+            first--;
+        vmafgpu__speed_qr_step(d + first, e + first, last - first + 1);
+        vmafgpu__speed_chop(d, e, first, last);
+        steps++;
+    }
+}
+
+/* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
+
+/* out = a * b, b with `columns` columns. Every element is a sum over k from 0 up. */
+static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, const float *b, size_t columns, float *out) {
+    memset(out, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * columns);
+    for (size_t i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        for (size_t k = 0; k < VMAFGPU__SPEED_SIDE; k++)
+            for (size_t j = 0; j < columns; j++)
+                out[i * columns + j] += a->at[i][k] * b[k * columns + j];
+}
+
+static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
+    memset(a, 0, sizeof *a);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        a->at[i][i] = 1;
+}
+
+static float vmafgpu__speed_norm(const float *u) {
+    float sum = 0;
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        sum += u[r] * u[r];
+    return sqrtf(sum);
+}
+
+/* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
+ * has become of it. */
+static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
+                                       vmafgpu__speed_matrix *out) {
+    float u[VMAFGPU__SPEED_SIDE];
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        u[r] = r < k ? 0 : z->at[r][k];
+    const float length = vmafgpu__speed_norm(u);
+    u[k] += is_negative ? -length : length;
+    const float scale = vmafgpu__speed_norm(u);
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        u[r] /= scale;
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        for (int c = 0; c < VMAFGPU__SPEED_SIDE; c++)
+            out->at[r][c] = -2 * u[r] * u[c];
+    for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
+        out->at[r][r] += 1;
+}
+
+/* q becomes the transposed orthogonal factor. */
+static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_matrix *matrix, vmafgpu__speed_matrix *q) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    vmafgpu__speed_matrix z = *matrix, reflection, product;
+    vmafgpu__speed_identity(q);
+    for (int k = 0; k + 1 < SIDE; k++) {
+        for (int i = 0; k > 0 && i < SIDE; i++)
+            z.at[k - 1][i] = z.at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
+        vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection);
+        vmafgpu__speed_multiply(&reflection, &z.at[0][0], SIDE, &product.at[0][0]);
+        z = product;
+        vmafgpu__speed_multiply(&reflection, &q->at[0][0], SIDE, &product.at[0][0]);
+        *q = product;
+    }
+}
+
+/* 0 if the matrix is singular. */
+static int vmafgpu__speed_solve(const vmafgpu__speed_matrix *matrix, const float *samples, size_t blocks,
+                                float *solution) {
+    vmafgpu__speed_matrix q, r;
+    vmafgpu__speed_orthogonalise(matrix, &q);
+    vmafgpu__speed_multiply(&q, &matrix->at[0][0], VMAFGPU__SPEED_SIDE, &r.at[0][0]);
+    vmafgpu__speed_multiply(&q, samples, blocks, solution);
+    for (int i = VMAFGPU__SPEED_SIDE - 1; i >= 0; i--) {
+        float *x = solution + (size_t)i * blocks;
+        if ((double)fabsf(r.at[i][i]) < 1e-6)
+            return 0;
+        for (int j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+            for (size_t b = 0; b < blocks; b++)
+                x[b] -= solution[(size_t)j * blocks + b] * r.at[i][j];
+        for (size_t b = 0; b < blocks; b++)
+            x[b] /= r.at[i][i];
+    }
+    return 1;
+}
+
+/* ---- entropy and score ---- */
+
+static void vmafgpu__speed_gather(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
+    float *out = plane->samples;
+    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+        for (int y = 0; y < x->blocks_down; y++)
+            for (int i = 0; i < x->blocks_across; i++)
+                *out++ = plane->low[(y * BLOCK + p / BLOCK) * x->columns + i * BLOCK + p % BLOCK];
+}
+
+/* Variance and entropy of the blocks of one plane. */
+static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+    const size_t blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+    vmafgpu__speed_matrix covariance;
+    float eigenvalue[VMAFGPU__SPEED_SIDE];
+    plane->singular = 0;
+    vmafgpu__speed_subtract_mean(x, plane);
+    vmafgpu__speed_covariance(x, plane->low, &covariance);
+    vmafgpu__speed_eigenvalues(&covariance, eigenvalue);
+    vmafgpu__speed_gather(x, plane);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
+        plane->singular |= (double)eigenvalue[i] < 1e-6;
+    if (!plane->singular)
+        plane->singular = !vmafgpu__speed_solve(&covariance, plane->samples, blocks, plane->solution);
+    if (plane->singular)
+        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
+    for (size_t b = 0; b < blocks; b++) {
+        float sum = 0;
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum += plane->solution[p * blocks + b] * plane->samples[p * blocks + b] / (float)(int)VMAFGPU__SPEED_SIDE;
+        plane->variance[b] = sum;
+        plane->entropy[b] = 0;
+    }
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
+        const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
+        for (size_t b = 0; b < blocks; b++) {
+            const double information = log2((double)(positive * plane->variance[b] + x->noise));
+            plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
+        }
+    }
+}
+
+static void vmafgpu__speed_measure_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    for (int plane = index; plane < VMAFGPU__SPEED_PLANES; plane += v->config.threads)
+        vmafgpu__speed_measure(v->speed->variant, &v->speed->plane[plane]);
+}
+
+/* The weights of two entropies. Where both variances enter, the sum is taken in double precision, else in float. */
+static void vmafgpu__speed_weights(int mode, float reference, float distorted, double *r, double *d) {
+    const double own_r = log2((double)(1 + reference)), own_d = log2((double)(1 + distorted));
+    switch (mode) {
+    case 0: *r = own_r; *d = own_d; break;
+    case 1: *r = *d = own_r; break;
+    case 2: *r = *d = own_d; break;
+    case 3: *r = *d = log2(1 + (double)(reference + distorted) / 2.0); break;
+    case 4: *r = own_r; *d = log2(1 + (double)(reference + distorted) / 2.0); break;
+    case 5: *r = own_r; *d = log2(1 + (0.75 * (double)reference + 0.25 * (double)distorted)); break;
+    default: *r = own_r; *d = log2(1 + (0.25 * (double)reference + 0.75 * (double)distorted)); break;
+    }
+}
+
+static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
+                                    const vmafgpu__speed_plane *distorted) {
+    const int blocks = x->blocks_across * x->blocks_down;
+    float score = 0;
+    if (reference->singular != distorted->singular)
+        return 0;
+    for (int b = 0; b < blocks; b++) {
+        double weight_r, weight_d;
+        if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
+            continue;
+        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], &weight_r, &weight_d);
+        const float r = (float)((double)reference->entropy[b] * weight_r);
+        const float d = (float)((double)distorted->entropy[b] * weight_d);
+        score += fabsf(r - d);
+    }
+    return score / (float)blocks;
+}
+
+static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed_sums *sums) {
+    vmafgpu__speed *speed = v->speed;
+    const vmafgpu__speed_variant *x = speed->variant;
+    vmafgpu__carver carver = { NULL, 0 };
+    carver.base = speed->work;
+    vmafgpu__speed_layout(v, speed, &carver);
+    for (int i = 0; x->resampled && i < x->scaled_width; i++)
+        vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, i, &speed->columns[i]);
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, v);
+    for (int plane = 0; result == VMAFGPU_OK && plane < VMAFGPU__SPEED_PLANES; plane++)
+        for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
+            if (speed->bands[i].bad_row[plane] >= 0)
+                result = vmafgpu__speed_illegal(v, plane, speed->bands[i].bad_row[plane]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__run(v, vmafgpu__speed_measure_task, v);
+    for (int k = 0; result == VMAFGPU_OK && k < 2; k++) {
+        const vmafgpu__speed_plane *reference = &speed->plane[2 * k], *distorted = &speed->plane[2 * k + 1];
+        sums->score[k] = vmafgpu__speed_compare(x, reference, distorted);
+        sums->singular[k] = reference->singular || distorted->singular;
+    }
+    return result;
+}
+
+/* All variants for a pair. */
+static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted,
+                                           vmafgpu__speed_sums *sums) {
+    vmafgpu_result result = VMAFGPU_OK;
+    for (int i = 0; result == VMAFGPU_OK && i < v->plan.speed_variants; i++) {
+        v->speed->variant = &v->plan.speed[i];
+        v->speed->frame[0] = reference;
+        v->speed->frame[1] = distorted;
+        result = vmafgpu__speed_look(v, &sums[i]);
+    }
+    return result;
+}
+
+/* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
  * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
@@ -3493,31 +5265,10 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * rows through all features before it goes on to the next, so that the rows are read from memory once.
  */
 enum {
-    VMAFGPU__CHUNK = 64,       /* inner loops run over this many columns; lines are padded to a multiple */
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
     VMAFGPU__BLOCK = 128,      /* rows of a block */
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
-
-/* Luma in the form that the CPU works on: bytes at 8 bits, else words of 16 bits with the sample in the low ones, at any
- * address. A row may be read, whatever is there, up to the next multiple of CHUNK columns. In the caller's memory
- * the next row's samples are there, and of the last rows there are copies. */
-typedef struct vmafgpu__view {
-    const uint8_t *data;                   /* of row 0; NULL: no frame */
-    ptrdiff_t      pitch;                  /* in bytes, as all here */
-    const uint8_t *edge;                   /* copies of edge_count rows from edge_first on */
-    ptrdiff_t      edge_pitch;
-    int            edge_first, edge_count;
-} vmafgpu__view;
-
-static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
-    const int at = y - view->edge_first;
-    return at >= 0 && at < view->edge_count ? view->edge + at * view->edge_pitch : view->data + y * view->pitch;
-}
-
-static size_t vmafgpu__padded(int w) {
-    return ((size_t)w + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK * VMAFGPU__CHUNK;
-}
 
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;                        /* after the vertical pass... */
@@ -4671,6 +6422,13 @@ static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
     return result;
 }
 
+/* Banding and chroma of the pair whose luma is in `pair`. */
+static vmafgpu_result vmafgpu__score_v1(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
+    vmafgpu__sums *sums = &v->cpu->bands[0].sums;
+    const vmafgpu_result result = vmafgpu__cambi_score(v, v->cpu->pair, v->cpu->wide, sums->cambi);
+    return result == VMAFGPU_OK ? vmafgpu__speed_score(v, reference, distorted, sums->speed) : result;
+}
+
 static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
@@ -4686,6 +6444,8 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
         result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__run_stages(v, job->distorted != NULL);
+    if (result == VMAFGPU_OK && job->distorted)
+        return vmafgpu__score_v1(v, job->reference, job->distorted);
     if (result == VMAFGPU_ERROR_FRAME) {
         vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
         if (named == VMAFGPU_OK)
@@ -4760,7 +6520,8 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         member->pair[0] = cpu->pair[0];
         for (int index = 0; index < v->config.threads; index++)
             memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
-        member->is_prepared = 1;
+        result = vmafgpu__score_v1(contexts[i], reference, &distorted[i]);
+        member->is_prepared = result == VMAFGPU_OK;
     }
     if (result != VMAFGPU_OK)
         memcpy(v->error, error, sizeof error);
@@ -4770,6 +6531,8 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
 static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
     (void)patience;
     memset(sums, 0, sizeof *sums);
+    memcpy(sums->cambi, v->cpu->bands[0].sums.cambi, sizeof sums->cambi);
+    memcpy(sums->speed, v->cpu->bands[0].sums.speed, sizeof sums->speed);
     for (int index = 0; index < v->config.threads; index++) {
         const vmafgpu__sums *part = &v->cpu->bands[index].sums;
         for (int i = 0; i < 2; i++)
@@ -4802,26 +6565,10 @@ static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
 
-/* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
-typedef struct vmafgpu__carver { unsigned char *base; size_t used; } vmafgpu__carver;
-
-static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
-    const size_t at = c->used;
-    c->used += (size + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
-    return c->base ? c->base + at : NULL;
-}
-
 /* A line of w elements with a margin on both sides. */
 static void *vmafgpu__carve_line(vmafgpu__carver *c, int w, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN) * element);
     return line ? line + VMAFGPU__MARGIN * element : NULL;
-}
-
-static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
-    vmafgpu__plane p;
-    p.stride = (ptrdiff_t)vmafgpu__padded(w);
-    p.data = (uint16_t *)vmafgpu__carve(c, (size_t)p.stride * (size_t)h * sizeof *p.data);
-    return p;
 }
 
 /* Lines of the plain code. */
@@ -4941,6 +6688,11 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
+    vmafgpu_result result = vmafgpu__cambi_open(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__speed_open(v);
+    if (result != VMAFGPU_OK)
+        return result;
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
@@ -4952,7 +6704,11 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 #ifndef VMAFGPU_NO_THREADS
     vmafgpu__threads_close(v);
 #endif
+    vmafgpu__give(v, v->speed);
+    vmafgpu__give(v, v->cambi);
     vmafgpu__give(v, v->cpu);
+    v->speed = NULL;
+    v->cambi = NULL;
     v->cpu = NULL;
 }
 
@@ -7604,6 +9360,43 @@ static void vmafgpu__finish_vif(const vmafgpu__extractor *e, const vmafgpu__sums
     }
 }
 
+/* CAMBI of one picture: the scales' averages, the finest counting most. */
+static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
+    const vmafgpu__cambi_picture *p = &variant->picture[which];
+    double score = 0;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const double sum = (double)sums->top[which][s] / 16777216.0;
+        score += sum / (double)vmafgpu__cambi_top_count(variant, p, s) * (double)(16 >> s);
+    }
+    return score / (double)(p->window * p->window);
+}
+
+static void vmafgpu__finish_cambi(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                  double *out) {
+    const vmafgpu__cambi_variant *variant = &v->plan.cambi[e->variant];
+    const double limit = e->option[VMAFGPU__CAMBI_MAX_VAL];
+    const double distorted = vmafgpu__cambi_total(variant, 0, &sums->cambi[e->variant]);
+    *out++ = distorted < limit ? distorted : limit;
+    if (e->option[VMAFGPU__CAMBI_FULL_REF] == 0)
+        return;
+    const double reference = vmafgpu__cambi_total(variant, 1, &sums->cambi[e->variant]);
+    const double added = distorted - reference > 0 ? distorted - reference : 0;
+    *out++ = reference < limit ? reference : limit;
+    *out++ = added < limit ? added : limit;
+}
+
+static void vmafgpu__finish_speed(const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+    const vmafgpu__speed_sums *s = &sums->speed[e->variant];
+    const double limit = e->option[VMAFGPU__SPEED_MAX_VAL];
+    const float u = s->score[0], v = s->score[1];
+    const float both = s->singular[0] && !s->singular[1]   ? v
+                       : s->singular[1] && !s->singular[0] ? u
+                                                           : (float)((double)(u + v) / 2.0);
+    *out++ = (double)u < limit ? (double)u : limit;   /* a NaN gives the limit, too */
+    *out++ = (double)v < limit ? (double)v : limit;
+    *out++ = (double)both < limit ? (double)both : limit;
+}
+
 /* ---- motion: from SAD to score, and over time ---- */
 
 static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
@@ -7757,6 +9550,8 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
         switch (e->kind) {
         case VMAFGPU__ADM: vmafgpu__finish_adm(v, e, sums, out); break;
         case VMAFGPU__VIF: vmafgpu__finish_vif(e, sums, out); break;
+        case VMAFGPU__CAMBI: vmafgpu__finish_cambi(v, e, sums, out); break;
+        case VMAFGPU__SPEED: vmafgpu__finish_speed(e, sums, out); break;
         default:
             out[0] = vmafgpu__motion_sad(v, e, sums, position);
             if (e->option[VMAFGPU__MOTION_DEBUG] != 0)
@@ -8015,8 +9810,8 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
         kind++;
     if (kind == VMAFGPU__KINDS)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "config.features[%d]: there is no feature '%.80s'; there are adm, vif and motion", index,
-                             config->name ? config->name : "");
+                             "config.features[%d]: there is no feature '%.80s', only %s", index,
+                             config->name ? config->name : "", vmafgpu__feature_list);
     vmafgpu__extractor_init(&e, (vmafgpu__kind)kind);
     const vmafgpu_result result = vmafgpu__set_options(v, &e, config->options, 0);
     if (result != VMAFGPU_OK)
@@ -8050,6 +9845,14 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
             p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
             p->vif_gain_limit[k] = limit;
             p->vif_variants = k == p->vif_variants ? k + 1 : p->vif_variants;
+        } else if (e->kind == VMAFGPU__CAMBI) {
+            const vmafgpu_result result = vmafgpu__plan_cambi(v, e, &k);
+            if (result != VMAFGPU_OK)
+                return result;
+        } else if (e->kind == VMAFGPU__SPEED) {
+            const vmafgpu_result result = vmafgpu__plan_speed(v, e, &k);
+            if (result != VMAFGPU_OK)
+                return result;
         } else {
             vmafgpu__adm_variant variant;
             memset(&variant, 0, sizeof variant);
@@ -8078,7 +9881,7 @@ static int vmafgpu__name_columns(vmafgpu *v, const vmafgpu__extractor *e, int la
         if (c->late != late || !vmafgpu__has_column(e, c))
             continue;
         if (v->names)
-            snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, e->suffix);
+            snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, c->bare ? "" : e->suffix);
         at++;
     }
     return at;
@@ -8160,41 +9963,51 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
+/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
+static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
+    const char *cpu_only = v->plan.cambi_variants ? "cambi" : v->plan.speed_variants ? "speed_chroma" : NULL;
+    if (cpu_only) {
+        vmafgpu__sentence(v->note, sizeof v->note, "in this version the feature %s runs on the CPU only", cpu_only);
+        return VMAFGPU_ERROR_BACKEND;
+    }
+#ifdef VMAFGPU_NO_GPU
+    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+    return VMAFGPU_ERROR_BACKEND;
+#else
+    const vmafgpu_config *c = &v->config;
+    /* A stream, context or address that comes without a backend's name is CUDA's. */
+    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
+    vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
+    if (c->backend != VMAFGPU_BACKEND_HIP) {
+        v->backend = &vmafgpu__cuda_backend;
+        result = v->backend->open(v);
+        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
+    }
+    if (result == VMAFGPU_ERROR_BACKEND &&
+        (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
+        v->backend = &vmafgpu__hip_backend;
+        result = v->backend->open(v);
+        memcpy(note, v->note, sizeof note);
+        if (result == VMAFGPU_ERROR_BACKEND)
+            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
+    }
+    return result;
+#endif
+}
+
 /* The GPU if it may and can be used. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
     const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
     if (c->backend != VMAFGPU_BACKEND_CPU) {
-#ifdef VMAFGPU_NO_GPU
-        vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
-#else
-        /* A stream, context or address that comes without a backend's name is CUDA's. */
-        const int may_be_hip = c->backend == VMAFGPU_BACKEND_HIP ||
-                               (c->backend == VMAFGPU_BACKEND_AUTO && !c->gpu.context && !c->gpu.stream &&
-                                c->gpu.frames != VMAFGPU_MEMORY_DEVICE);
-        char before[VMAFGPU__ERROR_SIZE] = "";
-        if (c->backend != VMAFGPU_BACKEND_HIP) {
-            v->backend = &vmafgpu__cuda_backend;
-            const vmafgpu_result result = v->backend->open(v);
-            if (result != VMAFGPU_ERROR_BACKEND)
-                return result;
-            vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
-        }
-        if (may_be_hip) {
-            v->backend = &vmafgpu__hip_backend;
-            const vmafgpu_result result = v->backend->open(v);
-            if (result != VMAFGPU_ERROR_BACKEND)
-                return result;
-            char note[VMAFGPU__ERROR_SIZE];
-            memcpy(note, v->note, sizeof note);
-            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
-        }
-#endif
+        const vmafgpu_result result = vmafgpu__open_gpu(v);
+        if (result != VMAFGPU_ERROR_BACKEND)
+            return result;
         if (needs_gpu)
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
-                                 is_named ? "config.backend" : "config.gpu.frames is device",
-                                 v->note);
+                                 is_named ? "config.backend" : "config.gpu.frames is device", v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
@@ -8313,6 +10126,26 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
+/* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
+static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
+                                            const vmafgpu_frame *frame) {
+    const int interleaved = v->config.layout != VMAFGPU_PLANAR;
+    if (!v->plan.speed_variants)
+        return VMAFGPU_OK;
+    for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
+        const ptrdiff_t pitch = frame->pitch[i];
+        const ptrdiff_t least =
+            (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
+        if (!frame->data[i])
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but speed_chroma looks at chroma",
+                                 function, which, i);
+        if (pitch && pitch > -least && pitch < least)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld",
+                                 function, which, i, (long long)pitch, (long long)least);
+    }
+    return VMAFGPU_OK;
+}
+
 /* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted) {
@@ -8370,6 +10203,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
         return result;
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
+    if (wanted)
+        result = vmafgpu__check_chroma(v, "vmafgpu_push", "reference", reference);
+    if (wanted && result == VMAFGPU_OK)
+        result = vmafgpu__check_chroma(v, "vmafgpu_push", "distorted", distorted);
+    if (result != VMAFGPU_OK)
+        return result;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
         vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);   /* so that the scores do wait */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
@@ -8497,6 +10336,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
         result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "reference", reference);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_frame(v, "vmafgpu_score_pair", "distorted", distorted);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_chroma(v, "vmafgpu_score_pair", "reference", reference);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_chroma(v, "vmafgpu_score_pair", "distorted", distorted);
     if (result == VMAFGPU_OK && !score)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_score_pair: score is NULL");
     if (result == VMAFGPU_OK)

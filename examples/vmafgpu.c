@@ -431,7 +431,8 @@ static const option_row option_rows[] = {
      "                motion.motion_force_zero=true\n"
      "May be repeated; each needs a name of its own"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "vif, adm or motion, besides what the models need;\nwith options: vif=debug=true:vif_skip_scale0=true"},
+     "vif, adm, motion, cambi or speed_chroma, besides\nwhat the models need; with options:\n"
+     "vif=debug=true:vif_skip_scale0=true"},
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 0, 0, "not available: needs metrics that are not here"},
@@ -667,6 +668,25 @@ static void free_options(options *o) {
  * Opening what the options name
  * ------------------------------------------------------------------------------------------------ */
 
+/* Does a feature of the models, or one that is asked for by itself, look at chroma? Models are loaded already. */
+static int needs_chroma(const options *o) {
+    for (int i = 0; i < o->feature_count; i++) {
+        if (strcmp(o->features[i].name, "speed_chroma") == 0) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        const char *version = o->models[i].version;
+        const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
+        for (int k = 0; model && k < model->svms[0].feature_count; k++) {
+            if (strstr(model->svms[0].feature_names[k], "speed_chroma")) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 static int open_video(video *v, const char *path, const options *o) {
     video_raw raw;
     if (o->pixel_format) {
@@ -676,7 +696,7 @@ static int open_video(video *v, const char *path, const options *o) {
         raw.chroma = o->pixel_format->chroma;
         raw.layout = o->pixel_format->layout;
     }
-    if (video_open(v, path, o->pixel_format ? &raw : NULL, 1) != VIDEO_OK) {
+    if (video_open(v, path, o->pixel_format ? &raw : NULL, !needs_chroma(o)) != VIDEO_OK) {
         return fail("%s", v->error);
     }
     return 1;
@@ -1279,8 +1299,8 @@ static int run(vmafgpu *context, const options *o, video *reference, video *dist
 
 static int open_and_run(options *o, video *reference, video *distorted) {
     vmafgpu *context = NULL;
-    if (!open_video(reference, o->reference, o) || !open_video(distorted, o->distorted, o) ||
-        !check_videos(reference, distorted) || !load_models(o)) {
+    if (!load_models(o) || !open_video(reference, o->reference, o) || !open_video(distorted, o->distorted, o) ||
+        !check_videos(reference, distorted)) {
         return 0;
     }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {

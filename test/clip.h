@@ -25,6 +25,9 @@ typedef enum clip_content {
     CLIP_LINES,    /* rows black, white, black, ...; turned around in every other frame               */
     CLIP_BLOCKS,   /* blocks of 1 to 16 samples, black or white at random: the hardest edges there are */
     CLIP_RAMP,     /* a gradient over the whole range, panning                                        */
+    CLIP_BANDS,    /* wide plateaus a step or two apart, as coarse coding leaves them; chroma as texture   */
+    CLIP_DUSK,     /* the same, nearly black; chroma flat                                              */
+    CLIP_GREY,     /* texture with flat chroma                                                        */
     CLIP_CONTENT_COUNT
 } clip_content;
 
@@ -37,6 +40,9 @@ typedef enum clip_distortion {
     CLIP_INVERT,
     CLIP_STRETCH,  /* contrast raised by a half: what the gain limits look at  */
     CLIP_FAINT,    /* the lowest bit of one sample in seven                    */
+    CLIP_LUMA,     /* mix for luma, chroma as it was                           */
+    CLIP_WASH,     /* mix, but the last chroma plane is flat                   */
+    CLIP_RINSE,    /* mix, but the first one is                                */
     CLIP_DISTORTION_COUNT
 } clip_distortion;
 
@@ -48,10 +54,10 @@ typedef struct clip {
     uint32_t        seed;
 } clip;
 
-static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {"texture", "noise", "flat",   "black",
-                                                                   "white",   "lines", "blocks", "ramp"};
-static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {"same", "blur",   "grain",   "coarse",
-                                                                         "mix",  "invert", "stretch", "faint"};
+static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {
+    "texture", "noise", "flat", "black", "white", "lines", "blocks", "ramp", "bands", "dusk", "grey"};
+static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {
+    "same", "blur", "grain", "coarse", "mix", "invert", "stretch", "faint", "luma", "wash", "rinse"};
 
 /* what: "CONTENT" or "CONTENT+DISTORTION". Returns 1, or 0 where something in it is unknown or out of range. */
 static inline int clip_init(clip *c, const char *what, int width, int height, int depth, int chroma, int frames,
@@ -140,6 +146,12 @@ static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint
         return (clip_hash((x + 3 * frame) >> n, (y + frame) >> n, seed + 1) & 1) ? 65535 : 0;
     case CLIP_RAMP:
         return (x * 211 + y * 97 + 900 * frame) & 65535;
+    case CLIP_BANDS:
+        h = clip_octave(x + 3 * frame, y + frame, 7, seed);
+        return (4096 + h / 4) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xff80u : 0xff00u);
+    case CLIP_DUSK:
+        h = clip_octave(x + 3 * frame, y + frame, 7, seed);
+        return (3600 + h / 12) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xffc0u : 0xff00u);
     default:
         return 0;
     }
@@ -191,8 +203,29 @@ static inline uint16_t clip_distort(const clip *c, int32_t v, uint32_t x, uint32
     }
 }
 
-/* One plane of one frame: clip_plane_samples() words. Returns 1, or 0 without memory for the blur. */
-static inline int clip_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
+/* The plane that is flat in the distorted frame; 0: none. */
+static inline int clip_washed_plane(const clip *c) {
+    return c->distortion == CLIP_WASH ? 2 : c->distortion == CLIP_RINSE ? 1 : 0;
+}
+
+/* What the generator makes of one plane: a clip whose content and distortion are those of that plane. */
+static inline clip clip_of_plane(const clip *c, int plane) {
+    clip p = *c;
+    if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0)) {
+        p.content = CLIP_TEXTURE;
+    }
+    if (plane > 0 && (c->content == CLIP_GREY || c->content == CLIP_DUSK)) {
+        p.content = CLIP_FLAT;
+        p.distortion = CLIP_SAME;
+    }
+    if (c->distortion >= CLIP_LUMA) {
+        int mixed = plane == 0 || (c->distortion != CLIP_LUMA && plane != clip_washed_plane(c));
+        p.distortion = mixed ? CLIP_MIX : CLIP_SAME;
+    }
+    return p;
+}
+
+static inline int clip_pure_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
     int width = clip_plane_width(c, plane), height = clip_plane_height(c, plane);
     size_t count = clip_plane_samples(c, plane);
     uint32_t seed = c->seed * 16 + (uint32_t)plane;
@@ -222,6 +255,15 @@ static inline int clip_plane(const clip *c, int frame, int side, int plane, uint
         }
     }
     return 1;
+}
+
+/* One plane of one frame: clip_plane_samples() words. Returns 1, or 0 without memory for the blur. */
+static inline int clip_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
+    clip p = clip_of_plane(c, plane);
+    if (plane > 0 && side == CLIP_DISTORTED && plane == clip_washed_plane(c)) {
+        p.content = CLIP_FLAT;
+    }
+    return clip_pure_plane(&p, frame, side, plane, out);
 }
 
 /* Samples as bytes, or as little-endian words whatever the machine. */

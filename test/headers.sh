@@ -134,7 +134,9 @@ static int is_there(const char *name) { return vmafgpu_builtin_model(name) != NU
 int main(void) {
     int count = 0, expected = 0, ok = 1;
 EOF
-models='vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3'
+models='vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3
+        vmaf_v1.0.16_3d0h vmaf_v1.0.16_hfr_3d0h vmaf_v1.0.16_5d0h vmaf_v1.0.16_hfr_5d0h vmaf_v1.0.16_1d5h_2160
+        vmaf_v1.0.16_hfr_1d5h_2160 vmaf_v1.0.16_3d0h_2160 vmaf_v1.0.16_hfr_3d0h_2160'
 without_all=
 for model in $models; do
     macro=VMAFGPU_NO_$(echo "$model" | tr 'a-z.' 'A-Z_')

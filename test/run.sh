@@ -10,8 +10,8 @@ mkdir -p "$logs" || exit 1
 if [ "$SANITIZE" = thread ]; then
     tests='test_threads test_frames'
 else
-    tests='test_levels test_figures test_golden test_memory test_frames test_stream test_model test_config test_threads test_private
-           test_output.sh test_tool.sh'
+    tests='test_levels test_figures test_golden test_v1 test_memory test_frames test_stream test_model test_config test_threads
+           test_private test_output.sh test_tool.sh'
 fi
 # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated GPU
 # under another program takes hours.

@@ -11,6 +11,8 @@ typedef struct film {
     int            bytes_per_sample;
     size_t         plane_bytes; /* luma */
     unsigned char *luma;        /* reference 0, distorted 0, reference 1, ... */
+    size_t         chroma_bytes; /* of one plane */
+    unsigned char *chroma;      /* u and v of reference 0, of distorted 0, ...; NULL: luma alone */
 } film;
 
 static inline film film_make(const char *what, int width, int height, int depth, int frames, uint32_t seed) {
@@ -33,15 +35,39 @@ static inline film film_make(const char *what, int width, int height, int depth,
     return f;
 }
 
+/* With chroma, for the features that look at it; chroma: 420, 422 or 444. */
+static inline film film_make_colour(const char *what, int width, int height, int depth, int chroma, int frames,
+                                    uint32_t seed) {
+    film f = film_make(what, width, height, depth, frames, seed);
+    uint16_t *samples;
+    size_t count;
+    f.clip.chroma = chroma;
+    count = clip_plane_samples(&f.clip, 1);
+    f.chroma_bytes = count * (size_t)f.bytes_per_sample;
+    f.chroma = (unsigned char *)malloc(f.chroma_bytes * 4 * (size_t)frames + 1);
+    samples = (uint16_t *)malloc(count * 2);
+    test_need(f.chroma && samples, "memory");
+    for (int i = 0; i < 4 * frames; i++) {
+        test_need(clip_plane(&f.clip, i / 4, i / 2 % 2, 1 + i % 2, samples), "memory");
+        clip_store(samples, count, f.bytes_per_sample, f.chroma + (size_t)i * f.chroma_bytes);
+    }
+    free(samples);
+    return f;
+}
+
 static inline void film_free(film *f) {
     free(f->luma);
-    f->luma = NULL;
+    free(f->chroma);
+    f->luma = f->chroma = NULL;
 }
 
 static inline vmafgpu_frame film_frame(const film *f, int frame, int side) {
     vmafgpu_frame out;
     memset(&out, 0, sizeof out);
     out.data[0] = f->luma + (size_t)(2 * frame + side) * f->plane_bytes;
+    for (int plane = 0; f->chroma && plane < 2; plane++) {
+        out.data[1 + plane] = f->chroma + (size_t)(4 * frame + 2 * side + plane) * f->chroma_bytes;
+    }
     return out;
 }
 
@@ -51,6 +77,7 @@ static inline vmafgpu_config film_config(const film *f) {
     config.width = f->clip.width;
     config.height = f->clip.height;
     config.bit_depth = f->clip.depth;
+    config.chroma = f->clip.chroma == 422 ? VMAFGPU_422 : f->clip.chroma == 444 ? VMAFGPU_444 : VMAFGPU_420;
     return config;
 }
 

@@ -367,7 +367,10 @@ static void test_names(void) {
 
 static void test_builtin(void) {
     static const char *const names[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg",
-                                        "vmaf_b_v0.6.3"};
+                                        "vmaf_b_v0.6.3", "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h",
+                                        "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h", "vmaf_v1.0.16_1d5h_2160",
+                                        "vmaf_v1.0.16_hfr_1d5h_2160", "vmaf_v1.0.16_3d0h_2160",
+                                        "vmaf_v1.0.16_hfr_3d0h_2160"};
     int count = 0;
     snprintf(test_where, sizeof test_where, "built-in models");
     while (vmafgpu_builtin_model_at(count)) {
@@ -375,12 +378,20 @@ static void test_builtin(void) {
         CHECK(vmafgpu_builtin_model(m->name) == m);
     }
     CHECK(vmafgpu_builtin_model_at(-1) == NULL);
-    CHECK_INT(count, 5);
+    CHECK_INT(count, (int)(sizeof names / sizeof names[0]));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         CHECK(vmafgpu_builtin_model(names[i]) != NULL);
     }
     CHECK_INT(vmafgpu_builtin_model("vmaf_b_v0.6.3")->svm_count, 21);
     CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
+    /* One SVM for all of v1: the very same arrays. */
+    for (size_t i = 5; i < sizeof names / sizeof names[0]; i++) {
+        const vmafgpu_svm *svm = vmafgpu_builtin_model(names[i])->svms, *first = vmafgpu_builtin_model(names[5])->svms;
+        CHECK_INT(svm->sv_count, 215);
+        CHECK(svm->sv_table == first->sv_table && svm->sv_rows == first->sv_rows && svm->sv_coefs == first->sv_coefs);
+        CHECK_INT(svm->clip_max, strstr(names[i], "3d0h_2160") ? 110 : 100);
+        CHECK_INT(svm->has_chroma_correction && svm->transform_enabled, 1);
+    }
     CHECK(vmafgpu_builtin_model("vmaf") == NULL);
     CHECK(vmafgpu_builtin_model("") == NULL);
     CHECK(vmafgpu_builtin_model(NULL) == NULL);

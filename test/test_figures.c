@@ -1,5 +1,5 @@
-/* Every value of figures.txt (libvmaf's) and figures_own.txt (ours, for sizes where libvmaf has none) as doubles, bit
- * for bit: names and order of the columns, each frame, each pooled value.
+/* Every value of figures.txt and figures_v1.txt (libvmaf's) and figures_own.txt (ours, for sizes where libvmaf has none)
+ * as doubles, bit for bit: names and order of the columns, each frame, each pooled value.
  *
  *     test_figures                  compare
  *     test_figures print < CASES    print our own figures for cases, in the same format
@@ -59,15 +59,18 @@ static int push_all(vmafgpu *context, const test_case *c) {
     size_t count = clip_plane_samples(&c->clip, 0);
     int bytes_per_sample = c->clip.depth > 8 ? 2 : 1, ok = 1;
     uint16_t *samples = (uint16_t *)malloc(count * 2);
-    unsigned char *planes = (unsigned char *)malloc(count * 4);
+    unsigned char *planes = (unsigned char *)malloc(count * 2 * 3 * 2);
     test_need(samples && planes, "memory");
     for (int frame = 0; ok && frame < c->clip.frames; frame++) {
         vmafgpu_frame pair[2];
         memset(pair, 0, sizeof pair);
         for (int side = 0; side < 2; side++) {
-            test_need(clip_plane(&c->clip, frame, side, 0, samples), "memory");
-            pair[side].data[0] = planes + (size_t)side * count * 2;
-            clip_store(samples, count, bytes_per_sample, planes + (size_t)side * count * 2);
+            for (int plane = 0; plane < clip_plane_count(&c->clip); plane++) {
+                unsigned char *at = planes + (size_t)(3 * side + plane) * count * 2;
+                test_need(clip_plane(&c->clip, frame, side, plane, samples), "memory");
+                clip_store(samples, clip_plane_samples(&c->clip, plane), bytes_per_sample, at);
+                pair[side].data[plane] = at;
+            }
         }
         ok = vmafgpu_push(context, &pair[0], &pair[1]) == VMAFGPU_OK;
     }
@@ -215,6 +218,7 @@ int main(int argc, char **argv) {
         return print_figures();
     }
     compare_file("test/golden/figures.txt", 270);
+    compare_file("test/golden/figures_v1.txt", 81);
     compare_file("test/golden/figures_own.txt", 30);
     return test_end();
 }

@@ -1,5 +1,6 @@
-/* Every value of every file of ../shared/golden that belongs to a v0 model: per frame and pooled, as doubles, bit for
- * bit. Without that folder the whole test is skipped. */
+/* Every value of every file of ../shared/golden that belongs to a model: per frame and pooled, as doubles, bit for bit; and
+ * of the files of other features the column of cambi. Where libvmaf has no figures for a model, opening must fail with
+ * a sentence. Without that folder the whole test is skipped. */
 #include "../vmafgpu.h"
 #include "../examples/video.h"
 #include "test.h"
@@ -28,7 +29,12 @@ static const struct golden_clip {
 };
 
 static const char *const models[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg",
-                                     "vmaf_b_v0.6.3"};
+                                     "vmaf_b_v0.6.3",
+                                     "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h", "vmaf_v1.0.16_5d0h",
+                                     "vmaf_v1.0.16_hfr_5d0h", "vmaf_v1.0.16_1d5h_2160", "vmaf_v1.0.16_hfr_1d5h_2160",
+                                     "vmaf_v1.0.16_3d0h_2160", "vmaf_v1.0.16_hfr_3d0h_2160"};
+enum { MODELS = sizeof models / sizeof models[0] };
+static int compared[MODELS]; /* clips per model */
 
 static char *read_text(const char *path) {
     FILE *file = fopen(path, "rb");
@@ -59,11 +65,13 @@ static int open_side(video *v, const struct golden_clip *clip, const char *file)
     return video_open(v, paths[turn], clip->depth ? &raw : NULL, 0) == VIDEO_OK;
 }
 
-/* Scores the clip; NULL, and a failed check, where that does not work. */
-static vmafgpu *score_clip(const struct golden_clip *clip, const char *model) {
+/* Scores the clip with a model, or only with the feature cambi; NULL, and a failed check, where that does not work. Of a
+ * model that is refused the context comes back with the sentence. */
+static vmafgpu *score_clip(const struct golden_clip *clip, const char *model, int refused) {
     video sides[2];
     vmafgpu_config config;
     vmafgpu_model_config model_config;
+    vmafgpu_feature_config feature_config = {"cambi", NULL};
     vmafgpu *context = NULL;
     int ok = 1;
     memset(&model_config, 0, sizeof model_config);
@@ -71,8 +79,16 @@ static vmafgpu *score_clip(const struct golden_clip *clip, const char *model) {
     ok &= CHECK(open_side(&sides[1], clip, clip->distorted));
     model_config.version = model;
     config = video_config(&sides[0]);
-    config.models = &model_config;
-    config.model_count = 1;
+    config.models = model ? &model_config : NULL;
+    config.model_count = model != NULL;
+    config.features = &feature_config;
+    config.no_model = config.feature_count = model == NULL;
+    if (ok && refused) {
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
+        video_close(&sides[0]);
+        video_close(&sides[1]);
+        return context;
+    }
     ok = ok && CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK);
     while (ok && video_read(&sides[0]) == VIDEO_OK && video_read(&sides[1]) == VIDEO_OK) {
         vmafgpu_frame reference = video_frame(&sides[0]), distorted = video_frame(&sides[1]);
@@ -177,16 +193,27 @@ static int compare_pooled(vmafgpu *context, const struct golden_clip *clip, cons
     return count;
 }
 
-static void compare_clip(const struct golden_clip *clip, const char *model) {
+/* The model of a clip for which libvmaf has no figures: the picture is too small for its features. */
+static void compare_refused(const struct golden_clip *clip, const char *model) {
+    vmafgpu *context = score_clip(clip, model, 1);
+    CHECK_HAS(vmafgpu_last_error(context), "needs");
+    CHECK(strncmp(model, "vmaf_v1", 7) == 0);
+    vmafgpu_close(context);
+}
+
+static void compare_clip(const struct golden_clip *clip, int index) {
+    const char *model = models[index];
     char path[256], *text;
     vmafgpu *context;
     snprintf(path, sizeof path, SHARED "golden/%s__%s.json", clip->name, model);
     snprintf(test_where, sizeof test_where, "%s %s", clip->name, model);
     text = read_text(path);
-    if (!CHECK(text != NULL)) {
+    if (!text) {
+        compare_refused(clip, model);
         return;
     }
-    context = score_clip(clip, model);
+    compared[index]++;
+    context = score_clip(clip, model, 0);
     if (context) {
         char what[96];
         int frames;
@@ -202,7 +229,36 @@ static void compare_clip(const struct golden_clip *clip, const char *model) {
     free(text);
 }
 
+/* The column of cambi, which is there for most clips; returns 1 then. */
+static int compare_cambi(const struct golden_clip *clip) {
+    static const char key[] = "\"cambi\":";
+    char path[256], *text;
+    const char *at;
+    vmafgpu *context;
+    snprintf(path, sizeof path, SHARED "golden/%s__features.json", clip->name);
+    snprintf(test_where, sizeof test_where, "%s cambi", clip->name);
+    text = read_text(path);
+    at = text ? strstr(text, key) : NULL;
+    if (!at) {
+        free(text);
+        return 0;
+    }
+    context = score_clip(clip, NULL, 0);
+    for (int64_t i = 0; context && i < vmafgpu_score_count(context); i++) {
+        vmafgpu_score score;
+        double value = 0;
+        CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK);
+        CHECK(at != NULL && next_number(at + sizeof key - 1, &value));
+        CHECK_BITS(score.values[vmafgpu_column_index(context, "cambi")], value);
+        at = at ? strstr(at + 1, key) : NULL;
+    }
+    vmafgpu_close(context);
+    free(text);
+    return 1;
+}
+
 int main(void) {
+    int cambi = 0;
     FILE *there = fopen(SHARED "golden/src01_8b__vmaf_v0.6.1.json", "rb");
     if (!there) {
         test_skip("there is no " SHARED "golden");
@@ -210,10 +266,17 @@ int main(void) {
     }
     fclose(there);
     for (size_t c = 0; c < sizeof clips / sizeof clips[0]; c++) {
-        for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
-            compare_clip(&clips[c], models[m]);
+        for (int m = 0; m < MODELS; m++) {
+            compare_clip(&clips[c], m);
         }
+        cambi += compare_cambi(&clips[c]);
     }
-    printf("%d clips, %d models\n", (int)(sizeof clips / sizeof clips[0]), (int)(sizeof models / sizeof models[0]));
+    for (int m = 0; m < MODELS; m++) {
+        printf("%s: %d clips\n", models[m], compared[m]);
+        snprintf(test_where, sizeof test_where, "%s", models[m]);
+        CHECK(compared[m] >= (strstr(models[m], "3d0h_2160") ? 8 : 13));
+    }
+    printf("cambi: %d clips\n", cambi);
+    CHECK(cambi >= 12);
     return test_end();
 }

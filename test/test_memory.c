@@ -74,14 +74,14 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-static void test_open(void) {
-    film f = film_make("texture+mix", 64, 48, 8, 2, 1);
+static void test_open(int width, int height, const char *second) {
+    film f = film_make_colour("texture+mix", width, height, 8, 444, 2, 1);
     vmafgpu_model_config models[2];
     vmafgpu_feature_config features[2];
     memset(models, 0, sizeof models);
     memset(features, 0, sizeof features);
     models[0].version = "vmaf_v0.6.1";
-    models[1].version = "vmaf_b_v0.6.3";
+    models[1].version = second;
     models[1].name = "boot";
     models[1].options = "adm.adm_enhn_gain_limit=1.2";
     features[0].name = "motion";
@@ -307,7 +307,8 @@ static void test_model_parse(void) {
 }
 
 int main(void) {
-    test_open();
+    test_open(64, 48, "vmaf_b_v0.6.3");
+    test_open(96, 216, "vmaf_v1.0.16_3d0h");
     test_push();
     test_fixed();
     test_percentile();

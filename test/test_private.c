@@ -25,7 +25,48 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
+/* CAMBI's reciprocals are the decimal numbers that nine digits print. 42 of them are not the nearest floats. */
+static void test_reciprocals(void) {
+    vmafgpu v;
+    vmafgpu_config *c = &v.config;
+    vmafgpu_feature_config feature = {"cambi", NULL};
+    int unlike = 0;
+    memset(&v, 0, sizeof v);
+    c->width = c->height = 240;
+    c->bit_depth = 8;
+    c->threads = 1;
+    CHECK_INT(vmafgpu__add_feature(&v, 0, &feature), VMAFGPU_OK);
+    CHECK_INT(vmafgpu__make_plan(&v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu__cambi_open(&v), VMAFGPU_OK);
+    for (int i = 1; i <= 4225; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.9g", 1.0 / i);
+        CHECK(v.cambi->reciprocal[i] == strtof(text, NULL));
+        unlike += v.cambi->reciprocal[i] != (float)(1.0 / i);
+    }
+    CHECK_INT(unlike, 42);
+    vmafgpu__give(&v, v.cambi);
+}
+
+/* Of which samples which differences are visible, at the default threshold. */
+static void test_visibility(void) {
+    static const int limits[] = {178, 305, 432, 559, 686, 813, 1023};
+    static const struct {
+        double luminance;
+        int    is_pq, floor;
+    } floors[] = {{0, 0, 0}, {0.02, 0, 69}, {0.04, 0, 74}, {0.06, 0, 78}, {0.06, 1, 108}};
+    for (int k = 1; k <= 32; k++) {
+        CHECK_INT(vmafgpu__cambi_limit(k, 0.019, 0), limits[k < 7 ? k - 1 : 6]);
+        CHECK_INT(vmafgpu__cambi_limit(k, 0.019, 1), k == 1 ? 233 : 1023);
+    }
+    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++) {
+        CHECK_INT(vmafgpu__cambi_floor(floors[i].luminance, floors[i].is_pq), floors[i].floor);
+    }
+}
+
 int main(void) {
     test_log_table();
+    test_reciprocals();
+    test_visibility();
     return test_end();
 }

@@ -47,12 +47,17 @@ int main(void) {
     worker workers[WORKERS];
     scores alone[WORKERS];
     pthread_t threads[WORKERS];
+    vmafgpu_model_config model;
     memset(workers, 0, sizeof workers);
     films[0] = film_make("texture+mix", 96, 80, 8, 4, 1);
-    films[1] = film_make("texture+stretch", 96, 80, 10, 4, 2);
+    films[1] = film_make_colour("bands+blur", 216, 97, 10, 444, 4, 2);
+    memset(&model, 0, sizeof model);
+    model.version = "vmaf_v1.0.16_hfr_3d0h";
     for (int i = 0; i < WORKERS; i++) {
         workers[i].f = &films[i];
         workers[i].config = film_config(&films[i]);
+        workers[i].config.models = i ? &model : NULL;
+        workers[i].config.model_count = i;
         alone[i] = film_score(&films[i], &workers[i].config);
         workers[i].config.threads = 2;
     }

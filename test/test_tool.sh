@@ -157,6 +157,32 @@ fi
 score 420 small.csv -m path=test/fuzz/seeds/model/small.json
 check 'model of our own' grep -q '^2,' "$work/small.csv"
 
+# ---- v1: chroma counts ----
+
+make_pair v1 '' bands+blur 288x224 8 444 2 61
+score v1 v1.csv -m version=vmaf_v1.0.16_3d0h
+check 'v1' grep -q '^Frame,cambi_hrs_1080_cmxv_17_vlt_0.06,speed_chroma_u_' "$work/v1.csv"
+make_pair v1_raw --raw bands+blur 288x224 8 444 2 61
+score v1_raw v1_raw.csv -m version=vmaf_v1.0.16_3d0h -w 288 -h 224 -p 444 -b 8
+check 'v1 from raw video' same v1_raw.csv v1.csv
+score v1 v1_threads.csv -m version=vmaf_v1.0.16_3d0h --threads 3 --backend auto
+check 'v1 with threads' same v1_threads.csv v1.csv
+refused 'the feature cambi runs on the CPU only' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h --backend cuda
+make_pair v1_grey '' bands+blur 288x224 8 400 1 61
+refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v1.0.16_3d0h
+make_pair v1_small '' bands+blur 216x158 8 420 1 61
+refused '80x80 .* 108x79' -r "$work/v1_small.ref" -d "$work/v1_small.dist" -m version=vmaf_v1.0.16_3d0h
+refused '216' -r "$work/420.ref" -d "$work/420.dist" --feature cambi
+refused 'heatmaps_path' -r "$work/v1.ref" -d "$work/v1.dist" --feature cambi=heatmaps_path=here
+if [ -f ../shared/models/vmaf_v1.0.16_3d0h.json ]; then
+    make_pair v1_large '' bands+blur 320x320 8 444 2 62
+    for view in 3d0h 5d0h 1d5h_2160 3d0h_2160 hfr_3d0h hfr_5d0h hfr_1d5h_2160 hfr_3d0h_2160; do
+        score v1_large path.csv -m path=../shared/models/vmaf_v1.0.16_$view.json
+        score v1_large version.csv -m version=vmaf_v1.0.16_$view
+        check "v1 $view by path" same path.csv version.csv
+    done
+fi
+
 # ---- backends: every one gives the same report; it says what ran only when --backend was given ----
 
 for backend in auto cpu; do

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MODELS = 3, FEATURES = 4, SIDE = 40 };
+enum { MODELS = 3, FEATURES = 4, SIDE = 40, LARGE = 216, LARGEST = 232 };
 
 static char *word(char **rest) {
     char *start = *rest, *end = strchr(start, ' ');
@@ -23,18 +23,19 @@ static char *word(char **rest) {
     return *start ? start : NULL;
 }
 
-/* Left alone where it is out of range, brought to a small size where it is not. */
+/* Left alone where it is out of range, brought to a small size where it is not: to one that is large enough for CAMBI,
+ * or to less. */
 static int small(int side) {
-    return side > SIDE && side <= 16384 ? SIDE : side;
+    return side < LARGE ? (side > SIDE ? SIDE : side) : side <= 16384 ? LARGE + side % (LARGEST - LARGE + 1) : side;
 }
 
 static void score(vmafgpu *context) {
-    static unsigned char plane[SIDE * SIDE * 2];
+    static unsigned char plane[LARGEST * LARGEST * 4]; /* words, and of chroma two in one */
     vmafgpu_frame frame;
     vmafgpu_score out;
     double value;
     memset(&frame, 0, sizeof frame);
-    frame.data[0] = plane;
+    frame.data[0] = frame.data[1] = frame.data[2] = plane;
     for (int i = 0; i < 3; i++) {
         vmafgpu_push(context, &frame, &frame);
         vmafgpu_next(context, &out);

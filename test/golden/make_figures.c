@@ -74,15 +74,18 @@ static enum VmafPixelFormat pixel_format(int chroma) {
                            : VMAF_PIX_FMT_YUV444P;
 }
 
-/* Only luma is filled: no feature of these cases looks at the rest. */
+/* Of odd-sized pictures libvmaf leaves the last chroma row or column out. */
 static void fill(VmafPicture *picture, const clip *c, int frame, int side, uint16_t *samples) {
     int bytes_per_sample = c->depth > 8 ? 2 : 1;
     need(vmaf_picture_alloc(picture, pixel_format(c->chroma), (unsigned)c->depth, (unsigned)c->width,
                             (unsigned)c->height) == 0, "no memory", "picture");
-    need(clip_plane(c, frame, side, 0, samples), "no memory", "clip");
-    for (int y = 0; y < c->height; y++) {
-        clip_store(samples + (size_t)y * (size_t)c->width, (size_t)c->width, bytes_per_sample,
-                   (char *)picture->data[0] + y * picture->stride[0]);
+    for (int plane = 0; plane < clip_plane_count(c); plane++) {
+        int width = clip_plane_width(c, plane);
+        need(clip_plane(c, frame, side, plane, samples), "no memory", "clip");
+        for (unsigned y = 0; y < picture->h[plane]; y++) {
+            clip_store(samples + y * (size_t)width, picture->w[plane], bytes_per_sample,
+                       (char *)picture->data[plane] + y * picture->stride[plane]);
+        }
     }
 }
 
@@ -107,11 +110,17 @@ static int read_columns(VmafContext *vmaf, char names[][NAME_SIZE]) {
 
 /* Reports shorten the names of features without options; the lookup wants them in full. */
 static const char *stored_name(VmafContext *vmaf, const char *name) {
-    static char full[NAME_SIZE + 32];
+    static const char *const families[][2] = {{"integer_", "VMAF_integer_feature_%s_score"},
+                                              {"cambi", "Cambi_feature_cambi%s_score"},
+                                              {"speed_chroma", "Speed_chroma_feature_speed_chroma%s_score"}};
+    static char full[NAME_SIZE + 48];
     double value;
-    if (strncmp(name, "integer_", 8) == 0 && vmaf_feature_score_at_index(vmaf, name, &value, 0) != 0) {
-        snprintf(full, sizeof full, "VMAF_integer_feature_%s_score", name + 8);
-        return full;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        size_t length = strlen(families[i][0]);
+        if (strncmp(name, families[i][0], length) == 0 && vmaf_feature_score_at_index(vmaf, name, &value, 0) != 0) {
+            snprintf(full, sizeof full, families[i][1], name + length);
+            return full;
+        }
     }
     return name;
 }

@@ -1,0 +1,495 @@
+/* CAMBI, SpEED chroma and the models of v1, beyond their figures: layouts of chroma, threads, sizes, options, backends,
+ * errors, clips in segments. */
+#include "scoring.h"
+
+static const char *const v1 = "vmaf_v1.0.16_3d0h";
+
+/* A config with the model, and CAMBI of the reference as well. */
+typedef struct setup {
+    vmafgpu_config         config;
+    vmafgpu_model_config   model;
+    vmafgpu_feature_config features[2];
+} setup;
+
+static void setup_init(setup *s, const film *f, const char *version) {
+    memset(s, 0, sizeof *s);
+    s->config = film_config(f);
+    s->model.version = version;
+    s->config.models = &s->model;
+    s->config.model_count = 1;
+    s->features[0].name = "cambi";
+    s->features[0].options = "full_ref=true";
+    s->config.features = s->features;
+    s->config.feature_count = 1;
+}
+
+/* ---- layouts ---- */
+
+enum { GUARD = 64 };
+
+/* A frame of the film in another layout: samples shifted, chroma interleaved, pitches wider or upside down, between
+ * guard bytes. */
+typedef struct repacked {
+    vmafgpu_frame  frame;
+    unsigned char *memory[3];
+} repacked;
+
+static void put_sample(unsigned char *at, unsigned value, int bytes) {
+    at[0] = (unsigned char)(value & 255);
+    if (bytes == 2) {
+        at[1] = (unsigned char)(value >> 8);
+    }
+}
+
+static repacked repack(const film *f, const vmafgpu_config *c, int frame, int side, int upside_down) {
+    vmafgpu_frame from = film_frame(f, frame, side);
+    int interleaved = c->layout != VMAFGPU_PLANAR, bytes = c->bytes_per_sample;
+    int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    repacked r;
+    memset(&r, 0, sizeof r);
+    for (int plane = 0; plane < 3; plane++) {
+        int w = clip_plane_width(&f->clip, plane), h = clip_plane_height(&f->clip, plane);
+        int target = interleaved && plane ? 1 : plane, step = (interleaved && plane ? 2 : 1) * bytes;
+        ptrdiff_t pitch = (ptrdiff_t)w * step + 7;
+        size_t size = (size_t)pitch * (size_t)h;
+        unsigned char *top;
+        if (!r.memory[target]) {
+            r.memory[target] = (unsigned char *)malloc(size + 2 * GUARD);
+            test_need(r.memory[target] != NULL, "memory");
+            memset(r.memory[target], 0xEE, size + 2 * GUARD);
+        }
+        top = r.memory[target] + GUARD + (upside_down ? (h - 1) * pitch : 0);
+        pitch = upside_down ? -pitch : pitch;
+        for (int y = 0; y < h; y++) {
+            for (int x = 0; x < w; x++) {
+                const unsigned char *in = (const unsigned char *)from.data[plane] +
+                                          ((size_t)y * (size_t)w + (size_t)x) * (size_t)f->bytes_per_sample;
+                unsigned value = f->bytes_per_sample == 2 ? in[0] | (unsigned)in[1] << 8 : in[0];
+                put_sample(top + y * pitch + x * step + (interleaved && plane == 2 ? bytes : 0), value << shift, bytes);
+            }
+        }
+        r.frame.data[target] = top;
+        r.frame.pitch[target] = pitch;
+    }
+    return r;
+}
+
+static void repacked_free(repacked *r) {
+    for (int i = 0; i < 3; i++) {
+        free(r->memory[i]);
+    }
+}
+
+static void test_layouts(void) {
+    static const struct {
+        const char    *name;
+        int            depth, bytes, chroma, upside_down;
+        vmafgpu_layout layout;
+    } ways[] = {
+        {"planar", 8, 1, 420, 1, VMAFGPU_PLANAR},        {"planar words", 8, 2, 420, 0, VMAFGPU_PLANAR},
+        {"nv12", 8, 1, 420, 0, VMAFGPU_SEMIPLANAR},      {"nv16", 8, 1, 422, 0, VMAFGPU_SEMIPLANAR},
+        {"nv24", 8, 1, 444, 1, VMAFGPU_SEMIPLANAR},      {"nv12 words", 8, 2, 420, 1, VMAFGPU_SEMIPLANAR},
+        {"nv20", 10, 2, 422, 0, VMAFGPU_SEMIPLANAR},     {"p010", 10, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p210", 10, 2, 422, 1, VMAFGPU_SEMIPLANAR_HIGH}, {"p410", 10, 2, 444, 0, VMAFGPU_SEMIPLANAR_HIGH},
+        {"p012", 12, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"p016", 16, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
+        {"9 bits", 9, 2, 444, 0, VMAFGPU_SEMIPLANAR_HIGH}, {"15 bits", 15, 2, 420, 0, VMAFGPU_SEMIPLANAR_HIGH},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        film f = film_make_colour("bands+blur", 361, 323, ways[i].depth, ways[i].chroma, 2, 3);
+        setup s;
+        scores planar, got;
+        vmafgpu *context;
+        setup_init(&s, &f, v1);
+        snprintf(test_where, sizeof test_where, "%s", ways[i].name);
+        planar = film_score(&f, &s.config);
+        s.config.bytes_per_sample = ways[i].bytes;
+        s.config.layout = ways[i].layout;
+        context = open_checked(&s.config);
+        for (int k = 0; context && k < f.clip.frames; k++) {
+            repacked r = repack(&f, &s.config, k, 0, ways[i].upside_down);
+            repacked d = repack(&f, &s.config, k, 1, ways[i].upside_down);
+            CHECK_INT(vmafgpu_push(context, &r.frame, &d.frame), VMAFGPU_OK);
+            repacked_free(&r);
+            repacked_free(&d);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        got = scores_of(context);
+        check_same_scores(&got, &planar);
+        CHECK(planar.values[1] > 0);
+        scores_free(&got);
+        scores_free(&planar);
+        vmafgpu_close(context);
+        film_free(&f);
+    }
+}
+
+/* ---- threads ---- */
+
+static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    ++*(int *)user;
+    for (int i = count - 1; i >= 0; i--) {
+        task(arg, i);
+    }
+}
+
+/* The pairs: banding that overflows the pooling's share, chroma that is regular, several windows. */
+static void test_threads(void) {
+    static const struct {
+        const char *what, *features;
+        int         width, height, depth, chroma, frames;
+    } films[] = {{"bands+blur", "full_ref=true", 480, 352, 8, 420, 2},
+                 {"dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2},
+                 {"texture+mix", "window_size=127", 217, 390, 16, 422, 2},
+                 {"bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1}}; /* a sum that libvmaf rounds */
+    for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
+        film f = film_make_colour(films[i].what, films[i].width, films[i].height, films[i].depth, films[i].chroma,
+                                  films[i].frames, 9);
+        setup s;
+        scores one;
+        setup_init(&s, &f, v1);
+        s.features[0].options = films[i].features;
+        one = film_score(&f, &s.config);
+        for (int threads = 2; threads <= (films[i].frames > 1 ? 8 : 3); threads += threads < 4 ? 1 : 4) {
+            scores many;
+            int calls = 0;
+            snprintf(test_where, sizeof test_where, "%s, threads %d", films[i].what, threads);
+            s.config.threads = threads;
+            s.config.parallel_for = threads == 3 ? backwards : NULL;
+            s.config.parallel_for_user = &calls;
+            many = film_score(&f, &s.config);
+            check_same_scores(&many, &one);
+            CHECK(threads != 3 || calls > 0);
+            scores_free(&many);
+        }
+        scores_free(&one);
+        film_free(&f);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
+    vmafgpu *context = NULL;
+    CHECK_STR(vmafgpu_result_name(vmafgpu_open(&context, config)), vmafgpu_result_name(expected));
+    CHECK_HAS(vmafgpu_last_error(context), words);
+    vmafgpu_close(context);
+}
+
+/* The smallest picture in each direction is scored, one pixel less is refused with a sentence. What libvmaf gives for the
+ * smallest ones is among the figures. */
+static void test_sizes(void) {
+    static const struct {
+        int         chroma, width, height, less_width, less_height;
+        const char *version, *words;
+    } sizes[] = {
+        {420, 216, 160, 1, 0, "vmaf_v1.0.16_3d0h", "216 or more pixels in width or height, not 215x160"},
+        {420, 216, 160, 0, 1, "vmaf_v1.0.16_3d0h", "80x80 pixels, times speed_prescale: here they have 108x79"},
+        {420, 160, 216, 1, 0, "vmaf_v1.0.16_hfr_3d0h", "80x80 pixels, times speed_prescale: here they have 79x108"},
+        {422, 160, 216, 0, 1, "vmaf_v1.0.16_1d5h_2160", "216 or more pixels in width or height, not 160x215"},
+        {444, 80, 216, 1, 0, "vmaf_v1.0.16_3d0h", "here they have 79x216, times 1"},
+        {420, 318, 318, 1, 0, "vmaf_v1.0.16_3d0h_2160", "here they have 158x159, times 0.5"},
+        {420, 318, 318, 0, 1, "vmaf_v1.0.16_hfr_3d0h_2160", "here they have 159x158, times 0.5"},
+        {444, 216, 133, 0, 1, "vmaf_v1.0.16_5d0h", "here they have 216x132, times 0.6"},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        film f = film_make_colour("bands+blur", sizes[i].width, sizes[i].height, 8, sizes[i].chroma, 2, 1);
+        setup s;
+        scores whole;
+        snprintf(test_where, sizeof test_where, "%dx%d %s", sizes[i].width, sizes[i].height, sizes[i].version);
+        setup_init(&s, &f, sizes[i].version);
+        whole = film_score(&f, &s.config);
+        CHECK_INT(whole.rows, 2);
+        scores_free(&whole);
+        s.config.width -= sizes[i].less_width;
+        s.config.height -= sizes[i].less_height;
+        refused(&s.config, VMAFGPU_ERROR_FEATURE, sizes[i].words);
+        film_free(&f);
+    }
+}
+
+static void test_options(void) {
+    static const struct {
+        int         width, height;
+        const char *feature, *options, *words;
+    } bad[] = {
+        {480, 352, "cambi", "cambi_eotf=hlg", "must be one of bt1886,pq, not 'hlg'"},
+        {480, 352, "cambi", "eotf=", "must be one of bt1886,pq, not ''"},
+        {480, 352, "cambi", "eotf=bt1886,pq", "must be one of"},
+        {480, 352, "cambi", "heatmaps_path=/tmp", "'heatmaps_path' of feature 'cambi' is not supported"},
+        {480, 352, "cambi", "enc_width=100", "from 180 to 7680"},
+        {480, 352, "cambi", "enc_width=0", "from 180 to 7680"},
+        {480, 352, "cambi", "src_height=199", "from 200 to 4320"},
+        {480, 352, "cambi", "topk=0", "topk"},
+        {480, 352, "cambi", "full_ref=1", "true or false"},
+        {480, 352, "cambi", "max_log_contrast=6", "from 0 to 5"},
+        {480, 352, "cambi", "window_size=14", "from 15 to 127"},
+        {480, 352, "cambi", "cambi_vis_lum_threshold=200", "leaves no sample"},
+        {480, 352, "cambi", "cambi_vis_lum_threshold=300", "leaves no sample"},
+        {480, 352, "cambi", "enc_width=200:enc_height=200", "216 or more pixels in width or height, not 200x200"},
+        {480, 352, "cambi", "src_width=640:src_height=300", "one is wider"},
+        {480, 352, "cambi", "cambi_banana=1", "has no option 'cambi_banana'"},
+        {4096, 2160, "cambi", "cambi_high_res_speedup=0", "window of 67 pixels for a picture of 4096x2160"},
+        {7680, 4320, "cambi", "window_size=65", "window of 131 pixels"},
+        {3840, 240, "cambi", "window_size=65", "is not defined for a picture of 3840x240"},
+        {16384, 16384, "cambi", "window_size=15", "window of"},
+        {480, 352, "speed_chroma", "speed_prescale_method=area", "must be one of nearest,bilinear,bicubic,lanczos4"},
+        {480, 352, "speed_chroma", "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none of those"},
+        {480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 pixels"},
+        {4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too near 1"},
+        {480, 352, "speed_chroma", "speed_weight_var_mode=7", "from 0 to 6"},
+        {480, 352, "speed_temporal", "speed_prescale=1", "there is no feature 'speed_temporal'"},
+    };
+    vmafgpu_feature_config feature;
+    vmafgpu_config config;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memset(&config, 0, sizeof config);
+        feature.name = bad[i].feature;
+        feature.options = bad[i].options;
+        config.width = bad[i].width;
+        config.height = bad[i].height;
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        snprintf(test_where, sizeof test_where, "%s %s", bad[i].feature, bad[i].options);
+        refused(&config, VMAFGPU_ERROR_FEATURE, bad[i].words);
+    }
+    snprintf(test_where, sizeof test_where, "4:0:0");
+    config.width = 480;
+    config.height = 352;
+    config.chroma = VMAFGPU_400;
+    feature.name = "speed_chroma";
+    feature.options = NULL;
+    refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
+    {
+        vmafgpu_model_config model;
+        memset(&model, 0, sizeof model);
+        model.version = v1;
+        config.no_model = config.feature_count = 0;
+        config.models = &model;
+        config.model_count = 1;
+        refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
+        config.chroma = VMAFGPU_420;
+        model.options = "cambi.nothing=1";
+        refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
+        model.options = "psnr.enable=1";
+        refused(&config, VMAFGPU_ERROR_FEATURE, "the feature being adm, vif, motion, cambi or speed_chroma");
+    }
+}
+
+/* One extractor for equal options, one more for others; what is not part of a name is the first one's. */
+static void test_sharing(void) {
+    film f = film_make_colour("bands+blur", 240, 224, 8, 444, 1, 2);
+    vmafgpu_model_config models[2];
+    vmafgpu_feature_config features[9];
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *context;
+    static const char *const sizes[9] = {"window_size=15", "window_size=24", "window_size=33", "window_size=42",
+                                         "window_size=51", "window_size=60", "window_size=69", "window_size=78",
+                                         "window_size=87"};
+    snprintf(test_where, sizeof test_where, "sharing");
+    memset(models, 0, sizeof models);
+    memset(features, 0, sizeof features);
+    models[0].version = v1;
+    models[1].version = "vmaf_v1.0.16_1d5h_2160";
+    models[1].name = "near";
+    config.models = models;
+    config.model_count = 2;
+    features[0].name = "cambi";
+    features[0].options = "cambi_vis_lum_threshold=0.06:cambi_max_val=17:cambi_high_res_speedup=1080";
+    config.features = features;
+    config.feature_count = 1;
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_column_count(context), 1 + 3 + 2 * 7 + 3 + 2);
+    CHECK_STR(vmafgpu_column_name(context, 0), "cambi_hrs_1080_cmxv_17_vlt_0.06");
+    CHECK_STR(vmafgpu_column_name(context, 3), "speed_chroma_uv_mxv_45_nnf_0.1_snn_0.19_wvm_5");
+    vmafgpu_close(context);
+
+    config.no_model = 1;
+    config.model_count = 0;
+    config.feature_count = 9;
+    for (int i = 0; i < 9; i++) {
+        features[i].name = "cambi";
+        features[i].options = sizes[i];
+    }
+    context = NULL;
+    config.width = config.height = 1000; /* each window is another */
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
+    CHECK_HAS(vmafgpu_last_error(context), "more than 8 different sets of options of cambi");
+    vmafgpu_close(context);
+    config.feature_count = 8;
+    vmafgpu_close(open_checked(&config));
+    film_free(&f);
+}
+
+static void test_backends(void) {
+    film f = film_make_colour("bands+blur", 240, 224, 8, 444, 1, 2);
+    setup s;
+    vmafgpu *context;
+    snprintf(test_where, sizeof test_where, "backends");
+    setup_init(&s, &f, v1);
+    s.config.backend = VMAFGPU_BACKEND_CUDA;
+    refused(&s.config, VMAFGPU_ERROR_BACKEND, "the feature cambi runs on the CPU only");
+    s.config.backend = VMAFGPU_BACKEND_HIP;
+    refused(&s.config, VMAFGPU_ERROR_BACKEND, "config.backend");
+    s.config.backend = VMAFGPU_BACKEND_AUTO;
+    s.config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    refused(&s.config, VMAFGPU_ERROR_BACKEND, "the feature cambi runs on the CPU only");
+    s.config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    context = open_checked(&s.config);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    CHECK_HAS(vmafgpu_backend_note(context), "the feature cambi runs on the CPU only");
+    CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
+    vmafgpu_close(context);
+    s.config.model_count = 0;
+    s.config.no_model = 1;
+    s.features[0].name = "speed_chroma";
+    s.features[0].options = NULL;
+    s.config.backend = VMAFGPU_BACKEND_CUDA;
+    refused(&s.config, VMAFGPU_ERROR_BACKEND, "the feature speed_chroma runs on the CPU only");
+    s.config.backend = VMAFGPU_BACKEND_CPU;
+    context = open_checked(&s.config);
+    CHECK_STR(vmafgpu_backend_note(context), "");
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* ---- frames ---- */
+
+/* A bad word in the chroma: the error says where; nothing is taken; the right pair then gives the right scores. */
+static void test_bad_chroma(void) {
+    for (int way = 0; way < 8; way++) {
+        const int high = way & 1, side = way >> 1 & 1, plane = 1 + (way >> 2);
+        film f = film_make_colour("bands+blur", 240, 224, 10, 444, 2, 2);
+        setup s;
+        scores whole, got;
+        vmafgpu *context;
+        vmafgpu_score score;
+        setup_init(&s, &f, v1);
+        whole = film_score(&f, &s.config);
+        s.config.layout = high ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        s.config.bytes_per_sample = 2;
+        s.config.threads = 1 + way % 3;
+        snprintf(test_where, sizeof test_where, "bad chroma, way %d", way);
+        context = open_checked(&s.config);
+        for (int i = 0; i < 2; i++) {
+            repacked p[2];
+            p[0] = repack(&f, &s.config, i, 0, 0);
+            p[1] = repack(&f, &s.config, i, 1, 0);
+            if (i == 1) {
+                vmafgpu_frame *bad = &p[side].frame;
+                unsigned char *at = high ? (unsigned char *)bad->data[1] + 33 * bad->pitch[1] + 4 * 17 + 2 * (plane - 1)
+                                         : (unsigned char *)bad->data[plane] + 33 * bad->pitch[plane] + 2 * 17;
+                unsigned char keep = at[high ? 0 : 1];
+                at[high ? 0 : 1] ^= high ? 1 : 0x80;
+                CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_ERROR_FRAME);
+                CHECK_HAS(vmafgpu_last_error(context), side ? "frame 1, distorted" : "frame 1, reference");
+                CHECK_HAS(vmafgpu_last_error(context), plane == 2 ? "of plane v at column 17, row 33" :
+                                                                    "of plane u at column 17, row 33");
+                CHECK_INT(vmafgpu_score_pair(context, NULL, &p[0].frame, &p[1].frame, &score), VMAFGPU_ERROR_FRAME);
+                at[high ? 0 : 1] = keep;
+            }
+            CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
+            repacked_free(&p[0]);
+            repacked_free(&p[1]);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        got = scores_of(context);
+        check_same_scores(&got, &whole);
+        scores_free(&got);
+        scores_free(&whole);
+        vmafgpu_close(context);
+        film_free(&f);
+    }
+}
+
+static void test_bad_frames(void) {
+    film f = film_make_colour("bands+blur", 240, 224, 8, 420, 2, 2);
+    setup s;
+    vmafgpu *context;
+    vmafgpu_frame good = film_frame(&f, 0, 0), bad;
+    vmafgpu_score score;
+    snprintf(test_where, sizeof test_where, "bad frames");
+    setup_init(&s, &f, v1);
+    s.config.subsample = 2;
+    context = open_checked(&s.config);
+    for (int plane = 1; plane <= 2; plane++) {
+        char words[32];
+        bad = good;
+        bad.data[plane] = NULL;
+        snprintf(words, sizeof words, "distorted.data[%d] is NULL", plane);
+        CHECK_INT(vmafgpu_push(context, &good, &bad), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), words);
+        CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_score_pair(context, NULL, &bad, &good, &score), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_score_pair(context, NULL, &good, &bad, &score), VMAFGPU_ERROR_ARGUMENT);
+        bad = good;
+        bad.pitch[plane] = -119;
+        snprintf(words, sizeof words, "reference.pitch[%d] is -119", plane);
+        CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), words);
+    }
+    /* Neighbours and pairs without a score need no chroma. */
+    bad = good;
+    bad.data[1] = bad.data[2] = NULL;
+    CHECK_INT(vmafgpu_score_pair(context, &bad, &good, &good, &score), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_seed(context, &bad), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push(context, &bad, &bad), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push(context, &good, &good), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_tail(context, &bad), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(context), 2);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* A clip in segments, and its pairs one by one, have the scores of the whole. */
+static void test_segments(void) {
+    static const char *const versions[] = {"vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h"};
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        film f = film_make_colour("bands+blur", 240, 224, 8, 444, 9, 2);
+        setup s;
+        scores whole, part;
+        vmafgpu *context;
+        size_t memory;
+        setup_init(&s, &f, versions[i]);
+        snprintf(test_where, sizeof test_where, "segments of %s", versions[i]);
+        whole = film_score(&f, &s.config);
+        context = open_checked(&s.config);
+        memory = vmafgpu_memory(context);
+        CHECK_INT(vmafgpu_seed_count(context), i ? 4 : 1);
+        for (int k = 5 - vmafgpu_seed_count(context); k < 9; k++) {
+            vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
+            CHECK_INT(k < 5    ? vmafgpu_seed(context, &reference)
+                      : k == 8 ? vmafgpu_tail(context, &reference)
+                               : vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        part = scores_of(context);
+        check_rows(&part, &whole, 5);
+        for (int k = 0; k < 3; k++) {
+            vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
+            vmafgpu_score score;
+            CHECK_INT(vmafgpu_score_pair(context, NULL, &reference, &distorted, &score), VMAFGPU_OK);
+            check_row(score.values, whole.values + k * whole.columns, 7 + 4); /* all but motion and what it enters */
+        }
+        CHECK_INT(vmafgpu_memory(context), memory);
+        scores_free(&part);
+        scores_free(&whole);
+        vmafgpu_close(context);
+        film_free(&f);
+    }
+}
+
+int main(void) {
+    test_layouts();
+    test_threads();
+    test_sizes();
+    test_options();
+    test_sharing();
+    test_backends();
+    test_bad_chroma();
+    test_bad_frames();
+    test_segments();
+    return test_end();
+}

@@ -34,6 +34,7 @@ enum {
     MAX_MODELS = 16,
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
+    MAX_DISTORTED = 16,
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
@@ -116,8 +117,14 @@ typedef struct model_option {
     vmafgpu_model *parsed;
 } model_option;
 
+typedef struct file_list {
+    const char *names[MAX_DISTORTED];
+    int         count;
+} file_list;
+
 typedef struct options {
-    const char             *reference, *distorted, *output;
+    const char             *reference;
+    file_list               distorted, output; /* as many outputs as distorted videos, or none */
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
     report_format           report;
@@ -167,6 +174,15 @@ static char *copy_text(const char *text, size_t room) {
 
 static int apply_text(options *o, const option_row *row, const char *value) {
     *(const char **)option_target(o, row) = value;
+    return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
+}
+
+static int apply_file(options *o, const option_row *row, const char *value) {
+    file_list *list = (file_list *)option_target(o, row);
+    if (list->count == MAX_DISTORTED) {
+        return fail("option --%s can be given %d times at most", row->name, MAX_DISTORTED);
+    }
+    list->names[list->count++] = value;
     return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
 }
 
@@ -405,7 +421,8 @@ static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Input"},
     {"reference", 'r', "FILE", apply_text, AT(reference), 0, 0, 0,
      "the original: .y4m or raw .yuv, a file, a FIFO,\nor - for standard input"},
-    {"distorted", 'd', "FILE", apply_text, AT(distorted), 0, 0, 0, "what became of it; likewise"},
+    {"distorted", 'd', "FILE", apply_file, AT(distorted), 0, 0, 0,
+     "what became of it; likewise. May be repeated: all\nare scored in one go, up to the end of the shortest"},
     {"width", 'w', "N", apply_number, AT(width), 1, VIDEO_MAX_SIDE, 0,
      "raw video needs these four options, y4m none:\nits width,"},
     {"height", 'h', "N", apply_number, AT(height), 1, VIDEO_MAX_SIDE, 0, "its height,"},
@@ -439,7 +456,8 @@ static const option_row option_rows[] = {
     {"nflx_ctc", 0, "VERSION", apply_preset, 0, 0, 0, 0, "not available: likewise"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
-    {"output", 'o', "FILE", apply_text, AT(output), 0, 0, 0, "write a report of every frame (-: standard output)"},
+    {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
+     "write a report of every frame (-: standard output).\nWith several -d as many -o, in the same order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
@@ -636,18 +654,44 @@ static int check_model_names(const options *o) {
     return 1;
 }
 
+/* Standard input and output are for one each, and no report overwrites a video or another report. */
+static int check_files(const options *o) {
+    int inputs = strcmp(o->reference, "-") == 0;
+    for (int i = 0; i < o->distorted.count; i++) {
+        inputs += strcmp(o->distorted.names[i], "-") == 0;
+    }
+    if (inputs > 1) {
+        return fail("only one of the videos can come from standard input");
+    }
+    if (o->output.count && o->output.count != o->distorted.count) {
+        return fail("%d distorted videos need as many reports (-o), or none, not %d", o->distorted.count,
+                    o->output.count);
+    }
+    for (int i = 0; i < o->output.count; i++) {
+        const char *name = o->output.names[i];
+        int is_video = strcmp(name, o->reference) == 0, is_twice = 0;
+        for (int k = 0; k < o->distorted.count; k++) {
+            is_video |= strcmp(name, o->distorted.names[k]) == 0;
+            is_twice |= k < i && strcmp(name, o->output.names[k]) == 0;
+        }
+        if (is_video && strcmp(name, "-") != 0) {
+            return fail("the report would overwrite the video \"%s\"", name);
+        }
+        if (is_twice) {
+            return fail("two reports are named \"%s\"", name);
+        }
+    }
+    return 1;
+}
+
 static int check_options(options *o) {
-    if (!o->reference || !o->distorted) {
+    if (!o->reference || !o->distorted.count) {
         return fail("a reference (-r) and a distorted video (-d) are needed");
     }
-    if (strcmp(o->reference, "-") == 0 && strcmp(o->distorted, "-") == 0) {
-        return fail("only one of the two videos can come from standard input");
+    if (!check_files(o)) {
+        return 0;
     }
-    if (o->output && (strcmp(o->output, o->reference) == 0 || strcmp(o->output, o->distorted) == 0) &&
-        strcmp(o->output, "-") != 0) {
-        return fail("the report would overwrite the video \"%s\"", o->output);
-    }
-    if (!o->output && o->pooling_count == 0) {
+    if (!o->output.count && o->pooling_count == 0) {
         o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
     }
     return check_raw_options(o) && check_model_names(o);
@@ -806,6 +850,7 @@ static vmafgpu *open_context(const options *o, const video *v) {
     config.gpu.kernels_path = o->kernels;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.together = o->distorted.count;
     vmafgpu_result result = vmafgpu_open(&context, &config);
     if (result != VMAFGPU_OK) {
         fail("%s", vmafgpu_last_error(context));
@@ -895,15 +940,27 @@ static void warn_of_fallback(const options *o, const vmafgpu *context) {
     }
 }
 
+/* What is scored: videos[0], the reference, against the others, each with a context; without contexts nothing is
+ * computed. */
+typedef struct session {
+    video    videos[1 + MAX_DISTORTED];
+    vmafgpu *contexts[MAX_DISTORTED];
+    int      count; /* of distorted videos */
+} session;
+
+static const char *path_of(const options *o, int i) {
+    return i ? o->distorted.names[i - 1] : o->reference;
+}
+
 /* How many pairs there will be, as far as the files' sizes tell. */
-static int64_t expected_frames(const options *o, const video *r, const video *d) {
-    int64_t total = -1;
-    if (r->frames_total >= 0 && d->frames_total >= 0) {
-        int64_t a = r->frames_total - o->skip_reference, b = d->frames_total - o->skip_distorted;
-        total = a < b ? a : b;
-    }
-    if (o->frame_count && (total < 0 || total > o->frame_count)) {
-        total = o->frame_count;
+static int64_t expected_frames(const options *o, const session *all) {
+    int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
+    for (int i = 0; i <= all->count; i++) {
+        int64_t frames = all->videos[i].frames_total - (i ? o->skip_distorted : o->skip_reference);
+        if (all->videos[i].frames_total < 0) {
+            return o->frame_count ? o->frame_count : -1;
+        }
+        total = frames < total ? frames : total;
     }
     return total;
 }
@@ -936,47 +993,81 @@ static void report_early_end(const char *shorter, const char *longer) {
     fprintf(stderr, "\"%s\" ended before \"%s\".\n", shorter, longer);
 }
 
-/* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the scores.
- * `context` may be NULL: nothing to compute. */
-static scoring score_videos(vmafgpu *context, const options *o, video *r, video *d) {
+/* The first sentence of a context, where something went wrong. */
+static const char *first_error(const session *all) {
+    for (int i = 0; i < all->count; i++) {
+        if (*vmafgpu_last_error(all->contexts[i])) {
+            return vmafgpu_last_error(all->contexts[i]);
+        }
+    }
+    return "a frame has no score";
+}
+
+/* Reads a frame of each video, and says where that failed or, if it did not, which ended while another one goes on. */
+static video_result read_all(session *all, const options *o, const char **problem) {
+    video_result states[1 + MAX_DISTORTED], worst = VIDEO_OK;
+    int ended = -1, longer = -1;
+    for (int i = 0; i <= all->count; i++) {
+        states[i] = video_read(&all->videos[i]);
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (states[i] > VIDEO_END && worst <= VIDEO_END) {
+            *problem = all->videos[i].error;
+        }
+        worst = states[i] > worst ? states[i] : worst;
+        ended = ended < 0 && states[i] == VIDEO_END ? i : ended;
+        longer = longer < 0 && states[i] == VIDEO_OK ? i : longer;
+    }
+    if (worst == VIDEO_END && longer >= 0) {
+        report_early_end(path_of(o, ended), path_of(o, longer));
+    }
+    return worst;
+}
+
+static int push_all(session *all) {
+    vmafgpu_frame reference = video_frame(&all->videos[0]), distorted[MAX_DISTORTED];
+    for (int i = 0; i < all->count; i++) {
+        distorted[i] = video_frame(&all->videos[1 + i]);
+    }
+    return !all->contexts[0] || vmafgpu_push_many(all->contexts, all->count, &reference, distorted) == VMAFGPU_OK;
+}
+
+static int flush_all(session *all) {
+    int ok = 1;
+    for (int i = 0; i < all->count && all->contexts[i]; i++) {
+        ok &= vmafgpu_flush(all->contexts[i]) == VMAFGPU_OK;
+    }
+    return ok;
+}
+
+/* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the
+ * scores. */
+static scoring score_videos(session *all, const options *o) {
     scoring s = {0, 0, 1};
     progress p = {0, 0, 0, -1, 0};
-    video_result reference_state = VIDEO_OK, distorted_state = VIDEO_OK;
-    const char *problem = NULL, *lost = NULL; /* the latter: a frame that was pushed has no score */
-    if (!skip_frames(r, o->skip_reference) || !skip_frames(d, o->skip_distorted)) {
-        s.intact = 0;
-        return s;
+    const char *problem = NULL;
+    for (int i = 0; i <= all->count; i++) {
+        if (!skip_frames(&all->videos[i], i ? o->skip_distorted : o->skip_reference)) {
+            s.intact = 0;
+            return s;
+        }
     }
     p.enabled = !o->quiet && is_terminal(stderr);
-    p.total = expected_frames(o, r, d);
+    p.total = expected_frames(o, all);
     p.start = wall_clock();
-    while (!problem && (!o->frame_count || s.frames < o->frame_count)) {
-        reference_state = video_read(r);
-        distorted_state = video_read(d);
-        if (reference_state != VIDEO_OK || distorted_state != VIDEO_OK) {
-            break;
-        }
-        vmafgpu_frame reference = video_frame(r), distorted = video_frame(d);
-        if (context && vmafgpu_push(context, &reference, &distorted) != VMAFGPU_OK) {
-            problem = vmafgpu_last_error(context);
-        } else {
+    while (!problem && (!o->frame_count || s.frames < o->frame_count) &&
+           read_all(all, o, &problem) == VIDEO_OK) {
+        if (push_all(all)) {
             s.frames++;
             progress_frame(&p, s.frames);
+        } else {
+            problem = first_error(all);
         }
     }
-    if (context && s.frames > 0 && vmafgpu_flush(context) != VMAFGPU_OK && !problem) {
-        lost = vmafgpu_last_error(context);
-    }
+    const char *lost = s.frames > 0 && !flush_all(all) && !problem ? first_error(all) : NULL;
     s.seconds = wall_clock() - p.start;
-    progress_end(&p, s.frames, o, context);
-    warn_of_fallback(o, context);
-    if (reference_state > VIDEO_END || distorted_state > VIDEO_END) {
-        problem = reference_state > VIDEO_END ? r->error : d->error;
-    } else if (reference_state != distorted_state) {
-        int reference_is_shorter = reference_state == VIDEO_END;
-        report_early_end(reference_is_shorter ? o->reference : o->distorted,
-                         reference_is_shorter ? o->distorted : o->reference);
-    }
+    progress_end(&p, s.frames, o, all->contexts[0]);
+    warn_of_fallback(o, all->contexts[0]);
     if (lost) {
         s.intact = fail("%s", lost);
     }
@@ -994,6 +1085,7 @@ typedef struct report {
     FILE          *out;
     vmafgpu       *context; /* NULL: there are no columns */
     const options *o;
+    const char    *name;    /* of the file; NULL: there is none */
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
     int64_t        rows;
@@ -1183,16 +1275,16 @@ static void write_sub(const report *r) {
     }
 }
 
-static FILE *open_output(const options *o) {
-    if (strcmp(o->output, "-") == 0) {
+static FILE *open_output(const char *name) {
+    if (strcmp(name, "-") == 0) {
 #ifdef _WIN32
         _setmode(_fileno(stdout), _O_BINARY);
 #endif
         return stdout;
     }
-    FILE *out = fopen(o->output, "wb");
+    FILE *out = fopen(name, "wb");
     if (!out) {
-        fail("the report \"%s\" cannot be written (%s)", o->output, strerror(errno));
+        fail("the report \"%s\" cannot be written (%s)", name, strerror(errno));
     }
     return out;
 }
@@ -1210,14 +1302,24 @@ static int close_output(FILE *out, const char *name) {
 static int write_report(const report *r) {
     static void (*const writers[])(const report *) = {write_xml, write_json, write_csv, write_sub};
     char name[400];
-    snprintf(name, sizeof name, "the report \"%.380s\"", r->o->output);
+    snprintf(name, sizeof name, "the report \"%.380s\"", r->name);
     writers[r->o->report](r);
     return close_output(r->out, name);
 }
 
+/* Standard output, unless a report goes there. */
+static FILE *pooled_output(const options *o) {
+    for (int i = 0; i < o->output.count; i++) {
+        if (strcmp(o->output.names[i], "-") == 0) {
+            return stderr;
+        }
+    }
+    return stdout;
+}
+
 /* "NAME POOLING VALUE" for each way of pooling. */
 static void print_pooled_column(vmafgpu *context, const options *o, int column) {
-    FILE *out = o->output && strcmp(o->output, "-") == 0 ? stderr : stdout;
+    FILE *out = pooled_output(o);
     double value;
     for (int i = 0; i < o->pooling_count; i++) {
         if (pool_column(context, column, &o->poolings[i], &value)) {
@@ -1272,54 +1374,106 @@ static int shown_columns(vmafgpu *context, const options *o) {
     return columns;
 }
 
+static int finish_report(report *r, const scoring *s) {
+    int ok = 1;
+    if (r->context && s->frames > 0) {
+        r->columns = shown_columns(r->context, r->o);
+        r->rows = vmafgpu_score_count(r->context);
+    }
+    r->fps = s->seconds > 0 ? (double)s->frames / s->seconds : 0;
+    if (r->out) {
+        ok = write_report(r);
+    }
+    return ok;
+}
+
 /* Scores and reports; everything is open. */
-static int run(vmafgpu *context, const options *o, video *reference, video *distorted) {
-    report r = {NULL, context, o, reference->width, reference->height, 0, 0, 0};
-    if (o->output && (r.out = open_output(o)) == NULL) {
+static int run(session *all, const options *o) {
+    report reports[MAX_DISTORTED];
+    int ok = 1;
+    memset(reports, 0, sizeof reports);
+    for (int i = 0; i < all->count; i++) {
+        report *r = &reports[i];
+        r->context = all->contexts[i];
+        r->o = o;
+        r->width = all->videos[0].width;
+        r->height = all->videos[0].height;
+        r->name = o->output.count ? o->output.names[i] : NULL;
+        if (ok && r->name && (r->out = open_output(r->name)) == NULL) {
+            ok = 0;
+        }
+    }
+    if (!ok) {
+        for (int i = 0; i < all->count; i++) {
+            if (reports[i].out) {
+                close_output(reports[i].out, reports[i].name);
+            }
+        }
         return 0;
     }
-    scoring s = score_videos(context, o, reference, distorted);
-    int ok = s.intact;
+    scoring s = score_videos(all, o);
+    ok = s.intact;
     if (s.frames == 0 && ok) {
         ok = fail("there is no pair of frames to score");
     }
-    if (context && s.frames > 0) {
-        r.columns = shown_columns(context, o);
-        r.rows = vmafgpu_score_count(context);
+    for (int i = 0; i < all->count; i++) {
+        ok = finish_report(&reports[i], &s) && ok;
     }
-    r.fps = s.seconds > 0 ? (double)s.frames / s.seconds : 0;
-    if (o->output) {
-        ok = write_report(&r) && ok;
-    }
-    if (o->pooling_count > 0 && r.rows > 0) {
-        ok = print_pooled(&r) && ok;
+    for (int i = 0; i < all->count && o->pooling_count > 0; i++) {
+        if (all->count > 1 && reports[i].rows > 0) {
+            fprintf(pooled_output(o), "%s:\n", path_of(o, 1 + i));
+        }
+        if (reports[i].rows > 0) {
+            ok = print_pooled(&reports[i]) && ok;
+        }
     }
     return ok;
 }
 
-static int open_and_run(options *o, video *reference, video *distorted) {
-    vmafgpu *context = NULL;
-    if (!load_models(o) || !open_video(reference, o->reference, o) || !open_video(distorted, o->distorted, o) ||
-        !check_videos(reference, distorted)) {
+static int open_and_run(session *all, options *o) {
+    if (!load_models(o)) {
         return 0;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (!open_video(&all->videos[i], path_of(o, i), o)) {
+            return 0;
+        }
+    }
+    for (int i = 1; i <= all->count; i++) {
+        if (!check_videos(&all->videos[0], &all->videos[i])) {
+            return 0;
+        }
     }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
         fail("there is nothing to compute: --no_prediction is given without --model and --feature");
-    } else if ((context = open_context(o, reference)) == NULL) {
-        return 0;
+        return run(all, o);
     }
-    int ok = run(context, o, reference, distorted);
-    vmafgpu_close(context);
-    return ok;
+    for (int i = 0; i < all->count; i++) {
+        all->contexts[i] = open_context(o, &all->videos[0]);
+        if (!all->contexts[i]) {
+            return 0;
+        }
+    }
+    return run(all, o);
 }
 
 static int score(options *o) {
-    video reference, distorted;
-    video_start(&reference, "");
-    video_start(&distorted, "");
-    int ok = open_and_run(o, &reference, &distorted);
-    video_close(&reference);
-    video_close(&distorted);
+    session *all = (session *)calloc(1, sizeof *all);
+    if (!all) {
+        return out_of_memory();
+    }
+    all->count = o->distorted.count;
+    for (int i = 0; i <= all->count; i++) {
+        video_start(&all->videos[i], "");
+    }
+    int ok = open_and_run(all, o);
+    for (int i = 0; i < all->count; i++) {
+        vmafgpu_close(all->contexts[i]);
+    }
+    for (int i = 0; i <= all->count; i++) {
+        video_close(&all->videos[i]);
+    }
+    free(all);
     return ok;
 }
 

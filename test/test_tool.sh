@@ -353,6 +353,37 @@ check 'a shorter one' score uneven uneven.csv
 score short short.csv
 check 'the common length' same uneven.csv short.csv
 
+# ---- several distorted videos ----
+
+ref=$work/420.ref
+cp "$work/420.dist" "$work/many.1"
+cp "$work/420.ref" "$work/many.2"
+for i in 1 2; do
+    $tool -r "$ref" -d "$work/many.$i" --csv -o "$work/one.$i.csv" --precision max --quiet
+    $tool -r "$ref" -d "$work/many.$i" --quiet > "$work/one.$i.pooled"
+done
+check 'several at once' $tool -r "$ref" -d "$work/many.1" -d "$work/many.2" --csv -o "$work/many.1.csv" \
+    -o "$work/many.2.csv" --precision max --quiet
+check 'several: the first' same many.1.csv one.1.csv
+check 'several: the second' same many.2.csv one.2.csv
+$tool -r "$ref" -d "$work/many.1" -d "$work/many.2" --quiet > "$work/many.pooled"
+{
+    echo "$work/many.1:"
+    cat "$work/one.1.pooled"
+    echo "$work/many.2:"
+    cat "$work/one.2.pooled"
+} > "$work/expected.pooled"
+check 'several: pooled' same many.pooled expected.pooled
+$tool -r "$ref" -d "$work/many.1" -d "$work/short.dist" --csv -o "$work/many.1.csv" -o "$work/many.2.csv" --precision max \
+    --quiet 2> "$work/err"
+check 'several: the shortest ends all' [ "$(grep -c . "$work/many.1.csv")" -eq 3 ]
+check 'several: that is said' grep -q 'short.dist" ended before' "$work/err"
+refused 'as many reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.1.csv"
+refused 'two reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.csv"
+refused 'overwrite' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.1"
+refused 'standard input' -r "$ref" -d - -d -
+refused '64x50' -r "$ref" -d "$work/many.1" -d "$work/other.dist"
+
 # ---- the examples ----
 
 check 'minimal' [ "$($build/minimal 66 50 "$work/raw.ref" "$work/raw.dist" | grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]

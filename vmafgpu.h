@@ -7817,7 +7817,7 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     vmafgpu__kernels *k = &v->gpu->kernels;
     int count = 0;
     k->vif_form = form;
-    vmafgpu__want(list, &count, "vmafgpu_interface_1", &k->handshake);
+    vmafgpu__want(list, &count, "vmafgpu_interface_2", &k->handshake);
     vmafgpu__want(list, &count, "vmafgpu_import", &k->import);
     if (v->plan.motion[0] || v->plan.motion[1])
         vmafgpu__want(list, &count, vmafgpu__motion_kernel(form, depth), &k->motion);

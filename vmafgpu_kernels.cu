@@ -367,7 +367,7 @@ GPU_FN void import_planes(const vmafgpu__import_launch &launch) {
 GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) { import_planes(launch); }
 
 /* Tells the host that this file and its header agree on the launch structs. */
-GPU_KERNEL(vmafgpu_interface_1, vmafgpu__import_launch, LANES, 1) { (void)launch; }
+GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch; }
 
 /* ================================================================================================
  * >>motion                                       the sum of absolute values of the blurred difference of two frames

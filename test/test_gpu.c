@@ -1204,11 +1204,11 @@ static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
     static const char later[] = ".version 8.0\n.target sm_121\n.address_size 64\n"
-                                ".visible .entry vmafgpu_interface_1()\n{\n ret;\n}\n// end of vmafgpu kernels\n";
+                                ".visible .entry vmafgpu_interface_2()\n{\n ret;\n}\n// end of vmafgpu kernels\n";
     static const char *const bodies[] = {
         "// the .entry points of another version\n.visible .entry vmafgpu_interface_0()\n{\n ret;\n}\n",
-        ".visible .entry vmafgpu_interface_1()\n{\n ret;\n}\n.visible .entry more()\n{\n ret;\n}\n",
-        ".visible .entry vmafgpu_interface_1()\n{\n {\n",
+        ".visible .entry vmafgpu_interface_2()\n{\n ret;\n}\n.visible .entry more()\n{\n ret;\n}\n",
+        ".visible .entry vmafgpu_interface_2()\n{\n {\n",
         ".visible .entry other()\n}\n}\n.visible .entry \n",
         ".visible .entry vmafgpu_import",
     };
@@ -1477,7 +1477,7 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
 
 /* HIP's images are code objects or bundles of some. */
 static void check_code_objects(gpu *g) {
-    static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_1\0vmafgpu_interface_1.kd";
+    static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_2\0vmafgpu_interface_2.kd";
     static const char other[] = "\0vmafgpu_interface_0\0vmafgpu_interface_0.kd";
     static const char text[] = ".version 8.0\n.target sm_75\n// end of vmafgpu kernels\n";
     static const char compressed[] = "CCOB\2\0\1\0 and what is compressed, which is longer than the head of a file is";

@@ -65,7 +65,7 @@ int main(void) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         plan.adm[0].factor[s][0] = plan.adm[0].factor[s][1] = 1;
     for (int lanes = 32; lanes <= 64; lanes += 32) {
-        print("vmafgpu_interface_1", lanes, (unsigned)lanes, 0);
+        print("vmafgpu_interface_2", lanes, (unsigned)lanes, 0);
         print("vmafgpu_import", lanes, VMAFGPU__IMPORT_THREADS, 0);
         for (int depth = 8; depth <= 16; depth += 8) {
             motion(&plan, depth, lanes);

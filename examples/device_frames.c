@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifndef _WIN32
+#ifdef _WIN32
+#  include <windows.h>
+#else
 #  include <dlfcn.h>
 #endif
 
@@ -47,31 +49,37 @@ typedef struct engine {
     unsigned char *picture;          /* on the CPU */
 } engine;
 
+static void *find_function(void *driver, const char *symbol) {
+#ifdef _WIN32
+    FARPROC found = GetProcAddress((HMODULE)driver, symbol);
+    void *function;
+    memcpy(&function, &found, sizeof function);
+    return function;
+#else
+    return dlsym(driver, symbol);
+#endif
+}
+
 static int find_functions(engine *e) {
-#ifndef _WIN32
-#  define CUDA_FIND(name, symbol, arguments) \
-    function = dlsym(e->driver, symbol); \
+#define CUDA_FIND(name, symbol, arguments) \
+    function = find_function(e->driver, symbol); \
     memcpy(&e->name, &function, sizeof function); \
     found = found && function;
     void *function;
     int found = 1;
     CUDA_FUNCTIONS(CUDA_FIND)
-#  undef CUDA_FIND
+#undef CUDA_FIND
     return found;
-#else
-    (void)e;
-    return 0;
-#endif
 }
 
 /* Says why there is none; the caller closes it in any case. */
 static const char *engine_open(engine *e, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     memset(e, 0, sizeof *e);
-#ifndef _WIN32
-    e->driver = dlopen(driver ? driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+#ifdef _WIN32
+    e->driver = (void *)LoadLibraryA(driver ? driver : "nvcuda.dll");
 #else
-    (void)driver; /* LoadLibrary("nvcuda.dll") */
+    e->driver = dlopen(driver ? driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
     if (!e->driver || !find_functions(e)) {
         return "there is no CUDA driver";
@@ -110,11 +118,13 @@ static void engine_close(engine *e) {
     if (e->has_context) {
         e->context_release(e->device);
     }
-#ifndef _WIN32
     if (e->driver) {
+#ifdef _WIN32
+        FreeLibrary((HMODULE)e->driver);
+#else
         dlclose(e->driver);
-    }
 #endif
+    }
 }
 
 /* The reference as it is; the distorted frame as an engine draws it that saves time: in coarser and coarser squares. */

@@ -3,6 +3,8 @@
 #
 # CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS as usual. SANITIZE=address,undefined builds everything with sanitizers, in a
 # folder of its own; RUNNER="valgrind -q --error-exitcode=9" runs the tests under another program.
+#
+# CC=x86_64-w64-mingw32-gcc BUILD=build/windows builds for Windows; with RUNNER=wine the tests run elsewhere, too.
 
 CC         ?= cc
 ifeq ($(origin CXX),default)
@@ -11,7 +13,10 @@ endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 endif
-LDLIBS     := -lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl)
+# Programs for Windows bring the compiler's libraries along; what needs dlopen() is left out.
+WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(shell $(CC) -dumpmachine 2> /dev/null))
+EXE        := $(if $(WINDOWS),.exe)
+LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
 PREFIX     ?= /usr/local
 SANITIZE   ?=
 RUNNER     ?=
@@ -29,11 +34,12 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
-programs   := $(patsubst test/%.c,$(BUILD)/test/%,$(wildcard test/test_*.c))
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
+tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
+programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
 test_heads := $(wildcard test/*.h) test/golden/cases.h examples/video.h
 fuzzers    := y4m options model
-simulated  := $(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old))
+simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
 .PHONY: all help demo test test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
@@ -61,14 +67,14 @@ help:
 $(BUILD) $(BUILD)/test $(BUILD)/fuzz:
 	@mkdir -p $@
 
-$(BUILD)/vmafgpu: examples/vmafgpu.c examples/video.h $(library) Makefile | $(BUILD)
+$(BUILD)/vmafgpu$(EXE): examples/vmafgpu.c examples/video.h $(library) Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/%: examples/%.c examples/video.h $(library) Makefile | $(BUILD)
+$(BUILD)/%$(EXE): examples/%.c examples/video.h $(library) Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 # Needs no models: it makes them.
-$(BUILD)/embed_model: examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
+$(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 # ---- kernels ----
@@ -91,7 +97,7 @@ demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
 
 # ---- tests ----
 
-$(BUILD)/test/make_clip: test/make_clip.c test/clip.h Makefile | $(BUILD)/test
+$(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
@@ -100,10 +106,10 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 $(BUILD)/test/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/test
 	$(compile) -c -o $@ $<
 
-$(BUILD)/test/test_private $(BUILD)/test/test_levels: $(BUILD)/test/%: test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
+$(BUILD)/test/test_private$(EXE) $(BUILD)/test/test_levels$(EXE): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/test/test_%: test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
+$(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
 	$(compile) -o $@ $< $(BUILD)/test/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
@@ -138,10 +144,10 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-test-programs: $(programs) $(BUILD)/test/make_clip $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
-	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' test/run.sh $(BUILD)
+	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' test/run.sh $(BUILD)
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 

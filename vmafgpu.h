@@ -6,8 +6,8 @@
  *     #include "vmafgpu.h"
  *
  * and include it without the define wherever else you need it. Keep models/model_embed.h beside it (the built-in models).
- * Link the C library's maths and threads: `cc program.c -lm -lpthread` (-ldl with glibc before 2.34). Nothing else
- * has to be built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
+ * Link the C library's maths and threads: `cc program.c -lm -lpthread` (glibc before 2.34: and -ldl; Windows: nothing).
+ * Nothing else has to be built; for a GPU `make blobs` makes the kernels, and the driver is looked up at run time.
  *
  * THE SHORTEST PROGRAM
  *
@@ -113,7 +113,8 @@
  *   VMAFGPU_IMPLEMENTATION         in one file
  *   VMAFGPU_STATIC                 with it: every function is private to that file
  *   VMAFGPU_API                    what stands before every public function, default extern (for DLL exports and the like)
- *   VMAFGPU_NO_THREADS             no pthread; config.threads > 1 then needs config.parallel_for. Always so on Windows
+ *   VMAFGPU_NO_THREADS             no threads of our own (pthread; on Windows Win32, Vista and later):
+ *                                  config.threads > 1 then needs config.parallel_for
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
  *   VMAFGPU_HSACO_HEADER "file.h"  the same for AMD, vmafgpu_hsaco.h; VMAFGPU_NO_GFX900, ... leaves one target out
@@ -642,10 +643,37 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
 #  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
 #endif
-#if defined(_WIN32) && !defined(VMAFGPU_NO_THREADS)
-#  define VMAFGPU_NO_THREADS   /* config.parallel_for works everywhere */
-#endif
-#ifndef VMAFGPU_NO_THREADS
+#if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
+#  include <process.h>
+#  if defined(_MSC_VER) && !defined(__clang__)
+#    include <intrin.h>
+#  endif
+/* As windows.h declares them, which may have been included or not, and may hide them from programs for old systems.
+ * MinGW's leaves dllimport out here and there. */
+#  ifdef __clang__
+#    pragma clang diagnostic push
+#    pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
+#  endif
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+struct _RTL_SRWLOCK;
+struct _RTL_CONDITION_VARIABLE;
+__declspec(dllimport) void __stdcall AcquireSRWLockExclusive(struct _RTL_SRWLOCK *);
+__declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(struct _RTL_SRWLOCK *);
+__declspec(dllimport) int __stdcall SleepConditionVariableSRW(struct _RTL_CONDITION_VARIABLE *, struct _RTL_SRWLOCK *,
+                                                              unsigned long, unsigned long);
+__declspec(dllimport) void __stdcall WakeConditionVariable(struct _RTL_CONDITION_VARIABLE *);
+__declspec(dllimport) void __stdcall WakeAllConditionVariable(struct _RTL_CONDITION_VARIABLE *);
+__declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void *, unsigned long);
+__declspec(dllimport) int __stdcall CloseHandle(void *);
+#  ifdef __cplusplus
+}
+#  endif
+#  ifdef __clang__
+#    pragma clang diagnostic pop
+#  endif
+#elif !defined(VMAFGPU_NO_THREADS)
 #  include <pthread.h>
 #endif
 
@@ -3521,12 +3549,92 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
 typedef void vmafgpu__task(void *arg, int index);
 
 #ifndef VMAFGPU_NO_THREADS
+/* ---- what the system gives: locks, signals to wait for with a lock in hand, threads; and atomics ---- */
+
+#ifdef _WIN32
+/* An SRWLOCK and a CONDITION_VARIABLE: a pointer each, NULL at first, and nothing to give back. */
+typedef struct vmafgpu__lock { void *state; } vmafgpu__lock;
+typedef struct vmafgpu__signal { void *state; } vmafgpu__signal;
+typedef void *vmafgpu__thread;
+#  define VMAFGPU__THREAD_MAIN unsigned __stdcall
+
+static int vmafgpu__lock_open(vmafgpu__lock *l) {
+    l->state = NULL;
+    return 1;
+}
+static void vmafgpu__lock_close(vmafgpu__lock *l) { (void)l; }
+static void vmafgpu__lock_take(vmafgpu__lock *l) { AcquireSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l); }
+static void vmafgpu__lock_give(vmafgpu__lock *l) { ReleaseSRWLockExclusive((struct _RTL_SRWLOCK *)(void *)l); }
+
+static int vmafgpu__signal_open(vmafgpu__signal *s) {
+    s->state = NULL;
+    return 1;
+}
+static void vmafgpu__signal_close(vmafgpu__signal *s) { (void)s; }
+static void vmafgpu__signal_one(vmafgpu__signal *s) {
+    WakeConditionVariable((struct _RTL_CONDITION_VARIABLE *)(void *)s);
+}
+static void vmafgpu__signal_all(vmafgpu__signal *s) {
+    WakeAllConditionVariable((struct _RTL_CONDITION_VARIABLE *)(void *)s);
+}
+static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
+    SleepConditionVariableSRW((struct _RTL_CONDITION_VARIABLE *)(void *)s, (struct _RTL_SRWLOCK *)(void *)l,
+                              0xffffffffu /* without end */, 0);
+}
+
+/* Through the C library, which has something to set up in a thread that calls it. */
+static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned (__stdcall *run)(void *), void *arg) {
+    const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
+    memcpy(t, &handle, sizeof *t);
+    return handle != 0;
+}
+static void vmafgpu__thread_join(vmafgpu__thread t) {
+    WaitForSingleObject(t, 0xffffffffu);
+    CloseHandle(t);
+}
+#else
+typedef pthread_mutex_t vmafgpu__lock;
+typedef pthread_cond_t vmafgpu__signal;
+typedef pthread_t vmafgpu__thread;
+#  define VMAFGPU__THREAD_MAIN void *
+
+static int vmafgpu__lock_open(vmafgpu__lock *l) { return pthread_mutex_init(l, NULL) == 0; }
+static void vmafgpu__lock_close(vmafgpu__lock *l) { pthread_mutex_destroy(l); }
+static void vmafgpu__lock_take(vmafgpu__lock *l) { pthread_mutex_lock(l); }
+static void vmafgpu__lock_give(vmafgpu__lock *l) { pthread_mutex_unlock(l); }
+
+static int vmafgpu__signal_open(vmafgpu__signal *s) { return pthread_cond_init(s, NULL) == 0; }
+static void vmafgpu__signal_close(vmafgpu__signal *s) { pthread_cond_destroy(s); }
+static void vmafgpu__signal_one(vmafgpu__signal *s) { pthread_cond_signal(s); }
+static void vmafgpu__signal_all(vmafgpu__signal *s) { pthread_cond_broadcast(s); }
+static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) { pthread_cond_wait(s, l); }
+
+static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void *arg) {
+    return pthread_create(t, NULL, run, arg) == 0;
+}
+static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
+static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
+/* Returns what was there before. */
+static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
+#else
+static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
+static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
+/* Returns what was there before. */
+static inline int vmafgpu__atomic_add(int *value, int n) { return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL); }
+#endif
+
+/* ---- the threads of a context ---- */
+
 /* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
 enum { VMAFGPU__LOOKS = 1000 };
 
 struct vmafgpu__threads {
-    pthread_mutex_t lock;
-    pthread_cond_t  wake, idle;
+    vmafgpu__lock   lock;
+    vmafgpu__signal wake, idle;
     vmafgpu__task  *task;
     void           *arg;
     int             count;                    /* parts of a task */
@@ -3534,19 +3642,13 @@ struct vmafgpu__threads {
     int             round;                    /* grows with every task */
     int             quit;
     int             started;
-    pthread_t       ids[VMAFGPU__MAX_THREADS];
+    vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-static inline int vmafgpu__atomic_get(const int *value) {
-    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
-}
-
-static inline void vmafgpu__atomic_set(int *value, int to) {
-    __atomic_store_n(value, to, __ATOMIC_RELEASE);
-}
-
 static inline void vmafgpu__look_again(void) {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_pause();
+#elif defined(__x86_64__) || defined(__i386__)
     __asm__ volatile("pause");
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
@@ -3557,41 +3659,41 @@ static inline void vmafgpu__look_again(void) {
  * is whole before its first part is given out. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
-        const int index = __atomic_fetch_add(&t->next, 1, __ATOMIC_ACQ_REL);
+        const int index = vmafgpu__atomic_add(&t->next, 1);
         if (index >= t->count)
             return;
         t->task(t->arg, index);
-        if (__atomic_sub_fetch(&t->running, 1, __ATOMIC_ACQ_REL) == 0) {
-            pthread_mutex_lock(&t->lock);
-            pthread_cond_signal(&t->idle);
-            pthread_mutex_unlock(&t->lock);
+        if (vmafgpu__atomic_add(&t->running, -1) == 1) {
+            vmafgpu__lock_take(&t->lock);
+            vmafgpu__signal_one(&t->idle);
+            vmafgpu__lock_give(&t->lock);
         }
     }
 }
 
-static void *vmafgpu__threads_main(void *arg) {
+static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     vmafgpu__threads *t = (vmafgpu__threads *)arg;
     int seen = 0;
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
             vmafgpu__look_again();
-        pthread_mutex_lock(&t->lock);
+        vmafgpu__lock_take(&t->lock);
         while (vmafgpu__atomic_get(&t->round) == seen)
-            pthread_cond_wait(&t->wake, &t->lock);
+            vmafgpu__signal_wait(&t->wake, &t->lock);
         seen = vmafgpu__atomic_get(&t->round);
-        pthread_mutex_unlock(&t->lock);
+        vmafgpu__lock_give(&t->lock);
         if (vmafgpu__atomic_get(&t->quit))
-            return NULL;
+            return 0;
         vmafgpu__threads_work(t);
     }
 }
 
 /* Lets the threads look at what is new. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
-    pthread_mutex_lock(&t->lock);
+    vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
-    pthread_cond_broadcast(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    vmafgpu__signal_all(&t->wake);
+    vmafgpu__lock_give(&t->lock);
 }
 
 static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void *arg) {
@@ -3603,10 +3705,10 @@ static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void 
     vmafgpu__threads_work(t);
     for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
         vmafgpu__look_again();
-    pthread_mutex_lock(&t->lock);
+    vmafgpu__lock_take(&t->lock);
     while (vmafgpu__atomic_get(&t->running))
-        pthread_cond_wait(&t->idle, &t->lock);
-    pthread_mutex_unlock(&t->lock);
+        vmafgpu__signal_wait(&t->idle, &t->lock);
+    vmafgpu__lock_give(&t->lock);
 }
 
 static void vmafgpu__threads_close(vmafgpu *v) {
@@ -3616,10 +3718,10 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     vmafgpu__atomic_set(&t->quit, 1);
     vmafgpu__threads_call(t);
     for (int i = 0; i < t->started; i++)
-        pthread_join(t->ids[i], NULL);
-    pthread_cond_destroy(&t->idle);
-    pthread_cond_destroy(&t->wake);
-    pthread_mutex_destroy(&t->lock);
+        vmafgpu__thread_join(t->ids[i]);
+    vmafgpu__signal_close(&t->idle);
+    vmafgpu__signal_close(&t->wake);
+    vmafgpu__lock_close(&t->lock);
     vmafgpu__give(v, t);
     v->threads = NULL;
 }
@@ -3629,21 +3731,21 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
-    int made = pthread_mutex_init(&t->lock, NULL) == 0;
-    made += made == 1 && pthread_cond_init(&t->wake, NULL) == 0;
-    made += made == 2 && pthread_cond_init(&t->idle, NULL) == 0;
+    int made = vmafgpu__lock_open(&t->lock);
+    made += made == 1 && vmafgpu__signal_open(&t->wake);
+    made += made == 2 && vmafgpu__signal_open(&t->idle);
     if (made < 3) {
         if (made > 1)
-            pthread_cond_destroy(&t->wake);
+            vmafgpu__signal_close(&t->wake);
         if (made > 0)
-            pthread_mutex_destroy(&t->lock);
+            vmafgpu__lock_close(&t->lock);
         vmafgpu__give(v, t);
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
     while (t->started < v->config.threads - 1) {
-        if (pthread_create(&t->ids[t->started], NULL, vmafgpu__threads_main, t)) {
+        if (!vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t)) {
             const int started = t->started;
             vmafgpu__threads_close(v);
             return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
@@ -6854,8 +6956,8 @@ static uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__matrix matrix, int 
             const int is_exchanged = t >= 2 ? halves & VMAFGPU__HALVES_UPPER : halves & VMAFGPU__HALVES_LOWER;
             const int row = g + i % 2 * 8, k = 4 * t + (is_exchanged ? 1 - i / 2 : i / 2) * 16;
             uint32_t word = 0;
-            for (int byte = 0; byte < 4; byte++)
-                word |= ((uint32_t)matrix(scale, row, k + byte) & 255) << 8 * byte;
+            for (int n = 0; n < 4; n++)
+                word |= ((uint32_t)matrix(scale, row, k + n) & 255) << 8 * n;
             *out++ = word;
         }
     return out;
@@ -10649,6 +10751,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
+/* Where Windows is told how to unwind the stack, GCC keeps that at multiples of 16 bytes and still moves vectors of 32 and 64
+ * as if they lay at multiples of their size there (its bug 54412; some builds are mended). What is in this room calls nobody
+ * who might want to unwind. Without the first of these GCC 12 as C++ breaks down over the others. */
+#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
+#endif
+
 /* Sanitizers' code in large functions takes compilers many minutes; there functions stay apart. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define VMAFGPU__SANITIZED
@@ -10789,7 +10898,7 @@ static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *
                                                              int w, int bit_depth, int16_t *high, int16_t *low) {
     const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
     const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
-    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), byte = vmafgpu__v_set32(255);
+    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), ones = vmafgpu__v_set32(255);
     for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
         vmafgpu__v d[5];
         for (int k = 0; k < 5; k++)
@@ -10802,7 +10911,7 @@ static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *
             vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
         vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
-        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, byte), vmafgpu__v_and(right, byte)));
+        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, ones), vmafgpu__v_and(right, ones)));
     }
     for (int k = 1; k <= 2; k++) {
         high[-k] = high[k];

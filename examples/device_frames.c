@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifndef _WIN32
+#ifdef _WIN32
+#  include <windows.h>
+#else
 #  include <dlfcn.h>
 #endif
 
@@ -50,23 +52,29 @@ typedef struct engine {
     unsigned char *picture;          /* on the CPU */
 } engine;
 
+static void *find_function(void *driver, const char *symbol) {
+#ifdef _WIN32
+    FARPROC found = GetProcAddress((HMODULE)driver, symbol);
+    void *function;
+    memcpy(&function, &found, sizeof function);
+    return function;
+#else
+    return dlsym(driver, symbol);
+#endif
+}
+
 static int find_functions(engine *e) {
-#ifndef _WIN32
-#  define GPU_FIND(name, cuda, hip, arguments) \
+#define GPU_FIND(name, cuda, hip, arguments) \
     symbol = e->is_hip ? hip : cuda; \
-    function = symbol ? dlsym(e->driver, symbol) : NULL; \
+    function = symbol ? find_function(e->driver, symbol) : NULL; \
     memcpy(&e->name, &function, sizeof function); \
     found = found && (function || !symbol);
     const char *symbol;
     void *function;
     int found = 1;
     GPU_FUNCTIONS(GPU_FIND)
-#  undef GPU_FIND
+#undef GPU_FIND
     return found;
-#else
-    (void)e;
-    return 0;
-#endif
 }
 
 /* Says why there is none; the caller closes it in any case. */
@@ -75,14 +83,14 @@ static const char *engine_open(engine *e, int is_hip, const char *driver) {
     int count = 0;
     memset(e, 0, sizeof *e);
     e->is_hip = is_hip;
-#ifndef _WIN32
+#ifdef _WIN32
+    e->driver = (void *)LoadLibraryA(driver ? driver : is_hip ? "amdhip64.dll" : "nvcuda.dll");
+#else
     const char *const names[] = {driver, is_hip ? "libamdhip64.so.7" : "libcuda.so.1", is_hip ? "libamdhip64.so.6" : NULL,
                                  is_hip ? "libamdhip64.so" : NULL};
     for (int i = driver ? 0 : 1; !e->driver && i < (driver ? 1 : 4) && names[i]; i++) {
         e->driver = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* vmafgpu.h uses what the program has loaded */
     }
-#else
-    (void)driver; /* LoadLibrary("nvcuda.dll") */
 #endif
     if (!e->driver || !find_functions(e)) {
         return "there is no driver";
@@ -125,11 +133,13 @@ static void engine_close(engine *e) {
     if (e->has_context) {
         e->context_release(0);
     }
-#ifndef _WIN32
     if (e->driver) {
+#ifdef _WIN32
+        FreeLibrary((HMODULE)e->driver);
+#else
         dlclose(e->driver);
-    }
 #endif
+    }
 }
 
 /* The reference as it is; the distorted frame as an engine draws it that saves time: in coarser and coarser squares. */

@@ -24,6 +24,8 @@
 #include <time.h>
 
 #ifdef _WIN32
+#  define WIN32_LEAN_AND_MEAN
+#  include <windows.h>
 #  include <fcntl.h>
 #  include <io.h>
 #else
@@ -866,7 +868,10 @@ static vmafgpu *open_context(const options *o, const video *v) {
 
 static double wall_clock(void) {
 #ifdef _WIN32
-    return (double)clock() / CLOCKS_PER_SEC; /* there it counts time on the wall */
+    LARGE_INTEGER ticks, per_second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&per_second);
+    return (double)ticks.QuadPart / (double)per_second.QuadPart;
 #else
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs every test program and script of a build folder, all at the same time, and adds up their last lines.
 #
-#     test/run.sh BUILD         with RUNNER and SANITIZE from the environment, see the Makefile
+#     test/run.sh BUILD         with RUNNER, SANITIZE and EXE from the environment, see the Makefile
 build=$1
 logs=$build/test/logs
 rm -rf "$logs"
@@ -11,12 +11,14 @@ if [ "$SANITIZE" = thread ]; then
     tests='test_threads test_frames'
 else
     tests='test_levels test_figures test_golden test_v1 test_memory test_frames test_stream test_model test_config test_threads
-           test_private test_output.sh test_tool.sh'
+           test_private test_output.sh'
+    # its pipes and file names are not those of Windows
+    [ "$EXE" = .exe ] || tests="$tests test_tool.sh"
 fi
 # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated GPU
 # under another program takes hours.
-[ -z "$SANITIZE$RUNNER" ] && tests="headers.sh check_kernels.sh test_reductions.sh $tests"
-[ -z "$RUNNER" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
+[ -z "$SANITIZE$RUNNER$EXE" ] && tests="headers.sh check_kernels.sh test_reductions.sh $tests"
+[ -z "$RUNNER$EXE" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
 
 # A status that no program here uses, so that a sanitizer's word is never taken for an expected failure.
 export ASAN_OPTIONS="exitcode=99:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
@@ -25,7 +27,7 @@ export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 for name in $tests; do
     case $name in
     *.sh) "test/$name" "$build" > "$logs/$name" 2>&1 & ;;
-    *) $RUNNER "$build/test/$name" > "$logs/$name" 2>&1 & ;;
+    *) $RUNNER "$build/test/$name$EXE" > "$logs/$name" 2>&1 & ;;
     esac
     eval "pid_$(echo "$name" | tr . _)=$!"
 done
@@ -36,7 +38,7 @@ skipped=0
 for name in $tests; do
     eval "wait \$pid_$(echo "$name" | tr . _)"
     status=$?
-    last=$(tail -n 1 "$logs/$name")
+    last=$(tail -n 1 "$logs/$name" | tr -d '\r')
     p=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*/\1/p')
     f=$(echo "$last" | sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p')
     s=$(echo "$last" | sed -n 's/.* failed, \([0-9]*\) skipped$/\1/p')

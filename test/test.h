@@ -61,6 +61,28 @@ static inline int test_bits(double got, double expected, const char *file, int l
     return ok;
 }
 
+/* A value of a column, against one that was computed with glibc. What is made of integer sums with no more than the four
+ * operations of arithmetic is the same bits everywhere; ADM and scores take powf, pow, exp or log10 of the C library, and on
+ * Windows (MinGW-w64's, the last one msvcrt's) these round some arguments otherwise, powf in the last bit of a float. */
+#define CHECK_VALUE(column, got, expected) test_value((column), (got), (expected), __FILE__, __LINE__, #got)
+
+static long test_rounded;
+
+static inline int test_value(const char *column, double got, double expected, const char *file, int line,
+                             const char *text) {
+#ifdef _WIN32
+    double size = expected < -1 ? -expected : expected < 1 ? 1 : expected;
+    double off = got > expected ? got - expected : expected - got;
+    if (!strstr(column, "vif") && !strstr(column, "motion") && !test_same_bits(got, expected) && off < 1e-7 * size) {
+        test_rounded++;
+        test_passed++;
+        return 1;
+    }
+#endif
+    (void)column;
+    return test_bits(got, expected, file, line, text);
+}
+
 static inline int test_str(const char *got, const char *expected, const char *file, int line, const char *text) {
     int ok = got && expected && strcmp(got, expected) == 0;
     if (test_note(ok)) {
@@ -101,6 +123,9 @@ static inline void test_need(int ok, const char *what) {
 static inline int test_end(void) {
     if (test_failed > TEST_SHOWN) {
         printf("... and %ld more failures\n", test_failed - TEST_SHOWN);
+    }
+    if (test_rounded) {
+        printf("%ld values are the C library's, not glibc's\n", test_rounded);
     }
     printf("%ld passed, %ld failed", test_passed, test_failed);
     if (test_skipped) {

@@ -154,7 +154,7 @@ static const char *compare_frames(vmafgpu *context, const struct golden_clip *cl
         }
         snprintf(test_where, sizeof test_where, "%s frame %d %.64s", what, *frames - 1, name);
         if (CHECK_STR(vmafgpu_column_name(context, column), name) && !left_out(clip, name)) {
-            CHECK_BITS(score.values[column], value);
+            CHECK_VALUE(name, score.values[column], value);
         }
         column++;
     }
@@ -184,7 +184,7 @@ static int compare_pooled(vmafgpu *context, const struct golden_clip *clip, cons
                 snprintf(test_where, sizeof test_where, "%.60s %.64s %s", what, metric, name);
                 CHECK_INT(vmafgpu_pool(context, column, pools[p].method, &got), VMAFGPU_OK);
                 if (!left_out(clip, metric)) {
-                    CHECK_BITS(got, value);
+                    CHECK_VALUE(metric, got, value);
                 }
                 count++;
             }

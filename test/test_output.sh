@@ -10,6 +10,7 @@ vmaf=$3
 golden=test/golden
 work=$build/test/output
 runner=${RUNNER:-}
+make_clip="${EXE:+$runner} $build/test/make_clip$EXE"
 passed=0
 failed=0
 mkdir -p "$work" || exit 1
@@ -31,7 +32,7 @@ compare() {
     shift 2
     out=$work/$name.$format
     rm -f "$out"
-    if ! $runner "$build/vmafgpu" -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --quiet "--$format" \
+    if ! $runner "$build/vmafgpu$EXE" -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --quiet "--$format" \
         -o "$out" "$@" > "$work/$name.log" 2>&1; then
         fail "$name.$format: vmafgpu failed: $(tail -1 "$work/$name.log")"
         return
@@ -59,7 +60,7 @@ while read -r name formats container content size depth chroma frames seed argum
     flags=
     [ "$container" = raw ] && flags='--raw --floor'
     # shellcheck disable=SC2086
-    "$build/test/make_clip" $flags "$content" "$size" "$depth" "$chroma" "$frames" "$seed" "$work/$name.ref" \
+    $make_clip $flags "$content" "$size" "$depth" "$chroma" "$frames" "$seed" "$work/$name.ref" \
         "$work/$name.dist" || exit 1
     for format in $(echo "$formats" | tr , ' '); do
         # shellcheck disable=SC2086

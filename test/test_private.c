@@ -1,8 +1,7 @@
 /* Functions that no caller sees; here the implementation is private to this file. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
-#include "../vmafgpu.h"
-#include "test.h"
+#include "scoring.h"
 
 /* VIF's table of logarithms: 2048 * log2(m) for m = 32768..65535, as single precision rounds it. Its checksum and some
  * entries, among them the first that plain double precision would give otherwise. */
@@ -64,9 +63,90 @@ static void test_visibility(void) {
     }
 }
 
+/* The integer sums themselves, which no C library has a hand in: the same on every system. */
+static const vmafgpu__backend_table *collected_from;
+static uint64_t collected;
+
+static void collect_number(int64_t value) {
+    for (int byte = 0; byte < 8; byte++) {
+        collected = (collected ^ (((uint64_t)value >> (8 * byte)) & 255u)) * 0x100000001b3u;
+    }
+}
+
+static vmafgpu_result collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    vmafgpu_result result = collected_from->collect(v, patience, sums);
+    for (int i = 0; result == VMAFGPU_OK && i < 2; i++) {
+        collect_number(sums->motion[i]);
+    }
+    for (int s = 0; result == VMAFGPU_OK && s < VMAFGPU__SCALES; s++) {
+        collect_number(sums->vif[s].denominator);
+        collect_number(sums->vif[s].flat_noise);
+        collect_number(sums->vif[s].flat_count);
+        for (int i = 0; i < v->plan.vif_variants; i++) {
+            collect_number(sums->vif[s].numerator[i]);
+        }
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            collect_number(sums->adm[s].denominator[b]);
+            for (int i = 0; i < v->plan.adm_variants; i++) {
+                collect_number(sums->adm[s].numerator[i][b]);
+                collect_number(sums->adm[s].impairment[i][b]);
+            }
+        }
+    }
+    return result;
+}
+
+static void test_sums(void) {
+    static const struct {
+        const char *what;
+        int         width, height, depth;
+        uint64_t    sums;
+    } films[] = {
+        {"texture+mix", 96, 80, 8, 0xfa6f86bc137de110u},
+        {"texture+blur", 333, 217, 8, 0x4526322a6df53fabu},
+        {"blocks+stretch", 176, 144, 8, 0x4bb113af9446ae8cu},
+        {"noise+grain", 101, 67, 10, 0x460912424fca5a6du},
+        {"blocks+invert", 130, 70, 12, 0x227f0aa0b6ba4b6au},
+        {"texture+mix", 64, 48, 16, 0xc0b927a203124d88u},
+    };
+    static const vmafgpu_model_config models[] = {{"vmaf_v0.6.1", NULL, "plain", 0, 0, NULL},
+                                                  {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, NULL}};
+    static const vmafgpu_feature_config five = {"motion", "motion_five_frame_window=true"};
+    for (size_t i = 0; i < 2 * (sizeof films / sizeof films[0]); i++) {
+        film f = film_make(films[i / 2].what, films[i / 2].width, films[i / 2].height, films[i / 2].depth, 4, 9);
+        vmafgpu_config config = film_config(&f);
+        vmafgpu__backend_table spy;
+        vmafgpu *v;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.models = models;
+        config.model_count = 2;
+        config.features = &five;
+        config.feature_count = 1;
+        config.threads = i % 2 ? 3 : 1;
+        config.cpumask = i % 2 ? 0 : 255;
+        snprintf(test_where, sizeof test_where, "%s, %d threads", films[i / 2].what, config.threads);
+        v = open_checked(&config);
+        if (v) {
+            collected = 1469598103934665603u;
+            collected_from = v->backend;
+            spy = *v->backend;
+            spy.collect = collect;
+            v->backend = &spy;
+            for (int frame = 0; frame < f.clip.frames; frame++) {
+                CHECK_INT(film_push(&f, v, frame), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+            CHECK(collected == films[i / 2].sums);
+            vmafgpu_close(v);
+        }
+        film_free(&f);
+    }
+}
+
 int main(void) {
     test_log_table();
     test_reciprocals();
     test_visibility();
+    test_sums();
     return test_end();
 }

@@ -10976,14 +10976,15 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 
 /* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
  * spill. */
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #if VMAFGPU__LEVEL == VMAFGPU__NEON
-    __asm__("" : "+w"(a));
+#  define VMAFGPU__V_HOLD(a) __asm__("" : "+w"(a))
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-    __asm__("" : "+v"(a));
+#  define VMAFGPU__V_HOLD(a) __asm__("" : "+v"(a))
 #else
-    __asm__("" : "+x"(a));
+#  define VMAFGPU__V_HOLD(a) __asm__("" : "+x"(a))
 #endif
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
+    VMAFGPU__V_HOLD(a);
     return a;
 }
 #define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
@@ -11088,6 +11089,13 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
 #endif
 
+/* A product that is rounded by itself: with -ffp-contract=fast clang fuses what the functions of its own headers do, in
+ * spite of the pragma. */
+VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmafgpu__v_f64 a) {
+    VMAFGPU__V_HOLD(a);
+    return a;
+}
+
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define vmafgpu__v_set64(x) VMAFGPU__V(set1_epi64x)(x)
 #  if VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -11114,7 +11122,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_set_f64(x) VMAFGPU__V(set1_pd)(x)
 #  define vmafgpu__v_add_f64(a, b) VMAFGPU__V(add_pd)(a, b)
 #  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V(sub_pd)(a, b)
-#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__V(mul_pd)(a, b)
+#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(VMAFGPU__V(mul_pd)(a, b))
 #  define vmafgpu__v_div_f64(a, b) VMAFGPU__V(div_pd)(a, b)
 #  define vmafgpu__v_min_f64(a, b) VMAFGPU__V(min_pd)(a, b)
 #  define vmafgpu__v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
@@ -11142,7 +11150,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_set_f64(x) vdupq_n_f64(x)
 #  define vmafgpu__v_add_f64(a, b) vaddq_f64(a, b)
 #  define vmafgpu__v_sub_f64(a, b) vsubq_f64(a, b)
-#  define vmafgpu__v_mul_f64(a, b) vmulq_f64(a, b)
+#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmulq_f64(a, b))
 #  define vmafgpu__v_div_f64(a, b) vdivq_f64(a, b)
 #  define vmafgpu__v_min_f64(a, b) vminq_f64(a, b)
 #  define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
@@ -11910,6 +11918,7 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #undef vmafgpu__vif_doubles_
 #undef vmafgpu__v_store_low16
 #undef vmafgpu__v_hold
+#undef VMAFGPU__V_HOLD
 #undef vmafgpu__vif_columns_
 #undef vmafgpu__vif_put_squares_
 #undef vmafgpu__vif_put_means_
@@ -11986,7 +11995,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_truncate(a) VMAFGPU__V(cvttps_epi32)(vmafgpu__v_floats(a))
 #  define vmafgpu__v_fsub(a, b) vmafgpu__v_bits(VMAFGPU__V(sub_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
 #  define vmafgpu__v_fadd(a, b) vmafgpu__v_bits(VMAFGPU__V(add_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-#  define vmafgpu__v_fmul(a, b) vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
+#  define vmafgpu__v_fmul(a, b) \
+    VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b))))
 #  define vmafgpu__v_fdiv(a, b) vmafgpu__v_bits(VMAFGPU__V(div_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
 /* c - a b, rounded once: exact where it fits a float. */
 #  define vmafgpu__v_fnma(a, b, c) \
@@ -12052,7 +12062,7 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #  define vmafgpu__v_truncate(a) VMAFGPU__NEON_OUT(s32, vcvtq_s32_f32(VMAFGPU__NEON_IN(f32, a)))
 #  define vmafgpu__v_fsub(a, b) VMAFGPU__NEON_2(f32, sub, a, b)
 #  define vmafgpu__v_fadd(a, b) VMAFGPU__NEON_2(f32, add, a, b)
-#  define vmafgpu__v_fmul(a, b) VMAFGPU__NEON_2(f32, mul, a, b)
+#  define vmafgpu__v_fmul(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(VMAFGPU__NEON_2(f32, mul, a, b))
 #  define vmafgpu__v_fdiv(a, b) VMAFGPU__NEON_2(f32, div, a, b)
 #  define vmafgpu__v_fnma(a, b, c) \
     VMAFGPU__NEON_OUT(f32, vfmsq_f32(VMAFGPU__NEON_IN(f32, c), VMAFGPU__NEON_IN(f32, a), VMAFGPU__NEON_IN(f32, b)))

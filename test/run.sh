@@ -20,8 +20,9 @@ fi
 [ -z "$SANITIZE$RUNNER$EXE" ] && tests="headers.sh check_kernels.sh test_reductions.sh $tests"
 [ -z "$RUNNER$EXE" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
 
-# A status that no program here uses, so that a sanitizer's word is never taken for an expected failure.
-export ASAN_OPTIONS="exitcode=99:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
+# A status that no program here uses, so that a sanitizer's word is never taken for an expected failure. GCC 13 up to 13.2
+# misaligns vectors of 64 bytes where it looks for uses of a stack that is gone (its bug 110027).
+export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 
 for name in $tests; do

@@ -9248,19 +9248,31 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
-/* The taps of `scale` in a window that is meant for `reach`. `slot` is the place of the window's first pair among pairs
- * that stay where they are while the window moves over them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach, int slot) {
+/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
+    vmafgpu__v even[18], odd[18];
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
+#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
+
+/* The taps of `scale` in a window that is meant for `reach`. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
     const int own = vmafgpu__vif_reach(scale), pairs = VMAFGPU__VIF_PAIRS(reach);
     int16_t t[2 * 9 + 2] = { 0 };
     for (int i = 0; i <= 2 * own; i++)
         t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
     for (int i = 0; i < pairs; i++) {
-        const int at = (slot + i) % pairs;
         const uint32_t even = (uint16_t)t[1 + 2 * i] | (uint32_t)(uint16_t)t[2 + 2 * i] << 16;
         const uint32_t odd = (uint16_t)t[2 * i] | (uint32_t)(uint16_t)t[1 + 2 * i] << 16;
-        out->even[at] = vmafgpu__v_set32((int32_t)even);
-        out->odd[at] = vmafgpu__v_set32((int32_t)odd);
+        out->even[i] = vmafgpu__v_set32((int32_t)even);
+        out->odd[i] = vmafgpu__v_set32((int32_t)odd);
+    }
+}
+
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
+                                                       int pairs) {
+    for (int i = 0; i < 2 * pairs; i++) {
+        out->even[i] = taps->even[i % pairs];
+        out->odd[i] = taps->odd[i % pairs];
     }
 }
 
@@ -9432,12 +9444,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
 /* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. */
+ * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
                                                                   int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
-                                                                  int line) {
-    const VMAFGPU__VIF_TAPS t = *taps;
+                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
+                                                                  int halved, int line) {
+    VMAFGPU__VIF_TAPS t;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        t.even[i] = ring->even[pairs - slot + i];
+        t.odd[i] = ring->odd[pairs - slot + i];
+    }
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
     uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
@@ -9468,14 +9485,14 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
 /* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
  * at once as registers suffice for. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
-                                                               int halved, int line) {
+                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
+                                                               int pairs, int halved, int line) {
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
     const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
     const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, taps, pairs, halved, line);
+    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
     for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, taps, pairs, halved,
+        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
                                  line + 1 + 2 * k);
 }
 #define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
@@ -9776,13 +9793,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     const int has_next = scale < 3 && job->reference.next != NULL;
     const ptrdiff_t plane = s->plane;
     char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
+    VMAFGPU__VIF_TAPS along, next_down, next_along;
+    VMAFGPU__VIF_RING down;
     VMAFGPU__VIF_TOTALS totals;
     memset(&totals, 0, sizeof totals);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach, 0);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
     if (has_next) {
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, 0);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2, 0);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
     }
     for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
         const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
@@ -9794,18 +9813,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
         if (step < 0)
             continue;
         const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, from);
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
         if (shrinks)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
         if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, pairs, halved, 0);
+            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
         for (int d = 0; d < job->distorted_count; d++) {
             const char *at = distorted_at + 5 * d * plane;
             if (shrinks)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
             if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, pairs, halved, 3);
+                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
             if (shrinks && d == 0)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
                                                                s->next_line[0]);

@@ -10996,11 +10996,13 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_store_low16(p, a) \
     _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
         _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
-#  define vmafgpu__v_odd32(even, odd) _mm256_blend_epi32(even, odd, 0xaa)    /* odd lanes from the second */
+/* The upper halves of lanes of 64 bits: of the first in the even, of the second in the odd lanes of 32 bits. */
+#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
 #  define vmafgpu__v_mask32 __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
 #  define vmafgpu__v_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
 #  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep(mask, a) _mm256_and_si256(mask, a)                 /* 0 where the mask is not set */
 #  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
@@ -11010,12 +11012,22 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
  * is set. For 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
 #  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
-#  define vmafgpu__v_lookup8(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low three bits */
-#  define vmafgpu__v_load8(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#  define vmafgpu__v_table8 __m256i
+#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
+#  define vmafgpu__v_lookup(table, index) _mm256_permutevar8x32_epi32(table, index)    /* by the low LOG_BITS bits */
+#  define vmafgpu__v_load_table(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_as_f32(a) _mm256_castsi256_ps(a)
 #  define vmafgpu__v_of_f32(a) _mm256_castps_si256(a)
 #  define vmafgpu__v_as_f64(a) _mm256_castsi256_pd(a)
+/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
+ * in its lanes, and the number must be POWER_BIAS too much. */
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power(whole, bits, unit) \
+    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(bits, 12), unit))
+/* Half of the lanes of 32 bits with those of b above them, and the other half. */
+#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
+#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
 /* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
 #  define vmafgpu__v_join_truncated(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
@@ -11027,11 +11039,12 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  else
 #    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
 #  endif
-#  define vmafgpu__v_odd32(even, odd) _mm512_mask_mov_epi32(even, 0xaaaa, odd)
+#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_mask32 __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
 #  define vmafgpu__v_any(mask) ((mask) != 0)
+#  define vmafgpu__v_all(mask) ((mask) == 0xffff)
 #  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
 #  define vmafgpu__v_keep(mask, a) _mm512_maskz_mov_epi32(mask, a)
 #  define vmafgpu__v_drop(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
@@ -11039,17 +11052,35 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_f64 __m512d
 #  define vmafgpu__v_to_f32_low(a) _mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
 #  define vmafgpu__v_and_or(a, mask, bits) _mm512_ternarylogic_epi32(a, mask, bits, 0xea)
-#  define vmafgpu__v_lookup8(table, index) _mm512_permutexvar_epi32(index, table)      /* the table is there twice */
-#  define vmafgpu__v_load8(p) _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_table8 __m512i
+#  define VMAFGPU__LOG_BITS 5
+#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
+typedef struct vmafgpu__v_table {
+    __m512i half[2];
+} vmafgpu__v_table;
+VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(const void *p) {
+    vmafgpu__v_table table;
+    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
+    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
+    return table;
+}
+#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
+#  define vmafgpu__v_lookup(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 #  define vmafgpu__v_as_f32(a) _mm512_castsi512_ps(a)
 #  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
 #  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
+#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
+#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
+#  define vmafgpu__v_add_power(whole, bits, unit) \
+    _mm512_castps_si512(_mm512_fmadd_ps(_mm512_getexp_ps(_mm512_castsi512_ps(bits)), _mm512_castsi512_ps(unit), \
+                                        _mm512_castsi512_ps(whole)))
+/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
+#  define vmafgpu__v_half_below(a, b) _mm512_mask_mov_epi32(b, 0x5555, a)
+#  define vmafgpu__v_rest_below(a, b) _mm512_mask_shuffle_epi32(b, 0x5555, a, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_truncated(a) \
-    _mm512_castpd_ps(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
-                                         _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
+    _mm512_castpd_si512(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
 #  define vmafgpu__v_join_truncated(a, b) \
-    _mm512_castps_si512(_mm512_shuffle_ps(vmafgpu__v_truncated(a), vmafgpu__v_truncated(b), 0x88))
+    _mm512_mask_shuffle_epi32(vmafgpu__v_truncated(a), 0xaaaa, vmafgpu__v_truncated(b), (_MM_PERM_ENUM)0xa0)
 #else
 #  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
 #  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
@@ -11060,14 +11091,14 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
 #  define VMAFGPU__V_REGISTERS 32
 #  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
-#  define vmafgpu__v_odd32(even, odd) \
-    VMAFGPU__OF32(vtrn2q_s32(vrev64q_s32(VMAFGPU__N32(even)), VMAFGPU__N32(odd)))
+#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__OF32(vtrn2q_s32(VMAFGPU__N32(even), VMAFGPU__N32(odd)))
 #  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__OF32(vzip1q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
 #  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__OF32(vzip2q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
 #  define vmafgpu__v_mask32 int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
 #  define vmafgpu__v_both(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_any(mask) (vmaxvq_u32(VMAFGPU__U32(mask)) != 0)
+#  define vmafgpu__v_all(mask) (vminvq_u32(VMAFGPU__U32(mask)) != 0)
 #  define vmafgpu__v_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__U32(mask), 31)))
 #  define vmafgpu__v_keep(mask, a) vandq_s8(mask, a)
 #  define vmafgpu__v_drop(mask, a) vbicq_s8(a, mask)
@@ -11076,14 +11107,21 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_to_f32_low(a) \
     vcvtq_f32_s32(VMAFGPU__N32(vbicq_s8(a, VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), 16)))))
 #  define vmafgpu__v_and_or(a, mask, bits) vorrq_s8(vandq_s8(a, mask), bits)
-#  define vmafgpu__v_table8 int8x16x2_t
-#  define vmafgpu__v_load8(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_lookup8(table, index) \
+#  define VMAFGPU__LOG_BITS 3
+#  define vmafgpu__v_table int8x16x2_t
+#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__U32(index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
 #  define vmafgpu__v_as_f32(a) vreinterpretq_f32_s8(a)
 #  define vmafgpu__v_of_f32(a) vreinterpretq_s8_f32(a)
 #  define vmafgpu__v_as_f64(a) vreinterpretq_f64_s8(a)
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power(whole, bits, unit) \
+    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), unit))
+#  define vmafgpu__v_half_below(a, b) vmafgpu__v_unpack_low32(a, b)
+#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_unpack_high32(a, b)
 #  define vmafgpu__v_join_truncated(a, b) \
     VMAFGPU__OF32(vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))))
 #  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
@@ -11208,19 +11246,31 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
-/* The taps of `scale` in a window that is meant for `reach`. `slot` is the place of the window's first pair among pairs
- * that stay where they are while the window moves over them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach, int slot) {
+/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
+    vmafgpu__v even[18], odd[18];
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
+#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
+
+/* The taps of `scale` in a window that is meant for `reach`. */
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
     const int own = vmafgpu__vif_reach(scale), pairs = VMAFGPU__VIF_PAIRS(reach);
     int16_t t[2 * 9 + 2] = { 0 };
     for (int i = 0; i <= 2 * own; i++)
         t[1 + reach - own + i] = (int16_t)(vmafgpu__vif_taps[scale][i] >> (scale == 3));
     for (int i = 0; i < pairs; i++) {
-        const int at = (slot + i) % pairs;
         const uint32_t even = (uint16_t)t[1 + 2 * i] | (uint32_t)(uint16_t)t[2 + 2 * i] << 16;
         const uint32_t odd = (uint16_t)t[2 * i] | (uint32_t)(uint16_t)t[1 + 2 * i] << 16;
-        out->even[at] = vmafgpu__v_set32((int32_t)even);
-        out->odd[at] = vmafgpu__v_set32((int32_t)odd);
+        out->even[i] = vmafgpu__v_set32((int32_t)even);
+        out->odd[i] = vmafgpu__v_set32((int32_t)odd);
+    }
+}
+
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
+                                                       int pairs) {
+    for (int i = 0; i < 2 * pairs; i++) {
+        out->even[i] = taps->even[i % pairs];
+        out->odd[i] = taps->odd[i % pairs];
     }
 }
 
@@ -11392,12 +11442,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
 /* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. */
+ * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
                                                                   int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_TAPS *taps, int pairs, int halved,
-                                                                  int line) {
-    const VMAFGPU__VIF_TAPS t = *taps;
+                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
+                                                                  int halved, int line) {
+    VMAFGPU__VIF_TAPS t;
+    VMAFGPU__UNROLL
+    for (int i = 0; i < pairs; i++) {
+        t.even[i] = ring->even[pairs - slot + i];
+        t.odd[i] = ring->odd[pairs - slot + i];
+    }
     const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
     uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
@@ -11428,14 +11483,14 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU_
 /* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
  * at once as registers suffice for. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_TAPS *taps, int pairs,
-                                                               int halved, int line) {
+                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
+                                                               int pairs, int halved, int line) {
     const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
     const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
     const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, taps, pairs, halved, line);
+    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
     for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, taps, pairs, halved,
+        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
                                  line + 1 + 2 * k);
 }
 #define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
@@ -11444,7 +11499,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VI
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
         uint16_t *line = lines[i];
         for (int k = 1; s->left == 0 && k <= reach; k++)
             line[-k] = line[k];
@@ -11534,36 +11589,83 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
     const vmafgpu__v odd = vmafgpu__v_add64(
         vmafgpu__v_mul_even_u32(vmafgpu__v_srl64i(a, 32), vmafgpu__v_srl64i(b, 32)), half);
-    return vmafgpu__v_odd32(vmafgpu__v_srl64i(even, 32), odd);
+    return vmafgpu__v_high_halves(even, odd);
 }
 #define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
 
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
- * powers of two is taken times the reciprocal of about the middle of its eighth, one whose logarithm is nearly whole,
- * and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from 1.5 * 2^23 up. Its
- * error is below 2e-5, and that it gives the table's value for each of the 32768 fractions was tried out. */
+ * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
+ * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. */
+#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#if VMAFGPU__LOG_BITS == 3
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
 };
-#define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
-static const int32_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = {
-    VMAFGPU__LOG_ROUND + 181,  VMAFGPU__LOG_ROUND + 496,  VMAFGPU__LOG_ROUND + 812,  VMAFGPU__LOG_ROUND + 1077,
-    VMAFGPU__LOG_ROUND + 1329, VMAFGPU__LOG_ROUND + 1550, VMAFGPU__LOG_ROUND + 1753, VMAFGPU__LOG_ROUND + 1956
+static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
+#else
+static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[32] = {
+    0.984552205f, 0.955337584f, 0.927303731f, 0.901311755f, 0.876641572f, 0.853224099f, 0.831838608f, 0.810166061f,
+    0.790127158f, 0.771105647f, 0.753051698f, 0.735669374f, 0.719174862f, 0.703288198f, 0.688218236f, 0.673699081f,
+    0.659709513f, 0.646447897f, 0.633667231f, 0.621349573f, 0.60947758f,  0.598034739f, 0.587204099f, 0.576569617f,
+    0.566319466f, 0.556439757f, 0.546917439f, 0.537740111f, 0.528895676f, 0.520372868f, 0.511987388f, 0.503907561f
 };
+static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
+    46,   135,  223,  307,  389,  469,  544,  622,  696,  768,  838,  907,  974,  1040, 1104, 1167,
+    1229, 1289, 1348, 1406, 1463, 1519, 1573, 1627, 1680, 1732, 1783, 1833, 1882, 1930, 1978, 2025
+};
+#endif
 
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) {
-    const vmafgpu__v_table8 factors = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
-    const vmafgpu__v_table8 whole = vmafgpu__v_load8(VMAFGPU__LEVEL_NAME(vmafgpu__log_whole));
-    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v)), eighth = vmafgpu__v_srl32i(bits, 20);
-    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, vmafgpu__v_set32(0x7fff00), vmafgpu__v_set32(0x3f800000));
+/* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
+    vmafgpu__v_table factors, whole;
+    vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
+    vmafgpu__v_f32 minus_one, term[4];
+    vmafgpu__v_f64 epsilon, exponent_f64;
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
+#define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
+
+static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTANTS *out) {
+    int32_t whole[1 << VMAFGPU__LOG_BITS];
+    for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
+        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__POWER_BIAS + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i];
+    out->factors = vmafgpu__v_load_table(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
+    out->whole = vmafgpu__v_load_table(whole);
+    out->zero = vmafgpu__v_zero();
+    out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
+    out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
+    out->fraction = vmafgpu__v_set32(0x7fff00);
+    out->one = vmafgpu__v_set32(0x3f800000);
+    out->power = vmafgpu__v_set32(VMAFGPU__POWER_UNIT);
+    out->exponent = vmafgpu__v_set32(0x43300000);
+    out->minus_one = vmafgpu__v_set_f32(-1.0f);
+#if VMAFGPU__LOG_BITS == 3
+    out->term[0] = vmafgpu__v_set_f32(2954.63721f);
+    out->term[1] = vmafgpu__v_set_f32(-1477.31702f);
+    out->term[2] = vmafgpu__v_set_f32(987.494812f);
+    out->term[3] = vmafgpu__v_set_f32(-741.101318f);
+#else
+    out->term[0] = vmafgpu__v_set_f32(2954.72241f);
+    out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
+#endif
+    out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
+    out->exponent_f64 = vmafgpu__v_set_f64(4503599627370496.0);
+}
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
+    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v));
+    const vmafgpu__v part = vmafgpu__v_srl32i(bits, 23 - VMAFGPU__LOG_BITS);
+    const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
     const vmafgpu__v_f32 u = vmafgpu__v_fma32(vmafgpu__v_as_f32(fraction),
-                                              vmafgpu__v_as_f32(vmafgpu__v_lookup8(factors, eighth)),
-                                              vmafgpu__v_set_f32(-1.0f));
-    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, vmafgpu__v_set_f32(-741.101318f), vmafgpu__v_set_f32(987.494812f));
-    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(-1477.31702f));
-    q = vmafgpu__v_fma32(u, q, vmafgpu__v_set_f32(2954.63721f));
-    const vmafgpu__v power = vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), vmafgpu__v_set32(~2047));
-    const vmafgpu__v whole_part = vmafgpu__v_add32(vmafgpu__v_lookup8(whole, eighth), power);   /* bits of a float */
+                                              vmafgpu__v_as_f32(vmafgpu__v_lookup(c->factors, part)), c->minus_one);
+#if VMAFGPU__LOG_BITS == 3
+    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[3], c->term[2]);
+    q = vmafgpu__v_fma32(u, q, c->term[1]);
+    q = vmafgpu__v_fma32(u, q, c->term[0]);
+#else
+    const vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[1], c->term[0]);
+#endif
+    const vmafgpu__v whole_part = vmafgpu__v_add_power(vmafgpu__v_lookup(c->whole, part), bits, c->power);
     return vmafgpu__v_of_f32(vmafgpu__v_fma32(u, q, vmafgpu__v_as_f32(whole_part)));
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
@@ -11571,67 +11673,83 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(vmafgpu__v v) 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits, below 2^31, as two registers of doubles, in the order of unpacking: they become the low bits of
- * 2^52 + x. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(vmafgpu__v a, vmafgpu__v_f64 *out) {
-    const vmafgpu__v magic = vmafgpu__v_set32(0x43300000);
-    const vmafgpu__v_f64 zero = vmafgpu__v_set_f64(4503599627370496.0);
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_low32(a, magic)), zero);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_unpack_high32(a, magic)), zero);
+/* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
+                                                               vmafgpu__v_f64 *out) {
+    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_half_below(a, c->exponent)), c->exponent_f64);
+    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_rest_below(a, c->exponent)), c->exponent_f64);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
-/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. s12 is 0 for samples that
- * have none: then gain and term are 0. s1 is positive. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, vmafgpu__v s1,
-                                                                  vmafgpu__v s2, vmafgpu__v s12,
+/* A register of samples whose divisions are under way. */
+typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
+    vmafgpu__v_f64 x1[2], x12[2], gain[2];
+    vmafgpu__v s2;
+} VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
+#define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
+
+/* The numerators' terms, by the letter of vmafgpu__vif_channel and vmafgpu__vif_information. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu__plan *plan, int variants,
+                                                                  const VMAFGPU__VIF_CONSTANTS *c,
+                                                                  const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
-    vmafgpu__v_f64 x1[2], x2[2], x12[2], gain[2], rest[2];
-    vmafgpu__vif_doubles_(s1, x1);
-    vmafgpu__vif_doubles_(s2, x2);
-    vmafgpu__vif_doubles_(s12, x12);
+    vmafgpu__v_f64 x2[2], rest[2];
+    vmafgpu__vif_doubles_(c, pending->s2, x2);
     VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++) {
-        gain[i] = vmafgpu__v_div_f64(x12[i], vmafgpu__v_add_f64(x1[i], vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON)));
-        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(gain[i], x12[i]));
-    }
+    for (int i = 0; i < 2; i++)
+        rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
-        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), vmafgpu__v_zero()), noise);
-    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(n1);
-    for (int k = 0; k < plan->vif_variants; k++) {
+        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), c->zero), c->noise);
+    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
+    for (int k = 0; k < variants; k++) {
         const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
         vmafgpu__v_f64 signal[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(gain[i], limit);
-            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), x1[i]);
+            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(pending->gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
         const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated(signal[0], signal[1]));
-        totals->numerator[k] = vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(n2), log_n1));
+        totals->numerator[k] =
+            vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
     }
 }
 
-/* Adds a register of samples. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, vmafgpu__v s1, vmafgpu__v s2,
-                                                           vmafgpu__v s12, VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v zero = vmafgpu__v_zero();
-    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1));
+/* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
+ * added meanwhile, as divisions take long. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, int variants,
+                                                           const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v s1,
+                                                           vmafgpu__v s2, vmafgpu__v s12,
+                                                           VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
+    const vmafgpu__v zero = c->zero;
+    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, c->below_noise);
     s2 = vmafgpu__v_max32(s2, zero);
-    const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
-    totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
-    totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
-    if (!vmafgpu__v_any(is_log))
-        return;
+    if (vmafgpu__v_all(is_log)) {
+        totals->logs += VMAFGPU__V_WORDS;
+    } else {
+        const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
+        totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
+        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
+        if (!vmafgpu__v_any(is_log))
+            return;
+        totals->logs += vmafgpu__v_count(is_log);
+    }
     /* The others count as noise, and that many too much are taken off in the end. */
-    totals->logs += vmafgpu__v_count(is_log);
     totals->registers++;
-    const vmafgpu__v positive = vmafgpu__v_max32(s1, vmafgpu__v_set32(VMAFGPU__VIF_NOISE));
-    totals->denominator = vmafgpu__v_add32(
-        totals->denominator, vmafgpu__vif_logs_(vmafgpu__v_add32(positive, vmafgpu__v_set32(VMAFGPU__VIF_NOISE))));
+    const vmafgpu__v positive = vmafgpu__v_max32(s1, c->noise);
+    totals->denominator =
+        vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
+    /* Samples without a term get the covariance 0: then gain and term are 0. */
     const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
-    s12 = vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero));
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, positive, s2, s12, totals);
+    VMAFGPU__VIF_PENDING next;
+    next.s2 = s2;
+    vmafgpu__vif_doubles_(c, positive, next.x1);
+    vmafgpu__vif_doubles_(c, vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, c, pending, totals);
+    *pending = next;
 }
 
 static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
@@ -11715,13 +11833,43 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
 }
 
 /* The sums of one row. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(const VMAFGPU__VIF_STATE *s, int row,
-                                                                  VMAFGPU__VIF_TOTALS *totals) {
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFGPU__VIF_STATE *s, int row, int variants,
+                                                                     const VMAFGPU__VIF_CONSTANTS *constants,
+                                                                     VMAFGPU__VIF_TOTALS *totals) {
     const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const vmafgpu__plan *plan = s->job->plan;
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[2], *s12 = s->variance[3];
+    const VMAFGPU__VIF_CONSTANTS c = *constants;
+    VMAFGPU__VIF_PENDING pending;
+    VMAFGPU__VIF_TOTALS sum;
+    sum.denominator = totals->denominator;
+    sum.noise[0] = totals->noise[0];
+    sum.noise[1] = totals->noise[1];
+    sum.logs = totals->logs;
+    sum.registers = totals->registers;
+    for (int k = 0; k < variants; k++)
+        sum.numerator[k] = totals->numerator[k];
+    memset(&pending, 0, sizeof pending);   /* terms of 0 */
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(s->job->plan, vmafgpu__v_load(s->variance[row] + x),
-                                              vmafgpu__v_load(s->variance[2] + x), vmafgpu__v_load(s->variance[3] + x),
-                                              totals);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, vmafgpu__v_load(s1 + x), vmafgpu__v_load(s2 + x),
+                                              vmafgpu__v_load(s12 + x), &pending, &sum);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, &c, &pending, &sum);
+    totals->denominator = sum.denominator;
+    totals->noise[0] = sum.noise[0];
+    totals->noise[1] = sum.noise[1];
+    totals->logs = sum.logs;
+    totals->registers = sum.registers;
+    for (int k = 0; k < variants; k++)
+        totals->numerator[k] = sum.numerator[k];
+}
+
+/* Apart from the rest, so that its registers are its own. */
+static __attribute__((noinline)) void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(
+    const VMAFGPU__VIF_STATE *s, int row, const VMAFGPU__VIF_CONSTANTS *constants, VMAFGPU__VIF_TOTALS *totals) {
+    if (s->job->plan->vif_variants == 1)
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(s, row, 1, constants, totals);
+    else
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(s, row, s->job->plan->vif_variants, constants, totals);
 }
 
 /* ---- strips and bands ---- */
@@ -11736,13 +11884,18 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     const int has_next = scale < 3 && job->reference.next != NULL;
     const ptrdiff_t plane = s->plane;
     char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
+    VMAFGPU__VIF_TAPS along, next_down, next_along;
+    VMAFGPU__VIF_RING down;
     VMAFGPU__VIF_TOTALS totals;
+    VMAFGPU__VIF_CONSTANTS constants;
+    int samples = 0;
     memset(&totals, 0, sizeof totals);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach, 0);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
     if (has_next) {
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach, 0);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2, 0);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
     }
     for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
         const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
@@ -11754,18 +11907,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
         if (step < 0)
             continue;
         const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach, from);
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
         if (shrinks)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
         if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, pairs, halved, 0);
+            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
         for (int d = 0; d < job->distorted_count; d++) {
             const char *at = distorted_at + 5 * d * plane;
             if (shrinks)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
             if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, pairs, halved, 3);
+                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
             if (shrinks && d == 0)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
                                                                s->next_line[0]);
@@ -11779,9 +11931,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
                 if (d == 0)
                     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &totals);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, rows * (s->end - s->x), sums[d]);
+            samples += rows * (s->end - s->x);
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 2 < job->end)
+                continue;   /* lanes hold more */
+            VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, samples, sums[d]);
+            samples = 0;
         }
         y += 2;
     }
@@ -11860,11 +12016,18 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 }
 
 #undef vmafgpu__v_add_pairs16
-#undef vmafgpu__v_odd32
+#undef VMAFGPU__LOG_BITS
+#undef vmafgpu__v_half_below
+#undef vmafgpu__v_rest_below
 #undef vmafgpu__v_mask32
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_both
 #undef vmafgpu__v_any
+#undef vmafgpu__v_all
+#undef vmafgpu__v_add_power
+#undef VMAFGPU__POWER_UNIT
+#undef VMAFGPU__POWER_BIAS
+#undef vmafgpu__v_high_halves
 #undef vmafgpu__v_count
 #undef vmafgpu__v_keep
 #undef vmafgpu__v_drop
@@ -11872,9 +12035,9 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
 #undef vmafgpu__v_f64
 #undef vmafgpu__v_to_f32_low
 #undef vmafgpu__v_and_or
-#undef vmafgpu__v_lookup8
-#undef vmafgpu__v_load8
-#undef vmafgpu__v_table8
+#undef vmafgpu__v_lookup
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_table
 #undef vmafgpu__v_as_f32
 #undef vmafgpu__v_of_f32
 #undef vmafgpu__v_as_f64
@@ -12964,6 +13127,11 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
 #undef vmafgpu__v_bits
 #undef vmafgpu__v_floats
 #undef vmafgpu__v_any
+#undef vmafgpu__v_all
+#undef vmafgpu__v_add_power
+#undef VMAFGPU__POWER_UNIT
+#undef VMAFGPU__POWER_BIAS
+#undef vmafgpu__v_high_halves
 #undef vmafgpu__v_any_positive32
 #undef vmafgpu__v_leading_zeros32
 #undef vmafgpu__v_even_odd16

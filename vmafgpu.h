@@ -1527,6 +1527,13 @@ typedef struct vmafgpu__view {
     int            edge_first, edge_count;
 } vmafgpu__view;
 
+/* Word x of a row, which may be at an odd address. */
+static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
+    uint16_t word;
+    memcpy(&word, row + 2 * x, sizeof word);
+    return word;
+}
+
 static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
     const int at = y - view->edge_first;
     return at >= 0 && at < view->edge_count ? view->edge + at * view->edge_pitch : view->data + y * view->pitch;
@@ -4133,22 +4140,20 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
 static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *VMAFGPU__RESTRICT row) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int bit_depth = v->config.bit_depth;
-    const void *source = vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
-    const uint8_t *bytes = (const uint8_t *)source;
-    const uint16_t *words = (const uint16_t *)source;
+    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
     const int half = (int)vmafgpu__half(down);
     const int is_whole = cambi->picture->width == v->config.width;
     if (is_whole && !cambi->is_wide)
         for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(bytes[x] << up);
+            row[x] = (uint16_t)(source[x] << up);
     else if (is_whole)
         for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(((words[x] << up) + half) >> down);
+            row[x] = (uint16_t)(((vmafgpu__word(source, x) << up) + half) >> down);
     else
         for (int x = 0; x < cambi->picture->width; x++) {
             const int k = cambi->source_column[x];
-            row[x] = (uint16_t)((((cambi->is_wide ? words[k] : bytes[k]) << up) + half) >> down);
+            row[x] = (uint16_t)((((cambi->is_wide ? vmafgpu__word(source, k) : source[k]) << up) + half) >> down);
         }
 }
 

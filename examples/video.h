@@ -19,6 +19,7 @@
 #include "../vmafgpu.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ typedef struct video {
     int            is_y4m;
     int            failed; /* the source reported an error, kept apart from its end */
     long long      bytes_read;
+    long long      file_bytes;               /* of a file that can seek; else 0 */
     size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
     size_t         skipped_bytes;            /* of every frame, after what is kept */
     unsigned char *buffer;
@@ -126,10 +128,15 @@ static inline size_t video_fill(video *v, void *buffer, size_t size) {
     return done;
 }
 
-/* Reads over bytes that nobody wants; a pipe cannot seek. Returns how many there were. */
+/* Passes over bytes that nobody wants; a pipe cannot seek. Returns how many there were. */
 static inline size_t video_discard(video *v, size_t size) {
     unsigned char waste[16384];
     size_t done = 0;
+    if (size <= LONG_MAX && v->file_bytes - v->bytes_read >= (long long)size &&
+        fseek(v->file, (long)size, SEEK_CUR) == 0) {
+        v->bytes_read += (long long)size;
+        return size;
+    }
     while (done < size) {
         size_t want = size - done < sizeof waste ? size - done : sizeof waste;
         size_t count = video_fill(v, waste, want);
@@ -367,6 +374,7 @@ static inline video_result video_open(video *v, const char *path, const video_ra
     video_result result = video_open_source(v, is_stdin ? "standard input" : path, video_read_file, file, raw,
                                             luma_only);
     v->file = file;
+    v->file_bytes = size;
     if (result == VIDEO_OK && size > 0) {
         size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
         size_t frame_bytes = frame_line + v->luma_bytes + 2 * v->chroma_bytes + v->skipped_bytes;

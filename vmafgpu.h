@@ -3550,6 +3550,23 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
     return VMAFGPU_OK;
 }
 
+/* The place of a variant among `count` of them, behind which it is added if it is new. what: different things that there
+ * are too many of, for the sentence. */
+static vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant, size_t size,
+                                            const char *what, int *index) {
+    unsigned char *at = (unsigned char *)list;
+    int k = 0;
+    while (k < *count && memcmp(at + (size_t)k * size, variant, size))
+        k++;
+    if (k == VMAFGPU__MAX_VARIANTS)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different %s in one context",
+                             (int)VMAFGPU__MAX_VARIANTS, what);
+    memcpy(at + (size_t)k * size, variant, size);
+    *count = k == *count ? k + 1 : *count;
+    *index = k;
+    return VMAFGPU_OK;
+}
+
 /* ================================================================================================
  * >>threads                                      a frame's work in parts
  * ================================================================================================ */
@@ -4025,22 +4042,12 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 
 /* Finds or adds the variant of an extractor. */
 static vmafgpu_result vmafgpu__plan_cambi(vmafgpu *v, const vmafgpu__extractor *e, int *index) {
-    vmafgpu__plan *p = &v->plan;
     vmafgpu__cambi_variant variant;
-    int k = 0;
     memset(&variant, 0, sizeof variant);
     const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
-    if (result != VMAFGPU_OK)
-        return result;
-    while (k < p->cambi_variants && memcmp(&p->cambi[k], &variant, sizeof variant))
-        k++;
-    if (k == VMAFGPU__MAX_VARIANTS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different sets of options of cambi in one context",
-                             (int)VMAFGPU__MAX_VARIANTS);
-    p->cambi[k] = variant;
-    p->cambi_variants = k == p->cambi_variants ? k + 1 : p->cambi_variants;
-    *index = k;
-    return VMAFGPU_OK;
+    return result != VMAFGPU_OK ? result
+                                : vmafgpu__find_variant(v, v->plan.cambi, &v->plan.cambi_variants, &variant,
+                                                        sizeof variant, "sets of options of cambi", index);
 }
 
 /* How many of the c-values of a scale are averaged. */
@@ -4750,23 +4757,12 @@ static vmafgpu_result vmafgpu__speed_resolve(vmafgpu *v, const vmafgpu__extracto
 
 /* Finds or adds the variant of an extractor. */
 static vmafgpu_result vmafgpu__plan_speed(vmafgpu *v, const vmafgpu__extractor *e, int *index) {
-    vmafgpu__plan *p = &v->plan;
     vmafgpu__speed_variant variant;
-    int k = 0;
     memset(&variant, 0, sizeof variant);
     const vmafgpu_result result = vmafgpu__speed_resolve(v, e, &variant);
-    if (result != VMAFGPU_OK)
-        return result;
-    while (k < p->speed_variants && memcmp(&p->speed[k], &variant, sizeof variant))
-        k++;
-    if (k == VMAFGPU__MAX_VARIANTS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "more than %d different sets of options of speed_chroma in one context",
-                             (int)VMAFGPU__MAX_VARIANTS);
-    p->speed[k] = variant;
-    p->speed_variants = k == p->speed_variants ? k + 1 : p->speed_variants;
-    *index = k;
-    return VMAFGPU_OK;
+    return result != VMAFGPU_OK ? result
+                                : vmafgpu__find_variant(v, v->plan.speed, &v->plan.speed_variants, &variant,
+                                                        sizeof variant, "sets of options of speed_chroma", index);
 }
 
 /* ---- memory ---- */
@@ -9930,9 +9926,9 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
 /* Which integer sums the extractors need from the backend; extractors that need the same ones share a variant. */
 static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     vmafgpu__plan *p = &v->plan;
-    for (int i = 0; i < v->extractor_count; i++) {
+    vmafgpu_result result = VMAFGPU_OK;
+    for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
-        int k = 0;
         if (e->kind == VMAFGPU__MOTION) {
             const int window = vmafgpu__motion_window(e), average = e->option[VMAFGPU__MOTION_AVERAGE] != 0;
             const int seeds = (window == 1 ? 1 : 3) + average;
@@ -9942,44 +9938,24 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
                     v->seed_count = seeds;
             }
         } else if (e->kind == VMAFGPU__VIF) {
-            const double limit = e->option[VMAFGPU__VIF_GAIN_LIMIT];
-            while (k < p->vif_variants && p->vif_gain_limit[k] != limit)
-                k++;
-            if (k == VMAFGPU__MAX_VARIANTS)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "more than %d different vif_enhn_gain_limit in one context",
-                                     (int)VMAFGPU__MAX_VARIANTS);
             p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
-            p->vif_gain_limit[k] = limit;
-            p->vif_variants = k == p->vif_variants ? k + 1 : p->vif_variants;
+            result = vmafgpu__find_variant(v, p->vif_gain_limit, &p->vif_variants, &e->option[VMAFGPU__VIF_GAIN_LIMIT],
+                                           sizeof *p->vif_gain_limit, "vif_enhn_gain_limit", &e->variant);
         } else if (e->kind == VMAFGPU__CAMBI) {
-            const vmafgpu_result result = vmafgpu__plan_cambi(v, e, &k);
-            if (result != VMAFGPU_OK)
-                return result;
+            result = vmafgpu__plan_cambi(v, e, &e->variant);
         } else if (e->kind == VMAFGPU__SPEED) {
-            const vmafgpu_result result = vmafgpu__plan_speed(v, e, &k);
-            if (result != VMAFGPU_OK)
-                return result;
+            result = vmafgpu__plan_speed(v, e, &e->variant);
         } else {
             vmafgpu__adm_variant variant;
             memset(&variant, 0, sizeof variant);
             variant.gain_limit = e->option[VMAFGPU__ADM_GAIN_LIMIT];
-            const vmafgpu_result result = vmafgpu__adm_sensitivity(v, e, &variant);
-            if (result != VMAFGPU_OK)
-                return result;
-            while (k < p->adm_variants && memcmp(&p->adm[k], &variant, sizeof variant))
-                k++;
-            if (k == VMAFGPU__MAX_VARIANTS)
-                return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "more than %d different gain limits or contrast sensitivities of adm "
-                                     "in one context",
-                                     (int)VMAFGPU__MAX_VARIANTS);
-            p->adm[k] = variant;
-            p->adm_variants = k == p->adm_variants ? k + 1 : p->adm_variants;
+            result = vmafgpu__adm_sensitivity(v, e, &variant);
+            if (result == VMAFGPU_OK)
+                result = vmafgpu__find_variant(v, p->adm, &p->adm_variants, &variant, sizeof variant,
+                                               "gain limits or contrast sensitivities of adm", &e->variant);
         }
-        e->variant = k;
     }
-    return VMAFGPU_OK;
+    return result;
 }
 
 /* Names the columns of one extractor, early or late ones, from column `at` on; returns the next. */

@@ -5,25 +5,12 @@
 #     test/amd_runtime.sh BUILD
 build=${1:-build}
 work=$build/test/amd_runtime
-passed=0
-failed=0
+. "$(dirname "$0")/check.sh"
 
 skip() {
     echo "skipped: $*"
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
-}
-
-# check WHAT COMMAND...: the command succeeds
-check() {
-    what=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$what: not true: $*"
-    fi
 }
 
 PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | grep -q libamdhip64 ||

@@ -17,23 +17,7 @@ root=$(dirname "$0")/..
 mkdir -p "$work" || exit 1
 . "$root/test/codegen/compilers.sh"
 
-passed=0
-failed=0
 found=$work/found
-
-# note WHAT FILE: passed where the file with what was found is empty, else its lines, each a failure of its own
-note() {
-    if [ -s "$2" ]; then
-        sed "s|^|$1: |" "$2"
-        failed=$((failed + $(wc -l < "$2")))
-    else
-        passed=$((passed + 1))
-    fi
-}
-
-skip() {
-    echo "check-codegen: $*: skipped"
-}
 
 # ---- one code object ----
 

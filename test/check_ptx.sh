@@ -18,23 +18,6 @@ mkdir -p "$work" || exit 1
 # These kernels read what an earlier launch left and clear it themselves: by a volatile read, which is no read-only one.
 may_read_volatile='vmafgpu_adm_rows'
 
-passed=0
-failed=0
-
-# note WHAT FILE: passed where the file with what was found is empty, else its lines, each a failure of its own
-note() {
-    if [ -s "$2" ]; then
-        sed "s|^|$1: |" "$2"
-        failed=$((failed + $(wc -l < "$2")))
-    else
-        passed=$((passed + 1))
-    fi
-}
-
-skip() {
-    echo "check-codegen: $*: skipped"
-}
-
 # ---- PTX ----
 
 check_head() { # FILE TARGET

@@ -14,15 +14,6 @@ kernels=$root/vmafgpu_kernels.hip
 mkdir -p "$work" || exit 1
 . "$root/test/codegen/compilers.sh"
 
-say() {
-    echo "make blobs: $*"
-}
-
-die() {
-    say "$@"
-    exit 1
-}
-
 # ---- code objects ----
 
 # Compiles one, unless the text that the compiler sees is that of the last time. TARGET.status says what became of it:

@@ -13,15 +13,6 @@ kernels=$root/vmafgpu_kernels.cu
 mkdir -p "$work" || exit 1
 . "$root/test/codegen/compilers.sh"
 
-say() {
-    echo "make blobs: $*"
-}
-
-die() {
-    say "$@"
-    exit 1
-}
-
 # Drivers of 2023 and later load PTX 8.0: that is what the images say they are. Comments and paths of this machine go,
 # and the hashes that nvcc makes of them. What newer compilers add of their own goes too, where it is a hint only; ptxas
 # has the last word. The loader looks for the last line.

@@ -6,22 +6,9 @@
 build=${1:-build}
 work=$build/test/tool
 tool="${RUNNER:-} $build/vmafgpu"
-passed=0
-failed=0
+. "$(dirname "$0")/check.sh"
 rm -rf "$work"
 mkdir -p "$work" || exit 1
-
-# check WHAT COMMAND...: the command succeeds
-check() {
-    what=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$what: not true: $*"
-    fi
-}
 
 make_pair() { # NAME FLAGS CONTENT SIZE DEPTH CHROMA FRAMES SEED
     name=$1

@@ -1,9 +1,39 @@
-# Finds the compilers that make PTX and AMD's code objects, and the tools that read what became of it. To be included;
-# scratch files go to $work.
+# Finds the compilers that make PTX and AMD's code objects, and the tools that read what became of it, and counts what is
+# found. To be included; scratch files go to $work.
 # shellcheck shell=sh disable=SC2034,SC2154 # variables pass both ways
 #
 # NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs; what is not named is looked for on the
 # PATH and in CUDA's folder.
+
+# ---- what the scripts say ----
+
+say() {
+    echo "make blobs: $*"
+}
+
+die() {
+    say "$@"
+    exit 1
+}
+
+passed=0
+failed=0
+
+# note WHAT FILE: passed where the file with what was found is empty, else its lines, each a failure of its own
+note() {
+    if [ -s "$2" ]; then
+        sed "s|^|$1: |" "$2"
+        failed=$((failed + $(wc -l < "$2")))
+    else
+        passed=$((passed + 1))
+    fi
+}
+
+skip() {
+    echo "check-codegen: $*: skipped"
+}
+
+# ---- NVIDIA ----
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 

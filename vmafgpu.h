@@ -1146,6 +1146,13 @@ typedef struct vmafgpu__gpu_pair {
     int32_t     before_pitch[2];
 } vmafgpu__gpu_pair;
 
+/* Chroma of one pair, [reference, distorted][u, v], as the caller laid it out: first samples at any address, and pitches.
+ * Bytes per sample, how far samples are apart and whether they lie in the high bits is the same for all. */
+typedef struct vmafgpu__gpu_chroma {
+    const void *plane[2][2];                /* NULL where only motion is wanted */
+    int64_t     pitch[2][2];
+} vmafgpu__gpu_chroma;
+
 typedef struct vmafgpu__batch {
     vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
     int32_t           pairs;
@@ -4815,14 +4822,19 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
 
 /* ---- from the frame's chroma to a plane of a sixteenth ---- */
 
-static const uint8_t *vmafgpu__chroma_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
-                                          int *step) {
+static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = c->layout != VMAFGPU_PLANAR, which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;   /* of tightly packed rows */
     const ptrdiff_t tight = (ptrdiff_t)wide * c->bytes_per_sample * (interleaved ? 2 : 1);
-    const ptrdiff_t pitch = frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
+    return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
+}
+
+static const uint8_t *vmafgpu__chroma_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
+                                          int *step) {
+    const int interleaved = c->layout != VMAFGPU_PLANAR, which = interleaved ? 0 : plane;
     *step = c->bytes_per_sample * (interleaved ? 2 : 1);
-    return (const uint8_t *)frame->data[1 + which] + y * pitch + (interleaved ? plane * c->bytes_per_sample : 0);
+    return (const uint8_t *)frame->data[1 + which] + y * vmafgpu__chroma_pitch(c, frame, plane) +
+           (interleaved ? plane * c->bytes_per_sample : 0);
 }
 
 /* Words of the layout with high samples have low bits that must be 0, others high bits. */
@@ -7555,9 +7567,8 @@ static void vmafgpu__program_folder(char *out, size_t size) {
 /* ================================================================================================
  * >>gpu                                          the backend on a GPU
  * ================================================================================================
- * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has two
- * streams, one for VIF and motion and one for ADM, device memory for intermediates, and events. Slots are used in
- * turn; only when the oldest one is needed again the host waits for it. What was submitted is known by its position
+ * Pairs gather in a slot until its batch is full; then one launch of each kernel covers them all. A slot has streams
+ * for what may run side by side, device memory for intermediates, and events. Slots are used in turn; only when the oldest one is needed again the host waits for it. What was submitted is known by its position
  * (seeds, pairs, tails).
  *
  * Positions:  collected <= retired <= launched <= submitted. Those below `retired` have their sums on the host.
@@ -7568,6 +7579,11 @@ static void vmafgpu__program_folder(char *out, size_t size) {
  * serve the CPU if the GPU fails.
  */
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
+enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMBI; ADM; SpEED */
+
+/* Functions of CAMBI and SpEED in the image. */
+typedef struct vmafgpu__cambi_kernels { void *unused; } vmafgpu__cambi_kernels;
+typedef struct vmafgpu__speed_kernels { void *unused; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
@@ -7577,10 +7593,13 @@ typedef struct vmafgpu__kernels {
     vmafgpu__block vif_block[VMAFGPU__SCALES];
     int   vif_resident[VMAFGPU__SCALES];   /* blocks that the device runs at once */
     void *adm[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS], *adm_rows;
+    vmafgpu__cambi_kernels cambi;
+    vmafgpu__speed_kernels speed;
     uint64_t tables;
-    size_t   tables_size;
-    size_t   scratch_size;                 /* of a slot: that of VIF for each pair, then that of ADM */
-    size_t   adm_offset;
+    size_t   tables_size;                  /* those of VIF, then those of CAMBI and SpEED at their offsets */
+    size_t   cambi_tables, speed_tables;
+    size_t   scratch_size;                 /* of a slot: that of VIF for each pair, then those of the others */
+    size_t   adm_offset, cambi_offset, speed_offset;
     vmafgpu__vif_scratch vif_layout;
     vmafgpu__adm_scratch adm_layout;
 } vmafgpu__kernels;
@@ -7598,16 +7617,18 @@ typedef struct vmafgpu__item {
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
     uint32_t      illegal;                 /* bit 0: a sample of the reference does not fit the bit depth; bit 1: of
-                                              the distorted */
+                                              the distorted; bits 2, 3: the same of chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
-    void    *streams[2];
-    void    *arrived, *branch, *done;      /* events: frames are on the device; ADM is done; all is done */
+    void    *streams[VMAFGPU__STREAMS];
+    void    *arrived, *done;               /* events: frames are on the device; all is done */
+    void    *branch[VMAFGPU__STREAMS];     /* the work of a stream is done; not of the first one */
     uint64_t scratch;                      /* the slot's part of the device memory */
     uint64_t device_results;
     unsigned char *results;                /* pinned; sums of each pair, then their `illegal` */
     vmafgpu__batch batch;
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
     int64_t  first;
     int      is_running;
@@ -7634,6 +7655,10 @@ struct vmafgpu__gpu {
     int     is_canonical;                  /* whether the caller's planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
     size_t  plane_pitch, plane_size, results_size;
+    int     chroma_planes;                 /* that a frame has: 2, or 1 with u and v in turn; 0: nobody looks at chroma */
+    size_t  chroma_width;                  /* of a row of such a plane, in bytes */
+    size_t  chroma_pitch, chroma_size;     /* where they are copied to */
+    size_t  frame_size;                    /* of our copy of a frame: luma, then chroma if frames may have to be copied */
 
     uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
     size_t   memory_size;
@@ -7696,7 +7721,7 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
 /* With the device current: until nothing of ours is under way. */
 static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < VMAFGPU__STREAMS; k++)
             if (g->slots[i].streams[k])
                 (void)g->driver.stream_wait(g->slots[i].streams[k]);
 }
@@ -7721,19 +7746,23 @@ static uint32_t *vmafgpu__device_illegal(const vmafgpu__gpu *g, const vmafgpu__s
 }
 
 static uint64_t vmafgpu__device_plane(const vmafgpu__gpu *g, uint64_t first, int64_t index) {
-    return first + (uint64_t)index * g->plane_size;
+    return first + (uint64_t)index * g->frame_size;
 }
 
 static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *first, int64_t index) {
-    return first ? first + (size_t)index * g->plane_size : NULL;
+    return first ? first + (size_t)index * g->frame_size : NULL;
 }
 
-/* A canonical plane in host memory as a frame. */
-static vmafgpu_frame vmafgpu__plane_frame(const vmafgpu__gpu *g, const unsigned char *plane) {
+/* A canonical plane in host memory as a frame, with the chroma that lies behind it. */
+static vmafgpu_frame vmafgpu__plane_frame(const vmafgpu__gpu *g, const unsigned char *plane, int with_chroma) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
     frame.data[0] = plane;
     frame.pitch[0] = (ptrdiff_t)g->plane_pitch;
+    for (int i = 0; with_chroma && i < g->chroma_planes; i++) {
+        frame.data[1 + i] = plane + g->plane_size + (size_t)i * g->chroma_size;
+        frame.pitch[1 + i] = (ptrdiff_t)g->chroma_pitch;
+    }
     return frame;
 }
 
@@ -7744,17 +7773,23 @@ static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
            pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
-/* Whether the CPU writes a frame to a plane of ours first: pageable memory, and pinned memory that no copy can
- * convert. */
-static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame) {
-    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return frame->memory == VMAFGPU_MEMORY_HOST ||
-           (frame->memory == VMAFGPU_MEMORY_PINNED &&
-            (!v->gpu->is_canonical || pitch < 0 || pitch > INT32_MAX));
+/* Whether a copy can have rows that far apart. */
+static int vmafgpu__is_copied(ptrdiff_t pitch) {
+    return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Checks the luma of a frame in host memory and writes it as a canonical plane. */
-static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu_frame *frame, unsigned char *plane) {
+/* Whether the CPU writes a frame to planes of ours first: pageable memory, and pinned memory that no copy can
+ * convert. */
+static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
+    int is_copied = v->gpu->is_canonical && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
+    for (int i = 0; with_chroma && i < v->gpu->chroma_planes; i++)
+        is_copied = is_copied && vmafgpu__is_copied(vmafgpu__chroma_pitch(&v->config, frame, i));
+    return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
+}
+
+/* Checks the luma of a frame in host memory and writes it as a canonical plane; behind it the chroma as it is. */
+static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu_frame *frame, unsigned char *plane,
+                                     int with_chroma) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__gpu *g = v->gpu;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
@@ -7777,6 +7812,13 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu
         if (illegal)
             return vmafgpu__illegal_sample(v, name, frame, y);
     }
+    for (int i = 0; with_chroma && i < g->chroma_planes; i++) {
+        const ptrdiff_t chroma_pitch = vmafgpu__chroma_pitch(c, frame, i);
+        unsigned char *to = plane + g->plane_size + (size_t)i * g->chroma_size;
+        for (int y = 0; y < vmafgpu__chroma_height(c); y++)
+            memcpy(to + (size_t)y * g->chroma_pitch, (const uint8_t *)frame->data[1 + i] + y * chroma_pitch,
+                   g->chroma_width);
+    }
     return VMAFGPU_OK;
 }
 
@@ -7795,31 +7837,60 @@ static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *fro
     item->pair = slot->batch.pairs;
 }
 
-/* Where the kernels find a plane. */
-typedef struct vmafgpu__target { const void *data; int32_t pitch; } vmafgpu__target;
+/* Where the kernels find a frame. */
+typedef struct vmafgpu__target {
+    const void *data;
+    int32_t     pitch;
+    const void *chroma[2];
+    int64_t     chroma_pitch[2];
+} vmafgpu__target;
 
-/* Starts the transfer of a frame to the plane `to` of the device: from `staged`, if that is a plane, or from the
- * caller's memory, or finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
+/* Where u and v of a frame are. */
+static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame, vmafgpu__target *target) {
+    int step;
+    for (int i = 0; i < 2; i++) {
+        target->chroma[i] = vmafgpu__chroma_row(&v->config, frame, i, 0, &step);
+        target->chroma_pitch[i] = vmafgpu__chroma_pitch(&v->config, frame, i);
+    }
+}
+
+/* Starts the copy of a plane in pinned memory to the device. */
+static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const void *from, ptrdiff_t pitch,
+                                size_t width, int height, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    if ((size_t)pitch == to_pitch)
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (to, from, to_pitch * (size_t)(height - 1) + width, stream));
+    else if (!g->is_dead)
+        (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
+                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, stream));
+}
+
+/* Starts the transfer of a frame to the plane `to` of the device, chroma behind it: from `staged`, if that is a plane, or
+ * from the caller's memory, or finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame,
-                                         const unsigned char *staged, uint64_t to, int is_seen, uint32_t illegal) {
+                                         const unsigned char *staged, uint64_t to, int with_chroma, int is_seen,
+                                         uint32_t illegal) {
     vmafgpu__gpu *g = v->gpu;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     vmafgpu__target target;
+    memset(&target, 0, sizeof target);
     target.data = (const void *)(uintptr_t)to;
     target.pitch = (int32_t)g->plane_pitch;
+    if (with_chroma && g->chroma_planes) {
+        const vmafgpu_frame copy = vmafgpu__plane_frame(g, (const unsigned char *)(uintptr_t)to, 1);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE ? frame : &copy, &target);
+    }
     if (staged) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (to, staged, g->plane_size, slot->streams[0]));
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (to, staged, with_chroma ? g->frame_size : g->plane_size, slot->streams[0]));
         return target;
     }
     if (frame->memory == VMAFGPU_MEMORY_PINNED) {
-        const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes, height = (size_t)v->config.height;
-        if ((size_t)pitch == g->plane_pitch)
-            (void)VMAFGPU__GPU_CALL(v, copy_in,
-                                    (to, frame->data[0], g->plane_pitch * (height - 1) + width, slot->streams[0]));
-        else if (!g->is_dead)
-            (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
-                                  g->vendor->copy_rows(g, to, g->plane_pitch, frame->data[0], (size_t)pitch, width,
-                                                       height, slot->streams[0]));
+        vmafgpu__copy_plane(v, to, g->plane_pitch, frame->data[0], pitch,
+                            (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
+        for (int i = 0; with_chroma && i < g->chroma_planes; i++)
+            vmafgpu__copy_plane(v, to + g->plane_size + (uint64_t)i * g->chroma_size, g->chroma_pitch, frame->data[1 + i],
+                                vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
+                                vmafgpu__chroma_height(&v->config), slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -7887,24 +7958,12 @@ static void vmafgpu__launch_motion_and_vif(vmafgpu *v, const vmafgpu__slot *slot
         }
 }
 
-/* ADM on the one stream, motion and VIF on the other, which goes on when both are done. */
-static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
-    if (v->plan.adm_variants) {
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[1], slot->arrived, 0));
-        vmafgpu__launch_adm(v, slot);
-        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch, slot->streams[1]));
-    }
-    vmafgpu__launch_motion_and_vif(v, slot);
-    if (v->plan.adm_variants)
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], slot->branch, 0));
-}
-
 /* ---- kernels by name ---- */
 
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 4 + (int)VMAFGPU__SCALES + (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
+enum { VMAFGPU__MAX_WANTED = 40 + (int)VMAFGPU__SCALES + (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     for (int i = 0; i < *count; i++)
@@ -7913,6 +7972,88 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[*count].name = name;
     list[(*count)++].function = function;
 }
+
+/* ---- CAMBI's launches ---- */
+
+static size_t vmafgpu__gpu_cambi_scratch(const vmafgpu *v, int pairs) {
+    (void)v;
+    (void)pairs;
+    return 0;
+}
+
+static size_t vmafgpu__gpu_cambi_tables(const vmafgpu *v, unsigned char *out) {
+    (void)v;
+    (void)out;
+    return 0;
+}
+
+static void vmafgpu__want_cambi(vmafgpu *v, vmafgpu__wanted *list, int *count) {
+    (void)v;
+    (void)list;
+    (void)count;
+}
+
+static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
+                                  void *stream) {
+    (void)v;
+    (void)slot;
+    (void)scratch;
+    (void)tables;
+    (void)stream;
+}
+
+/* ---- SpEED's launches ---- */
+
+static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
+    (void)v;
+    (void)pairs;
+    return 0;
+}
+
+static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
+    (void)v;
+    (void)out;
+    return 0;
+}
+
+static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
+    (void)v;
+    (void)list;
+    (void)count;
+}
+
+static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
+                                  void *stream) {
+    (void)v;
+    (void)slot;
+    (void)scratch;
+    (void)tables;
+    (void)stream;
+}
+
+/* ---- the launches of a batch ---- */
+
+/* Every stream starts when the frames are there; the first one goes on when all are done. */
+static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
+    const vmafgpu__kernels *k = &v->gpu->kernels;
+    const int has_branch[VMAFGPU__STREAMS] = { 0, v->plan.adm_variants > 0, v->plan.speed_variants > 0 };
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        if (has_branch[i])
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], slot->arrived, 0));
+    vmafgpu__launch_adm(v, slot);
+    if (v->plan.speed_variants)
+        vmafgpu__launch_speed(v, slot, slot->scratch + k->speed_offset, k->tables + k->speed_tables, slot->streams[2]);
+    vmafgpu__launch_motion_and_vif(v, slot);
+    if (v->plan.cambi_variants)
+        vmafgpu__launch_cambi(v, slot, slot->scratch + k->cambi_offset, k->tables + k->cambi_tables, slot->streams[0]);
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        if (has_branch[i]) {
+            (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], slot->branch[i], 0));
+        }
+}
+
+/* ---- what the kernels need ---- */
 
 /* All of them, for an image in which VIF has that form; their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
@@ -7934,6 +8075,8 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
         }
     if (v->plan.adm_variants)
         vmafgpu__want(list, &count, vmafgpu__adm_rows_kernel, &k->adm_rows);
+    vmafgpu__want_cambi(v, list, &count);
+    vmafgpu__want_speed(v, list, &count);
     return count;
 }
 
@@ -7947,15 +8090,29 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__vif_form form) {
     return NULL;
 }
 
+/* Adds a part to memory; where it begins. */
+static size_t vmafgpu__append(size_t *size, size_t part) {
+    const size_t at = *size;
+    *size = (at + part + 255) / 256 * 256;
+    return at;
+}
+
 /* How much device memory the kernels want. */
 static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
+    const size_t batch = (size_t)g->batch;
     k->tables_size = VMAFGPU__VIF_TABLES_SIZE;
+    k->cambi_tables = vmafgpu__append(&k->tables_size, vmafgpu__gpu_cambi_tables(v, NULL));
+    k->speed_tables = vmafgpu__append(&k->tables_size, vmafgpu__gpu_speed_tables(v, NULL));
     k->vif_layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
-    k->adm_offset = v->plan.vif_variants ? ((size_t)k->vif_layout.size * (size_t)g->batch + 255) / 256 * 256 : 0;
     k->adm_layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
-    k->scratch_size = k->adm_offset + (v->plan.adm_variants ? (size_t)k->adm_layout.size * (size_t)g->batch : 0);
+    k->scratch_size = 0;
+    (void)vmafgpu__append(&k->scratch_size, v->plan.vif_variants ? (size_t)k->vif_layout.size * batch : 0);
+    k->adm_offset =
+        vmafgpu__append(&k->scratch_size, v->plan.adm_variants ? (size_t)k->adm_layout.size * batch : 0);
+    k->cambi_offset = vmafgpu__append(&k->scratch_size, vmafgpu__gpu_cambi_scratch(v, g->batch));
+    k->speed_offset = vmafgpu__append(&k->scratch_size, vmafgpu__gpu_speed_scratch(v, g->batch));
 }
 
 /* Once, when the memory is there: the tables, and what has to be zero before the first launch. */
@@ -7966,7 +8123,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     enum { LARGEST_SHARED = 8 };   /* attribute of a function */
     for (int i = 0; v->plan.adm_variants && i < g->queue; i++)
         (void)VMAFGPU__GPU_CALL(v, fill,
-                                (g->slots[i].scratch + k->adm_offset, 0, k->scratch_size - k->adm_offset, stream));
+                                (g->slots[i].scratch + k->adm_offset, 0, k->cambi_offset - k->adm_offset, stream));
     for (int s = 0; v->plan.vif_variants && s < VMAFGPU__SCALES; s++) {
         const vmafgpu__block block = vmafgpu__vif_block(k->vif_form, s, v->config.bit_depth, (uint32_t)g->shared_limit);
         int blocks = 1;
@@ -7983,6 +8140,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         return 0;
     }
     vmafgpu__vif_tables(tables);
+    (void)vmafgpu__gpu_cambi_tables(v, tables + k->cambi_tables);
+    (void)vmafgpu__gpu_speed_tables(v, tables + k->speed_tables);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (k->tables, tables, k->tables_size, stream));
     const int is_ready = VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__give(v, tables);
@@ -7994,6 +8153,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 /* Adds a pair, whose planes are on their way, to the slot's batch. */
 static void vmafgpu__add_pair(vmafgpu__slot *slot, vmafgpu__target reference, vmafgpu__target distorted,
                               const vmafgpu__target *before) {
+    vmafgpu__gpu_chroma *chroma = &slot->chroma[slot->batch.pairs];
     vmafgpu__gpu_pair *pair = &slot->batch.pair[slot->batch.pairs++];
     pair->reference = reference.data;
     pair->reference_pitch = reference.pitch;
@@ -8002,6 +8162,10 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, vmafgpu__target reference, vm
     for (int i = 0; i < 2; i++) {
         pair->before[i] = before[i].data;
         pair->before_pitch[i] = before[i].pitch;
+        chroma->plane[0][i] = reference.chroma[i];
+        chroma->pitch[0][i] = reference.chroma_pitch[i];
+        chroma->plane[1][i] = distorted.chroma[i];
+        chroma->pitch[1][i] = distorted.chroma_pitch[i];
     }
 }
 
@@ -8143,7 +8307,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device" };
 
 /* Whether the frame is in memory that config.gpu.frames allows. */
-static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const vmafgpu_frame *frame) {
+static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const vmafgpu_frame *frame,
+                                            int with_chroma) {
     const vmafgpu_memory_kind promised = v->config.gpu.frames;
     if (!frame)
         return VMAFGPU_OK;
@@ -8151,7 +8316,7 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const 
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s, %s: the frame is in %s memory, but config.gpu.frames is %s", v->subject, name,
                              vmafgpu__memory_names[frame->memory], vmafgpu__memory_names[promised]);
-    if (vmafgpu__is_staged(v, frame) && !v->gpu->staged_single)
+    if (vmafgpu__is_staged(v, frame, with_chroma) && !v->gpu->staged_single)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frames to be host",
                              v->subject, name);
@@ -8160,10 +8325,11 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const char *name, const 
 
 /* Stages a frame if it must be; *use is the frame that the CPU would read later. */
 static vmafgpu_result vmafgpu__stage_if_needed(vmafgpu *v, const char *name, const vmafgpu_frame *frame,
-                                               unsigned char *plane, vmafgpu_frame *use, int *is_staged) {
-    *is_staged = vmafgpu__is_staged(v, frame);
-    *use = *is_staged ? vmafgpu__plane_frame(v->gpu, plane) : *frame;
-    return *is_staged ? vmafgpu__stage(v, name, frame, plane) : VMAFGPU_OK;
+                                               unsigned char *plane, int with_chroma, vmafgpu_frame *use,
+                                               int *is_staged) {
+    *is_staged = vmafgpu__is_staged(v, frame, with_chroma);
+    *use = *is_staged ? vmafgpu__plane_frame(v->gpu, plane, with_chroma) : *frame;
+    return *is_staged ? vmafgpu__stage(v, name, frame, plane, with_chroma) : VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
@@ -8174,9 +8340,10 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     memset(&staged, 0, sizeof staged);
     staged.history = job->history;
     staged.has_distorted = job->distorted != NULL;
-    vmafgpu_result result = vmafgpu__check_memory(v, "reference", job->reference);
+    const int with_chroma = staged.has_distorted;
+    vmafgpu_result result = vmafgpu__check_memory(v, "reference", job->reference, with_chroma);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__check_memory(v, "distorted", job->distorted);
+        result = vmafgpu__check_memory(v, "distorted", job->distorted, with_chroma);
     if (result != VMAFGPU_OK)
         return result;
 
@@ -8190,10 +8357,10 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     unsigned char *planes[2];
     planes[0] = vmafgpu__host_plane(g, g->staged_references, r);
     planes[1] = vmafgpu__host_plane(g, g->staged_distorted, d);
-    result =
-        vmafgpu__stage_if_needed(v, "reference", job->reference, planes[0], &staged.reference, &staged.canonical[0]);
+    result = vmafgpu__stage_if_needed(v, "reference", job->reference, planes[0], with_chroma, &staged.reference,
+                                      &staged.canonical[0]);
     if (result == VMAFGPU_OK && job->distorted)
-        result = vmafgpu__stage_if_needed(v, "distorted", job->distorted, planes[1], &staged.distorted,
+        result = vmafgpu__stage_if_needed(v, "distorted", job->distorted, planes[1], with_chroma, &staged.distorted,
                                           &staged.canonical[1]);
     if (result != VMAFGPU_OK) {
         vmafgpu__gpu_leave(v);
@@ -8203,13 +8370,15 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     g->submitted++;
     if (!g->is_dead) {
         const int is_seen = v->plan.vif_variants && job->distorted;
-        vmafgpu__target before[2], none = { NULL, 0 }, distorted = none;
+        vmafgpu__target before[2], none, distorted;
+        memset(&none, 0, sizeof none);
+        distorted = none;
         const vmafgpu__target reference =
             vmafgpu__transfer(v, slot, job->reference, staged.canonical[0] ? planes[0] : NULL,
-                              vmafgpu__device_plane(g, g->device_references, r), is_seen, 1);
+                              vmafgpu__device_plane(g, g->device_references, r), with_chroma, is_seen, 1);
         if (job->distorted)
             distorted = vmafgpu__transfer(v, slot, job->distorted, staged.canonical[1] ? planes[1] : NULL,
-                                          vmafgpu__device_plane(g, g->device_distorted, d), is_seen, 2);
+                                          vmafgpu__device_plane(g, g->device_distorted, d), with_chroma, is_seen, 2);
         for (int k = 0; k < 2; k++) {
             const int64_t earlier = position - 1 - k, i = earlier - slot->first;
             before[k] = none;
@@ -8232,8 +8401,10 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "a luma sample of the %s does not fit %d bits",
-                         outcome->illegal & 1 ? "reference" : "distorted frame", v->config.bit_depth);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "a %s sample of the %s does not fit %d bits",
+                         outcome->illegal & 3 ? "luma" : "chroma",
+                         outcome->illegal & (outcome->illegal & 3 ? 1 : 4) ? "reference" : "distorted frame",
+                         v->config.bit_depth);
 }
 
 static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
@@ -8268,7 +8439,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     frames[2] = job->distorted;
     memset(targets, 0, sizeof targets);
     for (int i = 0; i < 3 && result == VMAFGPU_OK; i++) {
-        result = vmafgpu__check_memory(v, names[i], frames[i]);
+        result = vmafgpu__check_memory(v, names[i], frames[i], i > 0);
         is_readable = is_readable && !(frames[i] && frames[i]->memory == VMAFGPU_MEMORY_DEVICE);
     }
     if (result != VMAFGPU_OK)
@@ -8290,10 +8461,10 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         int is_staged;
         if (!frames[i])
             continue;
-        result = vmafgpu__stage_if_needed(v, names[i], frames[i], planes[i], &ignored, &is_staged);
+        result = vmafgpu__stage_if_needed(v, names[i], frames[i], planes[i], i > 0, &ignored, &is_staged);
         if (result != VMAFGPU_OK)
             break;
-        targets[i] = vmafgpu__transfer(v, slot, frames[i], is_staged ? planes[i] : NULL, to[i],
+        targets[i] = vmafgpu__transfer(v, slot, frames[i], is_staged ? planes[i] : NULL, to[i], i > 0,
                                        i > 0 && v->plan.vif_variants, i < 2 ? 1 : 2);
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
@@ -8353,12 +8524,12 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
         vmafgpu__item *item = &g->items[position % g->ring];
         if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
             continue;
-        unsigned char *plane = vmafgpu__host_plane(g, g->kept, position % g->history);
+        unsigned char *plane = g->kept + (size_t)(position % g->history) * g->plane_size;
         const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, &item->reference);
         for (int y = 0; y < v->config.height; y++)
             memcpy(plane + (size_t)y * g->plane_pitch, (const unsigned char *)item->reference.data[0] + y * pitch,
                    (size_t)v->config.width * (size_t)g->sample_bytes);
-        item->reference = vmafgpu__plane_frame(g, plane);
+        item->reference = vmafgpu__plane_frame(g, plane, 0);
         item->canonical[0] = 1;
     }
 }
@@ -8506,7 +8677,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->ring = g->flight + (g->history ? g->history : 1);
     g->results_size = ((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch + unit - 1) / unit * unit;
 
-    const size_t planes[3] = { g->plane_size * (size_t)g->ring, g->plane_size * (size_t)g->flight, g->plane_size };
+    const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->flight, g->plane_size };
     uint64_t *device_planes[3];
     unsigned char **pinned_planes[3];
     device_planes[0] = &g->device_references;
@@ -8557,6 +8728,13 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->plane_pitch = ((size_t)c->width * (size_t)g->sample_bytes + 255) / 256 * 256;
     g->plane_size = g->plane_pitch * (size_t)c->height;
+    g->chroma_planes = !v->plan.speed_variants ? 0 : c->layout == VMAFGPU_PLANAR ? 2 : 1;
+    g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    g->chroma_pitch = (g->chroma_width + 255) / 256 * 256;
+    g->chroma_size = g->chroma_pitch * (size_t)vmafgpu__chroma_height(c);
+    g->frame_size = g->plane_size;
+    if (c->gpu.frames != VMAFGPU_MEMORY_DEVICE)   /* chroma on the device is read where it is */
+        g->frame_size += g->chroma_size * (size_t)g->chroma_planes;
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
@@ -8606,15 +8784,12 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
         return 0;
     for (int i = 0; i < g->queue; i++) {
         vmafgpu__slot *slot = &g->slots[i];
-        void **events[3];
-        events[0] = &slot->arrived;
-        events[1] = &slot->branch;
-        events[2] = &slot->done;
-        for (int k = 0; k < 2; k++)
-            if (!VMAFGPU__GPU_CALL(v, stream_create, (&slot->streams[k], NON_BLOCKING)))
-                return 0;
-        for (int k = 0; k < 3; k++)
-            if (!VMAFGPU__GPU_CALL(v, event_create, (events[k], NO_TIMING)))
+        if (!VMAFGPU__GPU_CALL(v, event_create, (&slot->arrived, NO_TIMING)) ||
+            !VMAFGPU__GPU_CALL(v, event_create, (&slot->done, NO_TIMING)))
+            return 0;
+        for (int k = 0; k < VMAFGPU__STREAMS; k++)
+            if (!VMAFGPU__GPU_CALL(v, stream_create, (&slot->streams[k], NON_BLOCKING)) ||
+                (k > 0 && !VMAFGPU__GPU_CALL(v, event_create, (&slot->branch[k], NO_TIMING))))
                 return 0;
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
@@ -8669,13 +8844,17 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         if (is_inside)
             vmafgpu__gpu_finish(g);
         for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
-            void *const events[3] = { g->slots[i].arrived, g->slots[i].branch, g->slots[i].done };
-            for (int k = 0; k < 3; k++)
-                if (events[k])
-                    (void)g->driver.event_destroy(events[k]);
-            for (int k = 0; k < 2; k++)
-                if (g->slots[i].streams[k])
-                    (void)g->driver.stream_destroy(g->slots[i].streams[k]);
+            const vmafgpu__slot *slot = &g->slots[i];
+            if (slot->arrived)
+                (void)g->driver.event_destroy(slot->arrived);
+            if (slot->done)
+                (void)g->driver.event_destroy(slot->done);
+            for (int k = 0; k < VMAFGPU__STREAMS; k++) {
+                if (slot->branch[k])
+                    (void)g->driver.event_destroy(slot->branch[k]);
+                if (slot->streams[k])
+                    (void)g->driver.stream_destroy(slot->streams[k]);
+            }
         }
         if (is_inside && g->caller_event)
             (void)g->driver.event_destroy(g->caller_event);
@@ -10048,11 +10227,6 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
-    const char *cpu_only = v->plan.cambi_variants ? "cambi" : v->plan.speed_variants ? "speed_chroma" : NULL;
-    if (cpu_only) {
-        vmafgpu__sentence(v->note, sizeof v->note, "in this version the feature %s runs on the CPU only", cpu_only);
-        return VMAFGPU_ERROR_BACKEND;
-    }
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
     return VMAFGPU_ERROR_BACKEND;

@@ -149,6 +149,7 @@ typedef struct storage {
     int         shift;            /* of samples into the high bits */
     ptrdiff_t   pitch;            /* in bytes; 0: tight; below 0: upside down */
     int         offset;           /* of the first byte from an aligned address */
+    int         interleaved;      /* u and v in turn; so are those in the high bits */
 } storage;
 
 typedef struct picture {
@@ -165,17 +166,66 @@ typedef struct reel {
     picture    *pictures;
 } reel;
 
+/* One plane of a picture, or two in turn. */
+typedef struct plane_layout {
+    const unsigned char *source[2];
+    int                  width, height, interleaved;
+    ptrdiff_t            pitch; /* the frame's; 0: tight */
+    size_t               at;    /* of the top row, from the first byte of the picture */
+} plane_layout;
+
+/* Lays a plane behind what there is of a picture; pitches differ from tight ones as luma's do. */
+static inline plane_layout plane_place(const film *f, int index, int plane, const storage *how, size_t *size) {
+    const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
+    plane_layout l;
+    ptrdiff_t tight, slack = 0, step;
+    memset(&l, 0, sizeof l);
+    l.interleaved = plane > 0 && (how->interleaved || how->shift);
+    l.width = clip_plane_width(&f->clip, plane);
+    l.height = clip_plane_height(&f->clip, plane);
+    for (int i = 0; i < 2; i++) {
+        l.source[i] = plane ? f->chroma + (size_t)(2 * index + (l.interleaved ? i : plane - 1)) * f->chroma_bytes
+                            : f->luma + (size_t)index * f->plane_bytes;
+    }
+    tight = (ptrdiff_t)l.width * bytes * (l.interleaved ? 2 : 1);
+    if (how->pitch) {
+        slack = (how->pitch < 0 ? -how->pitch : how->pitch) - (ptrdiff_t)f->clip.width * bytes;
+        l.pitch = how->pitch < 0 ? -(tight + slack) : tight + slack;
+    }
+    step = tight + slack;
+    l.at = (plane ? (*size + 15) / 16 * 16 : 0) + (size_t)how->offset;
+    *size = l.at + (size_t)step * (size_t)(l.height - 1) + (size_t)tight; /* not a byte more */
+    l.at += l.pitch < 0 ? (size_t)step * (size_t)(l.height - 1) : 0;
+    return l;
+}
+
+static inline void plane_write(const film *f, const plane_layout *l, const storage *how, unsigned char *bytes) {
+    const int size = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample,
+              step = size * (l->interleaved ? 2 : 1);
+    const ptrdiff_t pitch = l->pitch ? l->pitch : (ptrdiff_t)l->width * step;
+    for (int y = 0; y < l->height; y++) {
+        unsigned char *row = bytes + (ptrdiff_t)l->at + y * pitch;
+        for (int i = 0; i < l->width * (l->interleaved ? 2 : 1); i++) {
+            const int x = l->interleaved ? i / 2 : i;
+            const unsigned char *sample =
+                l->source[l->interleaved ? i % 2 : 0] + (size_t)(y * l->width + x) * (size_t)f->bytes_per_sample;
+            uint16_t value = (uint16_t)(f->bytes_per_sample == 1 ? sample[0] : sample[0] | sample[1] << 8);
+            value = (uint16_t)(value << how->shift);
+            clip_store(&value, 1, size, row + i * size);
+        }
+    }
+}
+
 static inline picture picture_make(gpu *g, const film *f, int index, const storage *how) {
     picture p;
-    const int width = f->clip.width, height = f->clip.height;
-    const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
-    const ptrdiff_t tight = (ptrdiff_t)width * bytes, pitch = how->pitch ? how->pitch : tight;
-    const size_t step = (size_t)(pitch < 0 ? -pitch : pitch), top = pitch < 0 ? step * (size_t)(height - 1) : 0;
-    const unsigned char *source = f->luma + (size_t)index * f->plane_bytes;
     const char kind = how->kinds[(size_t)index % strlen(how->kinds)];
+    const int planes = !f->chroma ? 1 : how->interleaved || how->shift ? 2 : 3;
+    plane_layout layouts[3];
     void *pinned = NULL;
     memset(&p, 0, sizeof p);
-    p.size = (size_t)how->offset + step * (size_t)(height - 1) + (size_t)tight; /* not a byte more */
+    for (int plane = 0; plane < planes; plane++) {
+        layouts[plane] = plane_place(f, index, plane, how, &p.size);
+    }
     if (kind == 'p') {
         test_need(g->take_pinned(&pinned, p.size, 0) == 0, "pinned memory");
         p.bytes = (unsigned char *)pinned;
@@ -184,24 +234,19 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
         test_need(p.bytes != NULL, "memory");
     }
     memset(p.bytes, 0xEE, p.size);
-    for (int y = 0; y < height; y++) {
-        unsigned char *row = p.bytes + how->offset + (ptrdiff_t)top + y * pitch;
-        for (int x = 0; x < width; x++) {
-            const unsigned char *sample = source + (size_t)(y * width + x) * (size_t)f->bytes_per_sample;
-            uint16_t value = (uint16_t)(f->bytes_per_sample == 1 ? sample[0] : sample[0] | sample[1] << 8);
-            value = (uint16_t)(value << how->shift);
-            clip_store(&value, 1, bytes, row + x * bytes);
-        }
+    for (int plane = 0; plane < planes; plane++) {
+        plane_write(f, &layouts[plane], how, p.bytes);
     }
     if (kind == 'd') {
         test_need(g->take(&p.address, p.size) == 0, "device memory");
         CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
-        p.frame.data[0] = (const void *)(uintptr_t)(p.address + (uint64_t)how->offset + top);
-    } else {
-        p.frame.data[0] = p.bytes + how->offset + top;
+    }
+    for (int plane = 0; plane < planes; plane++) {
+        p.frame.data[plane] = kind == 'd' ? (const void *)(uintptr_t)(p.address + layouts[plane].at)
+                                          : (const void *)(p.bytes + layouts[plane].at);
+        p.frame.pitch[plane] = layouts[plane].pitch;
     }
     p.frame.memory = kind == 'd' ? VMAFGPU_MEMORY_DEVICE : kind == 'p' ? VMAFGPU_MEMORY_PINNED : VMAFGPU_MEMORY_HOST;
-    p.frame.pitch[0] = how->pitch;
     return p;
 }
 

@@ -21,7 +21,8 @@ typedef struct selection {
     vmafgpu_feature_config features[6];
 } selection;
 
-enum { DEFAULT, MANY, ADM, VIF, MOTION, LIMITS, CSF, SKIPS, WINDOWS, SELECTIONS };
+enum { DEFAULT, MANY, ADM, VIF, MOTION, LIMITS, CSF, SKIPS, WINDOWS, LUMA_ONLY, V1 = LUMA_ONLY, V1_ALL, BANDING, CHROMA,
+       V0_AND_V1, SELECTIONS };
 
 static const selection selections[SELECTIONS] = {
     {"vmaf_v0.6.1", 1, {{"vmaf_v0.6.1", NULL, NULL, 0, 0, NULL}}, 0, {{NULL, NULL}}},
@@ -51,6 +52,17 @@ static const selection selections[SELECTIONS] = {
      {{"motion", "motion_five_frame_window=true"}, {"motion", "motion_moving_average=true"},
       {"motion", "motion_five_frame_window=true:motion_moving_average=true"}, {"motion", "motion_force_zero=true"},
       {"motion", "motion_blend_factor=0.6:motion_blend_offset=4:motion_fps_weight=1.5:motion_max_val=12"}}},
+    {"vmaf_v1.0.16_3d0h", 1, {{"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, NULL}}, 0, {{NULL, NULL}}},
+    {"all of v1", 3,
+     {{"vmaf_v1.0.16_hfr_3d0h", NULL, "near", 0, 0, NULL},
+      {"vmaf_v1.0.16_5d0h", NULL, "far", 0, 0, NULL},
+      {"vmaf_v1.0.16_3d0h_2160", NULL, "large", 0, 0, NULL}},
+     2,
+     {{"cambi", "full_ref=true:topk=0.01:window_size=33"}, {"speed_chroma", "speed_weight_var_mode=3"}}},
+    {"cambi", 0, {{0}}, 1, {{"cambi", NULL}}},
+    {"speed_chroma", 0, {{0}}, 1, {{"speed_chroma", NULL}}},
+    {"v0.6 and v1", 2,
+     {{"vmaf_v0.6.1", NULL, "old", 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, NULL}}, 0, {{NULL, NULL}}},
 };
 
 static void select_features(vmafgpu_config *config, const selection *s) {
@@ -91,7 +103,9 @@ static void check_equality(gpu *g, const film *f, const equality *e) {
     memset(&t, 0, sizeof t);
     config.allocator = tally_allocator(&t);
     config.bytes_per_sample = e->how.bytes_per_sample;
-    config.layout = e->how.shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+    config.layout = e->how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
+                    : e->how.interleaved ? VMAFGPU_SEMIPLANAR
+                                         : VMAFGPU_PLANAR;
     config.subsample = e->subsample;
     config.gpu.batch = e->batch;
     config.gpu.queue = e->queue;
@@ -148,81 +162,113 @@ static void check_generated(gpu *g, const equality *e, uint32_t seed) {
 static void test_equality(gpu *g) {
     static const equality cases[] = {
         /* contents, and sizes at which tiles and scales end anywhere */
-        {"texture+mix", 64, 48, 8, 5, {"h", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"noise+grain", 97, 130, 8, 2, {"d", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"blocks+invert", 65, 49, 8, 3, {"h", 0, 0, 0, 0}, 0, 0, MANY, 0, 0, KEPT, 0},
-        {"blocks+stretch", 130, 33, 8, 2, {"d", 0, 0, 0, 0}, 0, 0, LIMITS, 0, 0, KEPT, 0},
-        {"lines+same", 33, 35, 8, 3, {"h", 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
-        {"flat+faint", 40, 36, 8, 3, {"p", 0, 0, 0, 0}, 3, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"black+same", 32, 32, 8, 2, {"h", 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"white+grain", 32, 40, 8, 2, {"h", 0, 0, 0, 0}, 1, 2, MANY, 0, 0, KEPT, 0},
-        {"ramp+coarse", 200, 17, 8, 2, {"h", 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+blur", 17, 200, 8, 2, {"h", 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+stretch", 16, 16, 8, 9, {"hpd", 0, 0, 0, 0}, 5, 2, MANY, 0, 0, KEPT, 0},
-        {"noise+mix", 16, 16, 16, 3, {"h", 0, 0, 0, 0}, 32, 4, MANY, 0, 0, KEPT, 0},
+        {"texture+mix", 64, 48, 8, 5, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"noise+grain", 97, 130, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"blocks+invert", 65, 49, 8, 3, {"h", 0, 0, 0, 0, 0}, 0, 0, MANY, 0, 0, KEPT, 0},
+        {"blocks+stretch", 130, 33, 8, 2, {"d", 0, 0, 0, 0, 0}, 0, 0, LIMITS, 0, 0, KEPT, 0},
+        {"lines+same", 33, 35, 8, 3, {"h", 0, 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
+        {"flat+faint", 40, 36, 8, 3, {"p", 0, 0, 0, 0, 0}, 3, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"black+same", 32, 32, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"white+grain", 32, 40, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, MANY, 0, 0, KEPT, 0},
+        {"ramp+coarse", 200, 17, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"texture+blur", 17, 200, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"texture+stretch", 16, 16, 8, 9, {"hpd", 0, 0, 0, 0, 0}, 5, 2, MANY, 0, 0, KEPT, 0},
+        {"noise+mix", 16, 16, 16, 3, {"h", 0, 0, 0, 0, 0}, 32, 4, MANY, 0, 0, KEPT, 0},
         /* depths */
-        {"texture+mix", 65, 49, 9, 3, {"h", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"texture+stretch", 65, 49, 10, 3, {"d", 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
-        {"noise+invert", 64, 50, 12, 2, {"d", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {"blocks+blur", 66, 40, 14, 2, {"p", 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
-        {"blocks+invert", 97, 60, 16, 2, {"h", 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
-        {"lines+grain", 48, 48, 16, 3, {"d", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"texture+mix", 65, 49, 9, 3, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"texture+stretch", 65, 49, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
+        {"noise+invert", 64, 50, 12, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {"blocks+blur", 66, 40, 14, 2, {"p", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
+        {"blocks+invert", 97, 60, 16, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
+        {"lines+grain", 48, 48, 16, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
         /* words and layouts */
-        {NULL, 48, 40, 8, 3, {"h", 2, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 8, 3, {"p", 2, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 47, 40, 8, 3, {"d", 2, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 8, 3, {"hdp", 2, 8, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 10, 3, {"d", 0, 6, 128, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 45, 40, 10, 3, {"pdh", 0, 6, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 48, 40, 12, 3, {"p", 0, 4, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
+        {NULL, 48, 40, 8, 3, {"h", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 48, 40, 8, 3, {"p", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 47, 40, 8, 3, {"d", 2, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 48, 40, 8, 3, {"hdp", 2, 8, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 48, 40, 10, 3, {"d", 0, 6, 128, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
+        {NULL, 45, 40, 10, 3, {"pdh", 0, 6, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 48, 40, 12, 3, {"p", 0, 4, 0, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
         /* pitches and addresses */
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 64, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, -64, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, -80, 48}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 256, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"d", 0, 0, 67, 1}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 8, 3, {"d", 0, 0, -61, 3}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 63, 40, 8, 3, {"d", 0, 0, 64, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"d", 0, 0, 129, 1}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 62, 40, 10, 3, {"d", 0, 0, 124, 2}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 10, 3, {"d", 0, 0, -128, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 61, 40, 8, 3, {"p", 0, 0, 67, 1}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
-        {NULL, 64, 40, 8, 3, {"p", 0, 0, 256, 5}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"p", 0, 0, 131, 1}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 8, 3, {"p", 0, 0, -64, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 64, 40, 10, 3, {"h", 0, 0, -133, 3}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 8, 3, {"d", 0, 0, 64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
+        {NULL, 64, 40, 8, 3, {"d", 0, 0, -64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 8, 3, {"d", 0, 0, -80, 48, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 8, 3, {"d", 0, 0, 256, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 8, 3, {"d", 0, 0, 67, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 61, 40, 8, 3, {"d", 0, 0, -61, 3, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 63, 40, 8, 3, {"d", 0, 0, 64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 10, 3, {"d", 0, 0, 129, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 62, 40, 10, 3, {"d", 0, 0, 124, 2, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 61, 40, 10, 3, {"d", 0, 0, -128, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 61, 40, 8, 3, {"p", 0, 0, 67, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_PINNED},
+        {NULL, 64, 40, 8, 3, {"p", 0, 0, 256, 5, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 10, 3, {"p", 0, 0, 131, 1, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 8, 3, {"p", 0, 0, -64, 0, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 64, 40, 10, 3, {"h", 0, 0, -133, 3, 0}, 2, 2, DEFAULT, 0, 0, KEPT, 0},
         /* batches, queues, memory of every kind in one clip */
-        {NULL, 40, 36, 8, 11, {"h", 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 11, {"hpd", 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 11, {"dhp", 0, 0, 0, 0}, 2, 1, DEFAULT, 0, 0, CALLBACK, 0},
-        {NULL, 40, 36, 10, 11, {"ddh", 0, 0, 0, 0}, 2, 3, DEFAULT, 0, 0, NEXT, 0},
-        {NULL, 40, 36, 8, 11, {"pdd", 0, 0, 0, 0}, 5, 2, DEFAULT, 0, 0, NEXT, VMAFGPU_MEMORY_PINNED},
-        {NULL, 40, 36, 8, 11, {"phd", 0, 0, 0, 0}, 5, 1, WINDOWS, 0, 0, CALLBACK, 0},
-        {NULL, 20, 16, 8, 70, {"d", 0, 0, 0, 0}, 32, 1, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
-        {NULL, 18, 16, 8, 68, {"hd", 0, 0, 0, 0}, 32, 4, WINDOWS, 0, 0, NEXT, 0},
+        {NULL, 40, 36, 8, 11, {"h", 0, 0, 0, 0, 0}, 1, 1, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 40, 36, 8, 11, {"hpd", 0, 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 0, KEPT, 0},
+        {NULL, 40, 36, 8, 11, {"dhp", 0, 0, 0, 0, 0}, 2, 1, DEFAULT, 0, 0, CALLBACK, 0},
+        {NULL, 40, 36, 10, 11, {"ddh", 0, 0, 0, 0, 0}, 2, 3, DEFAULT, 0, 0, NEXT, 0},
+        {NULL, 40, 36, 8, 11, {"pdd", 0, 0, 0, 0, 0}, 5, 2, DEFAULT, 0, 0, NEXT, VMAFGPU_MEMORY_PINNED},
+        {NULL, 40, 36, 8, 11, {"phd", 0, 0, 0, 0, 0}, 5, 1, WINDOWS, 0, 0, CALLBACK, 0},
+        {NULL, 20, 16, 8, 70, {"d", 0, 0, 0, 0, 0}, 32, 1, DEFAULT, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE},
+        {NULL, 18, 16, 8, 68, {"hd", 0, 0, 0, 0, 0}, 32, 4, WINDOWS, 0, 0, NEXT, 0},
         /* options */
-        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0}, 2, 2, ADM, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 10, 3, {"d", 0, 0, 0, 0}, 2, 2, VIF, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
-        {NULL, 40, 36, 10, 3, {"p", 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
-        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
-        {"blocks+stretch", 57, 42, 10, 2, {"h", 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
-        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0}, 2, 2, SKIPS, 0, 0, KEPT, 0},
-        {"noise+grain", 56, 42, 8, 2, {"h", 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
-        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0}, 2, 2, WINDOWS, 0, 0, KEPT, 0},
-        {NULL, 33, 24, 8, 7, {"d", 0, 0, 0, 0}, 1, 2, WINDOWS, 0, 0, KEPT, 0},
-        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0}, 3, 2, WINDOWS, 2, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 10, {"d", 0, 0, 0, 0}, 2, 2, DEFAULT, 3, 0, KEPT, 0},
-        {NULL, 40, 36, 8, 10, {"hp", 0, 0, 0, 0}, 4, 2, MANY, 3, 0, NEXT, 0},
+        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, ADM, 0, 0, KEPT, 0},
+        {NULL, 40, 36, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, VIF, 0, 0, KEPT, 0},
+        {NULL, 40, 36, 8, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
+        {NULL, 40, 36, 10, 3, {"p", 0, 0, 0, 0, 0}, 2, 2, MOTION, 0, 0, KEPT, 0},
+        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
+        {"blocks+stretch", 57, 42, 10, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, CSF, 0, 0, KEPT, 0},
+        {"texture+stretch", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, SKIPS, 0, 0, KEPT, 0},
+        {"noise+grain", 56, 42, 8, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 0, KEPT, 0},
+        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 2, 2, WINDOWS, 0, 0, KEPT, 0},
+        {NULL, 33, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 1, 2, WINDOWS, 0, 0, KEPT, 0},
+        {NULL, 32, 24, 8, 7, {"d", 0, 0, 0, 0, 0}, 3, 2, WINDOWS, 2, 0, KEPT, 0},
+        {NULL, 40, 36, 8, 10, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 3, 0, KEPT, 0},
+        {NULL, 40, 36, 8, 10, {"hp", 0, 0, 0, 0, 0}, 4, 2, MANY, 3, 0, NEXT, 0},
         /* statistics in doubles and in integers */
-        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 1, KEPT, 0},
-        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
-        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0}, 2, 2, LIMITS, 0, 1, KEPT, 0},
-        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
-        {"noise+stretch", 64, 48, 10, 2, {"h", 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 2, KEPT, 0},
+        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 1, KEPT, 0},
+        {"texture+stretch", 65, 49, 8, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
+        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 1, KEPT, 0},
+        {"blocks+grain", 65, 49, 16, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, LIMITS, 0, 2, KEPT, 0},
+        {"noise+stretch", 64, 48, 10, 2, {"h", 0, 0, 0, 0, 0}, 2, 2, DEFAULT, 0, 2, KEPT, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
+    }
+}
+
+/* Models of v1: chroma in every layout and memory. */
+static void test_v1(gpu *g) {
+    static const struct {
+        equality e;
+        int      chroma;
+    } cases[] = {
+        {{"bands+mix", 216, 160, 8, 3, {"h", 0, 0, 0, 0, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 420},
+        {{"bands+mix", 216, 160, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, V1, 0, 0, KEPT, VMAFGPU_MEMORY_DEVICE}, 420},
+        {{"texture+mix", 363, 355, 8, 3, {"p", 0, 0, 0, 0, 0}, 1, 2, V1, 0, 0, CALLBACK, VMAFGPU_MEMORY_PINNED}, 420},
+        {{"grey+mix", 217, 161, 8, 2, {"d", 0, 0, -223, 3, 0}, 3, 2, V1, 0, 0, KEPT, 0}, 420},
+        {{"dusk+blur", 218, 162, 10, 2, {"d", 0, 6, 0, 0, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 420},
+        {{"bands+wash", 352, 178, 12, 2, {"p", 0, 4, 0, 0, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 422},
+        {{"bands+rinse", 218, 177, 8, 2, {"d", 0, 0, 0, 0, 1}, 2, 2, V1, 0, 0, KEPT, 0}, 444},
+        {{"bands+mix", 216, 176, 9, 2, {"h", 0, 0, 445, 1, 1}, 2, 2, V1, 0, 0, KEPT, 0}, 444},
+        {{"texture+luma", 216, 179, 16, 2, {"d", 0, 0, 435, 1, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 444},
+        {{"bands+faint", 162, 217, 8, 3, {"p", 0, 0, -172, 0, 1}, 2, 2, V1, 0, 0, KEPT, 0}, 420},
+        {{"bands+mix", 216, 176, 8, 7, {"hpd", 0, 0, 0, 0, 0}, 3, 2, V1, 2, 0, NEXT, 0}, 444},
+        {{"flat+faint", 216, 160, 8, 2, {"p", 2, 0, 0, 0, 0}, 2, 2, V1, 0, 0, KEPT, 0}, 420},
+        {{"bands+coarse", 386, 362, 10, 2, {"d", 0, 0, 0, 0, 0}, 2, 2, V1_ALL, 0, 0, KEPT, 0}, 420},
+        {{"dusk+coarse", 330, 322, 8, 2, {"h", 0, 0, 0, 0, 0}, 1, 2, V1_ALL, 0, 0, KEPT, 0}, 420},
+        {{"bands+mix", 230, 99, 14, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, BANDING, 0, 0, KEPT, 0}, 420},
+        {{"noise+mix", 353, 352, 10, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, CHROMA, 0, 0, KEPT, 0}, 420},
+        {{"texture+blur", 216, 176, 8, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, V0_AND_V1, 0, 0, KEPT, 0}, 444},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const equality *e = &cases[i].e;
+        film f = film_make_colour(e->what, e->width, e->height, e->depth, cases[i].chroma, e->frames, (uint32_t)i + 1);
+        check_equality(g, &f, e);
+        film_free(&f);
     }
 }
 
@@ -257,7 +303,7 @@ static void test_random(gpu *g) {
         e.how.offset = (int)(r[10] % 4 ? 0 : r[10] / 4 % 17);
         e.batch = (int)(r[11] % 5);
         e.queue = (int)(r[12] % 4);
-        e.selected = (int)(r[13] % SELECTIONS);
+        e.selected = (int)(r[13] % LUMA_ONLY);
         e.subsample = r[14] % 4 == 0 ? 2 : 0;
         e.arithmetic = (int)(r[15] % 3);
         check_generated(g, &e, state);
@@ -2072,9 +2118,9 @@ static void test_failures(gpu *g) {
 /* Blocks, warps and streams in every order that the simulation has. */
 static void test_orders(gpu *g) {
     static const equality cases[] = {
-        {"texture+mix", 49, 37, 8, 6, {"hpd", 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
-        {"texture+stretch", 48, 37, 10, 5, {"d", 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 2, KEPT, 0},
-        {"texture+mix", 28, 20, 8, 8, {"d", 0, 0, 0, 0}, 1, 3, WINDOWS, 0, 0, KEPT, 0}, /* looks two batches back */
+        {"texture+mix", 49, 37, 8, 6, {"hpd", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
+        {"texture+stretch", 48, 37, 10, 5, {"d", 0, 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 2, KEPT, 0},
+        {"texture+mix", 28, 20, 8, 8, {"d", 0, 0, 0, 0, 0}, 1, 3, WINDOWS, 0, 0, KEPT, 0}, /* looks two batches back */
     };
     if (!g->is_simulated) {
         test_skip("orders of execution: this is no simulation");
@@ -2106,6 +2152,7 @@ static const struct {
     void (*run)(gpu *g);
 } groups[] = {
     {"equality", test_equality},
+    {"v1", test_v1},
     {"random", test_random},
     {"clips", test_clips},
     {"sums", test_sums},

@@ -73,6 +73,12 @@ static void select_features(vmafgpu_config *config, const selection *s) {
     config->feature_count = s->feature_count;
 }
 
+/* A small film that is large enough for what looks at it; the models of v1 need chroma with some life in it. */
+static film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed) {
+    return selected < LUMA_ONLY ? film_make("texture+mix", width, height, depth, frames, seed)
+                                : film_make_colour("bands+mix", 216 + width % 2, 176, depth, 444, frames, seed);
+}
+
 /* ---- equality ---- */
 
 enum { KEPT, CALLBACK, NEXT }; /* how scores are taken */
@@ -508,9 +514,10 @@ static void test_partial(gpu *g) {
 static void test_reuse(gpu *g) {
     static const char *const kinds[] = {"d", "p", "dp", "pdd"};
     enum { FRAMES = 9, RING = 3 };
-    for (int way = 0; way < 24; way++) {
-        const int batch = 1 + way / 4 % 3, queue = 1 + way % 2, selected = way % 3 == 2 ? WINDOWS : DEFAULT;
-        film f = film_make("texture+mix", 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
+    for (int way = 0; way < 28; way++) {
+        const int batch = 1 + way / 4 % 3, queue = 1 + way % 2,
+                  selected = way >= 24 ? V1 : way % 3 == 2 ? WINDOWS : DEFAULT;
+        film f = small_film(selected, 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
         vmafgpu_config config = gpu_config(g, &f);
         reel r;
         scores expected;
@@ -558,9 +565,9 @@ static void test_reuse(gpu *g) {
 /* Frames come by copies on the caller's stream and are overwritten on it; nobody waits on the host. */
 static void test_caller_stream(gpu *g) {
     enum { FRAMES = 7 };
-    for (int way = 0; way < 12; way++) {
-        const int depth = way % 3 == 2 ? 10 : 8;
-        film f = film_make("texture+mix", way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
+    for (int way = 0; way < 14; way++) {
+        const int depth = way % 3 == 2 ? 10 : 8, selected = way >= 12 ? V1 : DEFAULT;
+        film f = small_film(selected, way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
         vmafgpu_config config = gpu_config(g, &f);
         reel target = reel_of_kinds(g, &f, "d"), source = reel_of_kinds(g, &f, "p");
         vmafgpu *context = NULL;
@@ -570,7 +577,9 @@ static void test_caller_stream(gpu *g) {
         config.gpu.batch = 1 + way % 4;
         config.gpu.queue = 1 + way / 4;
         config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
-        where("the caller's stream, %d bits, batch %d, queue %d", depth, config.gpu.batch, config.gpu.queue);
+        select_features(&config, &selections[selected]);
+        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue,
+              selections[selected].name);
         expected = cpu_score(&f, &config);
         CHECK_INT(g->stream_create(&stream, 1), 0);
         config.gpu.stream = stream;
@@ -606,7 +615,7 @@ static void test_caller_stream(gpu *g) {
             if (CHECK_INT(
                     vmafgpu_score_pair(context, NULL, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), &score),
                     VMAFGPU_OK)) {
-                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 looks at no neighbour */
+                CHECK_BITS(score.values[0], expected.values[0]); /* adm2, or cambi, looks at no neighbour */
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_context(g, context, &expected);
@@ -774,10 +783,11 @@ static void test_caller_context(gpu *g) {
 
 /* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
 static void test_single(gpu *g) {
-    static const char *const kinds[] = {"h", "d", "p", "hdp"};
+    static const char *const kinds[] = {"h", "d", "p", "hdp", "pdh"};
     enum { FRAMES = 5 };
-    for (int way = 0; way < 4; way++) {
-        film f = film_make("texture+mix", 40, 37, way == 3 ? 10 : 8, FRAMES, 21);
+    for (int way = 0; way < 5; way++) {
+        const int selected = way == 4 ? V1 : way % 2 ? MANY : DEFAULT;
+        film f = small_film(selected, 40, 37, way == 3 ? 10 : 8, FRAMES, 21);
         vmafgpu_config config = gpu_config(g, &f), plain = film_config(&f);
         reel r = reel_of_kinds(g, &f, kinds[way]);
         vmafgpu *context, *cpu;
@@ -785,8 +795,8 @@ static void test_single(gpu *g) {
         config.gpu.batch = 1 + way;
         plain.backend = VMAFGPU_BACKEND_CPU;
         where("single pairs, '%s'", kinds[way]);
-        select_features(&config, &selections[way % 2 ? MANY : DEFAULT]);
-        select_features(&plain, &selections[way % 2 ? MANY : DEFAULT]);
+        select_features(&config, &selections[selected]);
+        select_features(&plain, &selections[selected]);
         expected = cpu_score(&f, &config);
         cpu = open_checked(&plain);
         context = open_checked(&config);
@@ -1771,6 +1781,53 @@ static void test_illegal_neighbours(gpu *g) {
     }
 }
 
+/* A chroma sample that SpEED reads takes its own pair along and no other; one that it does not read, none. */
+static void test_illegal_chroma(gpu *g) {
+    static const char *const kinds[] = {"d", "p", "h"};
+    enum { FRAMES = 5, BAD = 2 };
+    for (int way = 0; way < 12; way++) {
+        const int side = way / 3 % 2, is_read = way < 6;
+        film f = small_film(V1, 0, 0, 10, FRAMES, 104);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, kinds[way % 3]);
+        picture *bad = &r.pictures[2 * BAD + side];
+        scores expected;
+        vmafgpu *context;
+        where("illegal chroma, '%s', side %d%s", kinds[way % 3], side, is_read ? "" : ", not read");
+        select_features(&config, &selections[V1]);
+        config.gpu.batch = 2;
+        expected = cpu_score(&f, &config);
+        picture_mar(g, bad,
+                    is_read ? (size_t)((const char *)bad->frame.data[1 + side] - (const char *)bad->frame.data[0]) + 1
+                            : bad->size - 1,
+                    3);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        if (context) {
+            vmafgpu_score score;
+            CHECK_INT(vmafgpu_flush(context), is_read ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            for (int i = 0; i < FRAMES; i++) {
+                const int is_spoilt = is_read && i == BAD;
+                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                if (is_spoilt) {
+                    CHECK_HAS(vmafgpu_last_error(context), "frame 2");
+                    CHECK_HAS(vmafgpu_last_error(context), "chroma");
+                    CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
+                } else {
+                    check_row(score.values, expected.values + i * expected.columns, expected.columns);
+                }
+            }
+            check_on_gpu(g, context);
+        }
+        vmafgpu_close(context);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 static void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
@@ -1855,6 +1912,7 @@ static void test_illegal(gpu *g) {
     }
 
     test_illegal_neighbours(g);
+    test_illegal_chroma(g);
 
     /* In memory that the CPU reads the push fails, and the clip goes on. So it is with pageable memory, and with pinned
      * memory whose rows are no whole words. */
@@ -1908,7 +1966,7 @@ typedef struct answers {
     double *pair; /* of vmafgpu_score_pair() */
 } answers;
 
-static answers short_answers(const film *f) {
+static answers short_answers(const film *f, int selected) {
     answers a;
     vmafgpu_config config = film_config(f);
     vmafgpu_frame before = film_frame(f, PAIR_BEFORE, 0), reference = film_frame(f, PAIR, 0),
@@ -1916,6 +1974,7 @@ static answers short_answers(const film *f) {
     vmafgpu_score score;
     vmafgpu *context;
     config.backend = VMAFGPU_BACKEND_CPU;
+    select_features(&config, &selections[selected]);
     a.clip = cpu_score(f, &config);
     a.pair = (double *)calloc((size_t)a.clip.columns, sizeof *a.pair);
     context = open_checked(&config);
@@ -2032,8 +2091,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 
 /* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
-static void check_faults(gpu *g, const film *f, const answers *expected, const char *kind, vmafgpu_backend backend,
-                         int fault, const course *way, int stride) {
+static void check_faults(gpu *g, const film *f, int selected, const answers *expected, const char *kind,
+                         vmafgpu_backend backend, int fault, const course *way, int stride) {
     static const int errors[] = {2, 700, 719, 999};
     static const char *const names[FAULTS] = {"call", "lost from call", "allocation"};
     vmafgpu_config config = gpu_config(g, f);
@@ -2044,6 +2103,7 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
     config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
     config.gpu.batch = way->batch;
     config.gpu.queue = way->queue;
+    select_features(&config, &selections[selected]);
     for (long n = 1; !is_over; n += stride) {
         tally t;
         where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", names[fault], n, kind, (int)backend, way->batch,
@@ -2088,29 +2148,47 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
     }
 }
 
-static void test_failures(gpu *g) {
-    film f = film_make("texture+mix", 20, 18, 8, SHORT_FRAMES, 111);
-    answers expected = short_answers(&f);
-    if (!g->is_simulated) {
-        test_skip("failures: this driver does not fail on demand");
-    } else {
-        const vmafgpu_backend backend = g->vendor->backend;
-        static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1},
-                            full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "p", backend, ONE_CALL, &reuse, 1);
-        check_faults(g, &f, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "hp", backend, LOST, &reuse, 3);
-        check_faults(g, &f, &expected, "d", backend, LOST, &plain, 3);
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
-        check_faults(g, &f, &expected, "d", backend, ALLOCATION, &plain, 1);
-        for (int i = 0; i < 3; i++) {
-            check_faults(g, &f, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
-        }
+static void check_all_faults(gpu *g) {
+    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
+    const vmafgpu_backend backend = g->vendor->backend;
+    film f = small_film(DEFAULT, 20, 18, 8, SHORT_FRAMES, 111);
+    answers expected = short_answers(&f, DEFAULT);
+    check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "p", backend, ONE_CALL, &reuse, 1);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "hp", backend, LOST, &reuse, 3);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend, LOST, &plain, 3);
+    check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend, ALLOCATION, &plain, 1);
+    for (int i = 0; i < 3; i++) {
+        check_faults(g, &f, DEFAULT, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
     }
     scores_free(&expected.clip);
     free(expected.pair);
     film_free(&f);
+}
+
+/* Where the CPU needs chroma to take over, and the GPU has more to do. */
+static void check_faults_of_v1(gpu *g) {
+    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, -1, 1};
+    const vmafgpu_backend backend = g->vendor->backend;
+    film f = small_film(V1, 20, 18, 8, SHORT_FRAMES, 112);
+    answers expected = short_answers(&f, V1);
+    check_faults(g, &f, V1, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 11);
+    check_faults(g, &f, V1, &expected, "hp", backend, LOST, &reuse, 17);
+    check_faults(g, &f, V1, &expected, "p", backend, ALLOCATION, &reuse, 1);
+    scores_free(&expected.clip);
+    free(expected.pair);
+    film_free(&f);
+}
+
+static void test_failures(gpu *g) {
+    if (!g->is_simulated) {
+        test_skip("failures: this driver does not fail on demand");
+        return;
+    }
+    check_all_faults(g);
+    check_faults_of_v1(g);
 }
 
 /* ---- orders of execution ---- */

@@ -1356,9 +1356,10 @@ enum {
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
     VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
-    VMAFGPU__CAMBI_ORDER_THREADS = 512,
-    VMAFGPU__CAMBI_ORDER_RUN = 4,        /* values of a thread at a time */
-    VMAFGPU__CAMBI_ORDER_CHUNK = VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN
+    VMAFGPU__CAMBI_ORDER_THREADS = 1024,
+    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values of a thread at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* values of which one thread makes an end */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256      /* bytes of shared memory, for the warps */
 };
 
 /* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
@@ -7550,7 +7551,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
         shape.grid[0] = launch->prepare_columns;
         shape.grid[1] = launch->prepare_blocks / launch->prepare_columns;
         shape.threads = VMAFGPU__CAMBI_PREPARE_THREADS;
-        shape.shared = (tile_rows + 1) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
+        shape.shared = (tile_rows + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
                        tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
                        tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
                        VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4;
@@ -7570,7 +7571,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     case VMAFGPU__CAMBI_ORDER:
         shape.grid[1] = VMAFGPU__CAMBI_SCALES;
         shape.threads = VMAFGPU__CAMBI_ORDER_THREADS;
-        shape.shared = 64 + 3 * (VMAFGPU__CAMBI_ORDER_CHUNK + 2) * 4 + VMAFGPU__CAMBI_ORDER_THREADS * 16;
+        shape.shared = VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4;
         break;
     default:
         shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));

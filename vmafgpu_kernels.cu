@@ -2614,43 +2614,65 @@ template <int BYTES> struct CambiPrepare {
     enum {
         WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
         REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = HEIGHT + 2 * REACH,
-        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, FLAT_UNITS = WIDTH / 8 + 2, WORDS = WIDTH / 32
+        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32
     };
     struct Tile {
-        uint16_t *image;                 /* [ROWS][COLUMNS] */
+        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and a few more */
         uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
         uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
         uint32_t *mask;                  /* [HEIGHT][WORDS] */
         int32_t   x, y;
     };
 
-    /* Samples x..x + 4 with 10 bits. */
-    GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&v)[5]) {
-        if (!launch.source_column && x >= 0 && x + 5 <= launch.width) {
+    /* A thread has eight columns and RUN rows; it reads one more, and the next column, where averages are taken. */
+    enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
+    static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
+
+    /* Two samples, one in each half of a word, with 10 bits. */
+    GPU_FN uint32_t ten_bits(const vmafgpu__cambi_launch &launch, uint32_t two) {
+        const uint32_t half = (uint32_t)launch.half, low = ((two & 65535) << launch.up) + half,
+                       high = ((two >> 16) << launch.up) + half;
+        if (BYTES == 1)
+            return two << 2;
+        if (!launch.up && !launch.down)
+            return two & (CAMBI_VALUE * 0x10001u);
+        return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
+    }
+
+    /* Samples x..x + 7 of a row in pairs, and in the low half of a fifth word the next one where it is wanted. What lies
+     * outside the picture is as what lies at its border. */
+    GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
+        two[4] = 0;
+        if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
             if (BYTES == 1) {
-                const uint32_t four = load((const uint32_t *)(row + x));
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    v[i] = four >> 8 * i & 255;
+                const uint64_t eight = load((const uint64_t *)(row + x));
+                const uint32_t low = (uint32_t)eight, high = (uint32_t)(eight >> 32);
+                two[0] = permute_bytes(low, 0, 0x4140);
+                two[1] = permute_bytes(low, 0, 0x4342);
+                two[2] = permute_bytes(high, 0, 0x4140);
+                two[3] = permute_bytes(high, 0, 0x4342);
             } else {
-                const uint64_t four = load((const uint64_t *)(row + 2 * x));
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    v[i] = (uint32_t)(four >> 16 * i) & 65535;
+                const Words4 eight = load((const Words4 *)(row + 2 * x));
+                two[0] = eight.x;
+                two[1] = eight.y;
+                two[2] = eight.z;
+                two[3] = eight.w;
             }
-            v[4] = launch.softened ? load_sample<BYTES>(row, x + 4) : 0;
+            if (launch.softened)
+                two[4] = load_sample<BYTES>(row, x + 8);
         } else {
 #pragma unroll
-            for (int i = 0; i < 5; i++) {
+            for (int i = 0; i < 9; i++) {
                 int32_t column = cambi_limit(x + i, launch.width - 1);
                 if (launch.source_column)
                     column = load(launch.source_column + column);
-                v[i] = load_sample<BYTES>(row, column);
+                const uint32_t sample = load_sample<BYTES>(row, column);
+                two[i / 2] = i % 2 ? two[i / 2] | sample << 16 : sample;
             }
         }
 #pragma unroll
         for (int i = 0; i < 5; i++)
-            v[i] = ((v[i] << launch.up) + (uint32_t)launch.half) >> launch.down;
+            two[i] = ten_bits(launch, two[i]);
     }
 
     GPU_FN const uint8_t *source_row(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch,
@@ -2661,56 +2683,67 @@ template <int BYTES> struct CambiPrepare {
         return image + row * pitch;
     }
 
-    /* The tile's samples and those around it; outside the picture those at its border. With them the averages and
-     * comparisons at the right and at the bottom come out as they should. */
+    /* The tile's samples and those around it. With those outside as they are, averages and comparisons at the right and
+     * at the bottom come out as they should. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
-        enum { UNITS = COLUMNS / 4 };
-#pragma unroll 1
-        for (uint32_t n = thread_index(); n < UNITS * ROWS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
-            const int32_t row = (int32_t)(n / UNITS), column = (int32_t)(n % UNITS) * 4;
-            const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
-            uint32_t v[5];
-            fetch(launch, source_row(launch, image, pitch, y), x, v);
-            if (launch.softened) {
-                uint32_t below[5];
-                fetch(launch, source_row(launch, image, pitch, y < 0 ? y : y + 1), x, below);
+        const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
+        const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
+        uint32_t two[RUN + 1][5];
+        if (row >= ROWS)
+            return;
+#pragma unroll
+        for (int k = 0; k < RUN; k++)
+            fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
+        if (launch.softened) {
+            fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
+            /* The sums of four fit the halves. */
+#pragma unroll
+            for (int k = 0; k <= RUN; k++)
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    v[i] = (v[i] + v[i + 1] + below[i] + below[i + 1]) >> 2;
-            }
+                    two[k][i] += permute_bytes(two[k][i], two[k][i + 1], 0x5432);
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                v[i] &= CAMBI_VALUE;
-            *(uint64_t *)(tile.image + row * COLUMNS + column) =
-                (uint64_t)(v[2] | v[3] << 16) << 32 | (v[0] | v[1] << 16);
+            for (int k = 0; k < RUN; k++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    two[k][i] = (two[k][i] + two[k + 1][i]) >> 2 & 0x3fff3fff;
         }
+#pragma unroll
+        for (int k = 0; k < RUN; k++)
+            *(Words4 *)(tile.image + (row + k) * COLUMNS + column) =
+                Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
     }
 
     /* Which of eight samples equal their neighbours to the right and below. */
-    GPU_FN uint32_t flat_byte(const uint16_t *at) {
-        const uint32_t *row = (const uint32_t *)at, *below = (const uint32_t *)(at + COLUMNS);
-        uint32_t word = row[0], bits = 0;
+    GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
+        const uint32_t word[5] = { row.x, row.y, row.z, row.w, next }, under[4] = { below.x, below.y, below.z, below.w };
+        uint32_t bits = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const uint32_t next = row[i + 1], right = permute_bytes(word, next, 0x5432);
-            const uint32_t differs = (word ^ right) | (word ^ below[i]);
+            const uint32_t right = permute_bytes(word[i], word[i + 1], 0x5432);
+            const uint32_t differs = (word[i] ^ right) | (word[i] ^ under[i]);
             bits |= (~(differs + 0x7fff7fffu) >> 15 & 0x10001u) << 2 * i;
-            word = next;
         }
         return (bits | bits >> 15) & 255;
     }
 
     GPU_FN void find_flat(const vmafgpu__cambi_launch &launch, const Tile &tile) {
-#pragma unroll 1
-        for (uint32_t n = thread_index(); n < FLAT_UNITS * FLAT_ROWS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
-            const int32_t row = (int32_t)(n / FLAT_UNITS), unit = (int32_t)(n % FLAT_UNITS);
-            const int32_t y = tile.y - REACH + row, x = tile.x + (unit - 1) * 8, inside = launch.width - x;
-            uint32_t byte = flat_byte(tile.image + row * COLUMNS + unit * 8);
-            if (y < 0 || y >= launch.height || x < 0 || inside <= 0)
-                byte = 0;
-            else if (inside < 8)
-                byte &= (1u << inside) - 1;
-            tile.flat[row * FLAT_BYTES + 3 + unit] = (uint8_t)byte;
+        const int32_t unit = (int32_t)(thread_index() % UNITS), row = (int32_t)(thread_index() / UNITS) * RUN;
+        const int32_t x = tile.x + (unit - 1) * 8, inside = launch.width - x;
+        const uint32_t mask = x < 0 || inside <= 0 ? 0 : inside < 8 ? (1u << inside) - 1 : 255;
+        if (row >= ROWS)
+            return;
+        const uint16_t *at = tile.image + row * COLUMNS + unit * 8;
+        Words4 words = *(const Words4 *)at;
+#pragma unroll
+        for (int k = 0; k < RUN; k++, at += COLUMNS) {
+            const int32_t y = tile.y - REACH + row + k;
+            const uint32_t next = *(const uint32_t *)(at + 8);
+            const Words4 below = *(const Words4 *)(at + COLUMNS);   /* past the last row: not used */
+            const uint32_t byte = flat_byte(words, next, below);
+            if (row + k < FLAT_ROWS)
+                tile.flat[(row + k) * FLAT_BYTES + 3 + unit] = (uint8_t)(y >= 0 && y < launch.height ? byte & mask : 0);
+            words = below;
         }
     }
 
@@ -2764,8 +2797,10 @@ template <int BYTES> struct CambiPrepare {
 
     GPU_FN void find_mask(const vmafgpu__cambi_launch &launch, const Tile &tile) {
 #pragma unroll 1
-        for (uint32_t n = thread_index(); n < HEIGHT * WORDS; n += VMAFGPU__CAMBI_PREPARE_THREADS)
-            tile.mask[n] = mask_word(tile.digits + n * 3, launch.mask_threshold);
+        for (uint32_t n = thread_index(); n < (uint32_t)(HEIGHT * WORDS) >> launch.halved; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const uint32_t row = (n / WORDS) << launch.halved, at = row * WORDS + n % WORDS;
+            tile.mask[at] = mask_word(tile.digits + at * 3, launch.mask_threshold);
+        }
     }
 
     /* Scale 0: every sample or every second, filtered. A thread makes pairs of samples, one below the other. */
@@ -2831,7 +2866,7 @@ template <int BYTES> struct CambiPrepare {
         unsigned char *shared = shared_memory(), *out = cambi_scratch(launch);
         Tile tile;
         tile.image = (uint16_t *)shared;
-        tile.flat = shared + ROWS * COLUMNS * 2 + 16;
+        tile.flat = shared + (ROWS + 1) * COLUMNS * 2 + 16;
         tile.digits = (uint32_t *)(tile.flat + FLAT_ROWS * FLAT_BYTES);
         tile.mask = tile.digits + FLAT_ROWS * WORDS * 3;
         tile.x = (int32_t)block_x() * WIDTH;
@@ -3359,217 +3394,300 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
 /* ---- order ----
  *
  * The reference moves the largest c-values to the front by Hoare's selection and adds them up, in double precision, in
- * the order in which that leaves them. A block does the same; swaps of one round do not depend on each other.
+ * the order in which that leaves them. A block does the same. In a round of the selection the values that are not
+ * larger than the pivot, from the left, change places with those that are not smaller, from the right, until they meet:
+ * which ones that are is known beforehand, and no swap depends on another.
  */
 struct CambiOrder {
     enum {
-        THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = VMAFGPU__CAMBI_ORDER_CHUNK
+        THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = THREADS * RUN,
+        WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
     uint32_t *values;                    /* bits of floats that are 0 or more: in the order of the floats */
-    uint32_t *head;                      /* shared memory: a few words... */
-    uint32_t *from_left, *from_right, *part;    /* ...places of values that wait for a swap; values */
-    int64_t  *sums;                      /* of each thread, two of them */
-
-    /* The places of what must leave its side, among the next `count` values, in order; their number. */
-    GPU_FN uint32_t find(const CambiOrder &o, uint32_t pivot, int64_t first, int32_t step, uint32_t count, uint32_t *places) {
-        const uint32_t from = thread_index() * RUN;
-        uint32_t found = 0, number = 0;
-#pragma unroll
-        for (uint32_t i = 0; i < RUN; i++) {
-            if (from + i >= count)
-                continue;
-            const uint32_t value = peek(o.values + first + step * (int64_t)(from + i));
-            if (step > 0 ? value <= pivot : value >= pivot) {
-                found |= 1u << i;
-                number++;
-            }
-        }
-        uint32_t before = number;
-        for (uint32_t by = 1; by < LANES; by *= 2) {
-            const uint32_t other = shuffle_up_word(before, by);
-            before += lane_index() >= by ? other : 0;
-        }
-        if (lane_index() == LANES - 1)
-            o.head[warp_index()] = before;
-        before -= number;
-        block_barrier();
-        uint32_t all = 0;
-        for (uint32_t i = 0; i < THREADS / LANES; i++) {
-            before += i < warp_index() ? o.head[i] : 0;
-            all += o.head[i];
-        }
-#pragma unroll
-        for (uint32_t i = 0; i < RUN; i++)
-            if (found >> i & 1)
-                places[before++] = (uint32_t)(first + step * (int64_t)(from + i));
-        block_barrier();
-        return all;
-    }
-
-    /* Copies up to CHUNK + 2 values to or from shared memory. */
-    GPU_FN void copy(const CambiOrder &o, int64_t first, int64_t count, bool back) {
-        block_barrier();
-        for (int64_t i = thread_index(); i < count; i += THREADS)
-            if (back)
-                store(o.values + first + i, o.part[i]);
-            else
-                o.part[i] = peek(o.values + first + i);
-        block_barrier();
-    }
-
-    /* The rest of a round, by one thread in the values of `part`; places are counted from its start. */
-    GPU_FN void finish_round(const CambiOrder &o, uint32_t pivot, int32_t i, int32_t k) {
-        while (i <= k) {
-            while (o.part[i] > pivot)
-                i++;
-            while (o.part[k] < pivot)
-                k--;
-            if (i <= k) {
-                const uint32_t value = o.part[i];
-                o.part[i++] = o.part[k];
-                o.part[k--] = value;
-            }
-        }
-        o.head[0] = (uint32_t)i;
-        o.head[1] = (uint32_t)k;
-    }
-
-    /* Rounds that fit `part` from the beginning. */
-    GPU_FN void finish(const CambiOrder &o, int32_t right, int32_t top) {
-        int32_t left = 0;
-        while (left < right) {
-            finish_round(o, o.part[top], left, right);
-            const int32_t i = (int32_t)o.head[0], k = (int32_t)o.head[1];
-            left = k < top ? i : left;
-            right = top < i ? k : right;
-        }
-    }
-
-    GPU_FN void gather_top(const CambiOrder &o, int64_t n, int64_t top) {
-        int64_t left = 0, right = n - 1;
-        while (top < n && right - left >= CHUNK) {
-            const uint32_t pivot = peek(o.values + top);
-            int64_t i = left, k = right + 1;   /* what lies between has not been looked at */
-            uint32_t left_first = 0, left_end = 0, right_first = 0, right_end = 0;
-            block_barrier();
-            for (;;) {
-                if (left_first == left_end && i < k) {
-                    const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
-                    left_first = 0;
-                    left_end = find(o, pivot, i, 1, count, o.from_left);
-                    i += count;
-                }
-                if (right_first == right_end && i < k) {
-                    const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
-                    right_first = 0;
-                    right_end = find(o, pivot, k - 1, -1, count, o.from_right);
-                    k -= count;
-                }
-                const uint32_t lefts = left_end - left_first, rights = right_end - right_first;
-                const uint32_t both = lefts < rights ? lefts : rights;
-                for (uint32_t m = thread_index(); m < both; m += THREADS) {
-                    const uint32_t a = o.from_left[left_first + m], b = o.from_right[right_first + m];
-                    const uint32_t value = peek(o.values + a);
-                    store(o.values + a, peek(o.values + b));
-                    store(o.values + b, value);
-                }
-                block_barrier();
-                left_first += both;
-                right_first += both;
-                if (i == k)
-                    break;
-            }
-            /* At most one side has some left, all of its last chunk. */
-            const int64_t low = left_first < left_end ? o.from_left[left_first] : i;
-            const int64_t high = right_first < right_end ? o.from_right[right_first] : i - 1;
-            const int64_t first = low > left ? low - 1 : left, last = high < right ? high + 1 : right;
-            copy(o, first, last - first + 1, false);
-            if (thread_index() == 0)
-                finish_round(o, pivot, (int32_t)(low - first), (int32_t)(high - first));
-            copy(o, first, last - first + 1, true);
-            i = first + (int32_t)o.head[0];
-            k = first + (int32_t)o.head[1];
-            block_barrier();
-            left = k < top ? i : left;
-            right = top < i ? k : right;
-        }
-        if (top < n && left < right) {
-            copy(o, left, right - left + 1, false);
-            if (thread_index() == 0)
-                finish(o, (int32_t)(right - left), (int32_t)(top - left));
-            copy(o, left, right - left + 1, true);
-        }
-    }
-
-    /* A sum in units of 2^-24, rounded as a double: to a multiple of the result, to even. */
-    GPU_FN int64_t unit_of(int64_t v) {
-        const uint32_t high = (uint32_t)((uint64_t)v >> 32);
-        const int bits = high ? 64 - leading_zeros(high) : 32;
-        return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
-    }
-    GPU_FN int64_t rounded(int64_t v, int64_t unit) {
-        const int64_t rest = v & (unit - 1), down = v - rest;
-        return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
-    }
-
-    /* How much the thread's values add to a sum that is an even and one that is an odd multiple of the unit: all that
-     * the rounding looks at, as long as the unit stays. */
-    GPU_FN void add_run(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
-        int64_t even = 0, odd = unit;
-        const int64_t from = first + (int64_t)thread_index() * RUN;
-#pragma unroll 1
-        for (int64_t i = from; i < from + RUN && i < end; i++) {
-            const int64_t v = cambi_units(peek(o.values + i));
-            even = rounded(even + v, unit);
-            odd = rounded(odd + v, unit);
-        }
-        o.sums[2 * thread_index()] = even;
-        o.sums[2 * thread_index() + 1] = odd - unit;
-    }
-
-    GPU_FN int64_t add(const CambiOrder &o, int64_t top) {
-        int64_t sum = 0;
-        for (int64_t first = 0; first < top; first += CHUNK) {
-            const int64_t unit = unit_of(sum), limit = (int64_t)1 << 53 << (63 - leading_zeros_of(unit));
-            add_run(o, unit, first, top);
-            for (uint32_t by = 1; by < THREADS; by *= 2) {
-                block_barrier();
-                if (thread_index() % (2 * by) == 0) {
-                    int64_t *mine = o.sums + 2 * thread_index(), *next = o.sums + 2 * (thread_index() + by);
-                    const int64_t even = mine[0], odd = mine[1];
-                    mine[0] = even + next[even & unit ? 1 : 0];
-                    mine[1] = odd + next[odd & unit ? 0 : 1];
-                }
-            }
-            block_barrier();
-            const int64_t whole = sum + o.sums[sum & unit ? 1 : 0];
-            block_barrier();
-            if (whole < limit) {
-                sum = whole;
-                continue;
-            }
-            /* The unit changes on the way. */
-            if (thread_index() == 0) {
-                for (int64_t i = first; i < first + CHUNK && i < top; i++) {
-                    sum += cambi_units(peek(o.values + i));
-                    sum = rounded(sum, unit_of(sum));
-                }
-                o.sums[0] = sum;
-            }
-            block_barrier();
-            sum = o.sums[0];
-            block_barrier();
-        }
-        return sum;
-    }
-    GPU_FN int leading_zeros_of(int64_t v) {
-        const uint32_t high = (uint32_t)((uint64_t)v >> 32);
-        return high ? leading_zeros(high) : 32 + leading_zeros((uint32_t)v);
-    }
+    uint32_t *head;                      /* shared memory: words and sums of warps... */
+    uint16_t *list[2];                   /* ...values that wait for a swap, from the left and from the right; */
+    uint32_t *part;                      /* in the same place: values; */
+    int64_t  *sums;                      /* and two sums of each thread */
 };
 
+/* Of the next `count` values, from `first` on upwards or (side 1) downwards, the distances of those that must leave
+ * their side, in order; their number. */
+GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_t first, uint32_t side, uint32_t count) {
+    enum { RUN = CambiOrder::RUN };
+    const uint32_t from = warp_index() * LANES * RUN + lane_index();
+    uint32_t value[RUN], ranks[2] = {}, found = 0;
+    static_assert(RUN == 8, "a byte of two words for each");
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const uint32_t at = from + i * LANES;
+        value[i] = at < count ? peek(o.values + (side ? first - at : first + at)) : side ? 0 : 0xffffffffu;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++)
+        if (side ? value[i] >= pivot && from + i * LANES < count : value[i] <= pivot) {
+            found |= 1u << i;
+            ranks[i / 4] += 1u << 8 * (i % 4);
+        }
+#pragma unroll
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            const uint32_t other = shuffle_up_word(ranks[k], by);
+            ranks[k] += lane_index() >= by ? other : 0;
+        }
+    const uint32_t all[2] = { shuffle_word(ranks[0], LANES - 1), shuffle_word(ranks[1], LANES - 1) };
+    uint32_t number = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++)
+        number += all[i / 4] >> 8 * (i % 4) & 255;
+    if (lane_index() == 0)
+        o.head[warp_index()] = number;
+    block_barrier();
+    uint32_t before = 0, total = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < CambiOrder::WARPS; i++) {
+        before += i < warp_index() ? o.head[i] : 0;
+        total += o.head[i];
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        if (found >> i & 1)
+            o.list[side][before + (ranks[i / 4] >> 8 * (i % 4) & 255) - 1] = (uint16_t)(from + i * LANES);
+        before += all[i / 4] >> 8 * (i % 4) & 255;
+    }
+    block_barrier();
+    return total;
+}
+
+/* One round between *left and *right, and what it leaves of them. */
+GPU_FN void cambi_order_round(const CambiOrder &o, int64_t top, int64_t *left, int64_t *right) {
+    enum { CHUNK = CambiOrder::CHUNK };
+    const uint32_t pivot = peek(o.values + top);
+    int64_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
+    int64_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
+    uint32_t first[2] = {}, end[2] = {};
+    bool is_last = false;
+    block_barrier();
+    for (;;) {
+        if (first[0] == end[0] && i < k) {
+            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+            base[0] = i;
+            first[0] = 0;
+            end[0] = cambi_find_misplaced(o, pivot, i, 0, count);
+            i += count;
+        }
+        if (first[1] == end[1] && i < k) {
+            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+            base[1] = k - 1;
+            first[1] = 0;
+            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, count);
+            k -= count;
+        }
+        if (i == k && first[0] == end[0] && first[1] == end[1])
+            break;
+        if (i == k && first[0] == end[0]) {   /* what waits at the right meets what lies below it */
+            base[0] = i;
+            first[0] = 0;
+            end[0] = cambi_find_misplaced(o, pivot, i, 0, (uint32_t)(base[1] - o.list[1][first[1]] - i + 1));
+            is_last = true;
+        } else if (i == k && first[1] == end[1]) {
+            base[1] = k - 1;
+            first[1] = 0;
+            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, (uint32_t)(k - base[0] - o.list[0][first[0]]));
+            is_last = true;
+        }
+        uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
+        if (is_last) {   /* only as long as they have not passed each other */
+            uint32_t number = 0;
+            if (thread_index() == 0)
+                o.head[0] = 0;
+            block_barrier();
+            for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS)
+                number += base[0] + o.list[0][first[0] + m] <= base[1] - o.list[1][first[1] + m];
+            number = warp_sum_word(number);
+            if (lane_index() == 0)
+                shared_add(o.head, number);
+            block_barrier();
+            both = o.head[0];
+        }
+        for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS) {
+            uint32_t *const a = o.values + base[0] + o.list[0][first[0] + m],
+                     *const b = o.values + base[1] - o.list[1][first[1] + m];
+            const uint32_t value = peek(a);
+            store(a, peek(b));
+            store(b, value);
+        }
+        if (both) {
+            last[0] = base[0] + o.list[0][first[0] + both - 1];
+            last[1] = base[1] - o.list[1][first[1] + both - 1];
+        }
+        first[0] += both;
+        first[1] += both;
+        if (is_last)
+            break;
+        block_barrier();
+    }
+    if (!is_last) {
+        k = i - 1;
+    } else if (last[0] + 1 > last[1] - 1) {
+        i = last[0] + 1;
+        k = last[1] - 1;
+    } else {
+        /* Each side goes on to the next that it would swap, or to the last that came over. */
+        i = last[1];
+        k = last[0];
+        if (first[0] < end[0] && base[0] + o.list[0][first[0]] < i)
+            i = base[0] + o.list[0][first[0]];
+        if (first[1] < end[1] && base[1] - o.list[1][first[1]] > k)
+            k = base[1] - o.list[1][first[1]];
+    }
+    block_barrier();
+    if (k < top)
+        *left = i;
+    if (top < i)
+        *right = k;
+}
+
+/* The rest of the rounds, by one thread in the values of `part`. */
+GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
+    int32_t left = 0;
+    while (left < right) {
+        const uint32_t pivot = part[top];
+        int32_t i = left, k = right;
+        while (i <= k) {
+            while (part[i] > pivot)
+                i++;
+            while (part[k] < pivot)
+                k--;
+            if (i <= k) {
+                const uint32_t value = part[i];
+                part[i++] = part[k];
+                part[k--] = value;
+            }
+        }
+        left = k < top ? i : left;
+        right = top < i ? k : right;
+    }
+}
+
+GPU_FN void cambi_gather_top(const CambiOrder &o, int64_t n, int64_t top) {
+    int64_t left = 0, right = n - 1;
+    if (top >= n)
+        return;
+    while (right - left >= CambiOrder::SMALL)
+        cambi_order_round(o, top, &left, &right);
+    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
+        o.part[i - left] = peek(o.values + i);
+    block_barrier();
+    if (thread_index() == 0)
+        cambi_order_small(o.part, (int32_t)(right - left), (int32_t)(top - left));
+    block_barrier();
+    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
+        store(o.values + i, o.part[i - left]);
+    block_barrier();
+}
+
+/* What a double of that size is a multiple of, in units of 2^-24. */
+GPU_FN int cambi_bits_of(int64_t v) {
+    const uint32_t high = (uint32_t)((uint64_t)v >> 32);
+    return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
+}
+GPU_FN int64_t cambi_unit_of(int64_t v) {
+    const int bits = cambi_bits_of(v);
+    return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
+}
+/* To a multiple, to an even one where two are as near. */
+GPU_FN int64_t cambi_rounded(int64_t v, int64_t unit) {
+    const int64_t rest = v & (unit - 1), down = v - rest;
+    return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
+}
+
+/* The sum of a chunk of values that are all multiples of the unit; below 0 if they are not. */
+GPU_FN int64_t cambi_add_multiples(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+    enum { RUN = CambiOrder::RUN };
+    int64_t *of_warps = (int64_t *)o.head;
+    uint32_t bits[RUN];
+    int64_t sum = 0, rest = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const int64_t at = first + i * CambiOrder::THREADS + thread_index();
+        bits[i] = at < end ? peek(o.values + at) : 0;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const int64_t v = cambi_units(bits[i]);
+        sum += v;
+        rest |= v & (unit - 1);
+    }
+    sum = any_lane(rest != 0) ? -((int64_t)1 << 56) : warp_sum(sum);
+    if (lane_index() == 0)
+        of_warps[warp_index()] = sum;
+    block_barrier();
+    sum = 0;
+    for (uint32_t i = 0; i < CambiOrder::WARPS; i++)
+        sum += of_warps[i];
+    block_barrier();
+    return sum;
+}
+
+/* How much a chunk of values adds to a sum that is an even multiple of the unit, and to one that is an odd one: nothing
+ * else matters to the rounding, as long as the unit stays. In sums[0] and sums[1]. */
+GPU_FN void cambi_add_rounded(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+    const int64_t from = first + (int64_t)thread_index() * CambiOrder::RUN;
+    int64_t even = 0, odd = unit;
+#pragma unroll 1
+    for (int64_t i = from; i < from + CambiOrder::RUN && i < end; i++) {
+        const int64_t v = cambi_units(peek(o.values + i));
+        even = cambi_rounded(even + v, unit);
+        odd = cambi_rounded(odd + v, unit);
+    }
+    o.sums[2 * thread_index()] = even;
+    o.sums[2 * thread_index() + 1] = odd - unit;
+    for (uint32_t by = 1; by < CambiOrder::THREADS; by *= 2) {
+        block_barrier();
+        if (thread_index() % (2 * by) == 0) {
+            int64_t *mine = o.sums + 2 * thread_index(), *next = o.sums + 2 * (thread_index() + by);
+            even = mine[0];
+            odd = mine[1];
+            mine[0] = even + next[even & unit ? 1 : 0];
+            mine[1] = odd + next[odd & unit ? 0 : 1];
+        }
+    }
+    block_barrier();
+}
+
+GPU_FN int64_t cambi_add_in_order(const CambiOrder &o, int64_t top) {
+    enum { FEW = 16 };
+    int64_t sum = 0, first = 0;
+    uint32_t size = CambiOrder::CHUNK;
+    while (first < top) {
+        const int64_t unit = cambi_unit_of(sum), limit = (int64_t)1 << (52 + cambi_bits_of(unit));
+        const int64_t end = first + size < top ? first + size : top;
+        int64_t chunk = cambi_add_multiples(o, unit, first, end);
+        if (chunk < 0) {
+            cambi_add_rounded(o, unit, first, end);
+            chunk = o.sums[sum & unit ? 1 : 0];
+            block_barrier();
+        }
+        if (sum + chunk < limit) {
+            sum += chunk;
+            first = end;
+            continue;
+        }
+        /* The unit changes on the way: where? */
+        if (size > FEW) {
+            size /= 8;
+            continue;
+        }
+        for (; first < end; first++) {
+            sum += cambi_units(peek(o.values + first));
+            sum = cambi_rounded(sum, cambi_unit_of(sum));
+        }
+        size = CambiOrder::CHUNK;
+    }
+    return sum;
+}
+
 GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS, 1) {
-    enum { CHUNK = VMAFGPU__CAMBI_ORDER_CHUNK };
     const uint32_t scale = block_y();
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
@@ -3577,14 +3695,13 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     unsigned char *shared = shared_memory();
     CambiOrder order;
     order.values = (uint32_t *)(cambi_scratch(launch) + plane.values);
-    order.sums = (int64_t *)shared;
-    order.head = (uint32_t *)(shared + VMAFGPU__CAMBI_ORDER_THREADS * 16);
-    order.from_left = order.head + 16;
-    order.from_right = order.from_left + CHUNK + 2;
-    order.part = order.from_right + CHUNK + 2;
-    CambiOrder::gather_top(order, (int64_t)plane.width * plane.height, plane.top);
-    block_barrier();
-    const int64_t sum = CambiOrder::add(order, plane.top);
+    order.head = (uint32_t *)shared;
+    order.list[0] = (uint16_t *)(shared + VMAFGPU__CAMBI_ORDER_HEAD);
+    order.list[1] = order.list[0] + CambiOrder::CHUNK;
+    order.part = (uint32_t *)order.list[0];
+    order.sums = (int64_t *)order.list[0];
+    cambi_gather_top(order, (int64_t)plane.width * plane.height, plane.top);
+    const int64_t sum = cambi_add_in_order(order, plane.top);
     if (thread_index() == 0)
         store(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
 }

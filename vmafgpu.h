@@ -1346,10 +1346,11 @@ enum {
     VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
     VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
     VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
-    VMAFGPU__CAMBI_COUNT_SPLIT = 2,      /* threads per sample */
-    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH * VMAFGPU__CAMBI_COUNT_SPLIT,
-    VMAFGPU__CAMBI_COUNT_SHARED = 48 * 1024,
+    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,
     VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 124,  /* with four contrasts: codes that are looked at in one go... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 132,   /* ...and bytes of their histogram */
     VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
     VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
@@ -1391,8 +1392,8 @@ typedef struct vmafgpu__cambi_launch {
     int32_t         base;                /* code 0 */
     int32_t         low, centres;        /* codes whose c-values can be above 0 */
     int32_t         contrasts, reach;    /* of the window */
-    int32_t         ranges, range;       /* the codes are looked at in so many goes, so many at a time */
-    int32_t         cell;                /* bytes of a histogram: four times an odd number */
+    int32_t         range;               /* codes that are looked at in one go */
+    int32_t         cell;                /* bytes of their histogram: four times an odd number */
     int32_t         pass;                /* of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
@@ -7462,18 +7463,13 @@ static int vmafgpu__cambi_margin(const vmafgpu__cambi_picture *p) {
     return ((p->window >> 1) + 1) & ~1;
 }
 
-/* Bytes of a histogram of so many centres and what lies around them, in whole words from any byte on; the number of
- * words is odd, so that neighbours' lie in different banks of shared memory. */
-static int vmafgpu__cambi_cell(int contrasts, int centres) {
-    const int span = (2 * contrasts + 7) / 4;
-    return (((centres - 1) / 4 + span) | 1) * 4;
-}
-
-/* What depends on the options alone; 0 centres: no c-value can be above 0. */
+/* What depends on the options alone; 0 centres: no c-value can be above 0. A histogram has as many codes as are looked at
+ * and what lies around them, in whole words from any byte on; the number of words is odd, so that neighbours' lie in
+ * different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
-    const int columns = VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_margin(p);
-    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - VMAFGPU__CAMBI_COUNT_HEAD) / columns;
+    const int columns = VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_margin(p), span = (2 * variant->contrasts + 7) / 4;
+    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - VMAFGPU__CAMBI_COUNT_HEAD) / columns / 4;   /* words */
     int low = 0, end = variant->bins;
     while (low < end && !vmafgpu__cambi_is_counted(variant, low))
         low++;
@@ -7481,11 +7477,8 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
         end--;
     out->low = low;
     out->centres = end - low;
-    out->ranges = 1;
-    while (vmafgpu__cambi_cell(variant->contrasts, (out->centres + out->ranges - 1) / out->ranges) > room)
-        out->ranges++;
-    out->range = (out->centres + out->ranges - 1) / out->ranges;
-    out->cell = vmafgpu__cambi_cell(variant->contrasts, out->range);
+    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((room - 1) | 1) * 4;
+    out->range = 4 * (out->cell / 4 - span + 1);
 }
 
 /* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
@@ -7575,7 +7568,6 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
         break;
     default:
         shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));
-        shape.grid[1] = (uint32_t)launch->ranges;
         shape.threads = VMAFGPU__CAMBI_COUNT_THREADS;
         shape.shared = VMAFGPU__CAMBI_COUNT_HEAD +
                        (uint32_t)((VMAFGPU__CAMBI_COUNT_WIDTH + 2 * ((launch->reach + 1) & ~1)) * launch->cell);

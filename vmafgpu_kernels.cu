@@ -2967,96 +2967,89 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
  * A block has a strip of columns and some rows of a scale. It goes from row to row where samples are to be looked at;
  * for each column the histogram of what the window covers of it is kept in shared memory, a byte per code. Columns
  * come in pairs, with a histogram of both and one of the first: so a window is a row of pairs and one column more, on
- * its right or on its left, which is the second of a pair and the difference of the two. Threads add up the bytes around
- * their sample's code, four codes at a time.
+ * its right, or on its left, where that is the second of a pair: the difference of the two. A thread has a sample of
+ * the row, and adds up the bytes around its code, four codes at a time; it also has a pair of columns, whose histograms
+ * it keeps. These are of few codes, from the least one on that the block looks at: most blocks see no others. What lies
+ * beyond is done in the same way after that.
  */
 struct CambiStrip {
     const uint8_t *samples;              /* of the scale */
-    uint32_t *histograms;                /* of a pair, of its first column, of the next pair, ... */
-    int32_t   x, first_x, right;         /* first sample and column; where columns end, which is even */
-    int32_t   height, pitch;
+    uint32_t *histogram;                 /* the thread's; that of the first column follows */
+    uint32_t  cell;                      /* words of each */
+    uint32_t  height, pitch;
+    uint32_t  pair_at, own_at;           /* bytes to the thread's columns in their row, and to its sample */
+    bool      has_pair, has_own;         /* whether they are in the picture */
     uint32_t  zero, counted;             /* word of the first code that is counted, and how many are */
 };
 
-/* The samples of two columns; unmarked ones outside. */
-GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t pair, int32_t y) {
-    const int32_t x = strip.first_x + 2 * pair;
-    return x >= 0 && x < strip.right && y >= 0 && y < strip.height
-               ? load((const uint32_t *)(strip.samples + (int64_t)y * strip.pitch) + x / 2)
+/* The samples of the thread's columns; unmarked ones outside. */
+GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
+    return strip.has_pair && (uint32_t)y < strip.height
+               ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
                : 0;
 }
 
-/* One sample; an unmarked one outside. */
-GPU_FN uint32_t cambi_own(const CambiStrip &strip, const vmafgpu__cambi_plane &plane, int32_t x, int32_t y) {
-    return x < plane.width ? load((const uint16_t *)(strip.samples + (int64_t)y * strip.pitch) + x) : 0u;
+GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
+    return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
 }
 
 /* Counts one of the two samples, up or down. */
-GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t *histogram, uint32_t cell_words, uint32_t two,
-                               uint32_t second, uint32_t unit) {
+GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
     const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
     if (code >= strip.counted)
         return;
-    shared_add(histogram + code / 4, unit << 8 * (code % 4));
+    shared_add(strip.histogram + code / 4, unit << 8 * (code % 4));
     if (!second)
-        shared_add(histogram + cell_words + code / 4, unit << 8 * (code % 4));
+        shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* The c-value of a sample with four contrasts; every lane takes part. `cells`: of the pair with the window's first
- * column, `odd` where that is its second; `centre`: the code, counted from the first that is looked at; `weights`: of
- * the contrasts, a byte each. */
+/* The c-value of a sample with four contrasts. `cells`: of the pair with the window's first column, `odd` where that is
+ * its second; `centre`: the code, counted from the first that is looked at; `weights`: of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
-    enum { SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT };
-    const uint32_t part = thread_index() % SPLIT, step = 2 * (uint32_t)launch.cell,
-                   pairs = (uint32_t)launch.reach;
+    enum { CELL = VMAFGPU__CAMBI_CELL_OF_FOUR, STEP = 2 * CELL };
     const uint8_t *at = cells + (centre & ~3u);
-    uint32_t low[3] = {}, high[3] = {}, rest[3] = {};
-    if (part == 0) {
-        const uint32_t *single = (const uint32_t *)(at + step / 2 + (odd ? 0 : pairs * step)),
-                       *both = (const uint32_t *)at;
+    const uint8_t *one = at + CELL + (odd ? 0 : (uint32_t)launch.reach * STEP);
+    const uint32_t minus = 0u - odd;
+    uint32_t all[3], high[3], low[3], rest[3];
 #pragma unroll
-        for (int i = 0; i < 3; i++)
-            rest[i] = odd ? both[i] - single[i] : single[i];
+    for (int i = 0; i < 3; i++) {
+        all[i] = high[i] = 0;
+        rest[i] = (((const uint32_t *)at)[i] & minus) + ((((const uint32_t *)one)[i] ^ minus) - minus);
     }
-    uint32_t n = (pairs - part + SPLIT - 1) / SPLIT;
-    at += (part + odd) * step;
+    at += odd * STEP;
+    int32_t n = launch.reach;
 #pragma unroll 1
     for (; n >= GROUP; n -= GROUP) {
         uint32_t sum[3] = {};
 #pragma unroll
-        for (int k = 0; k < GROUP; k++) {
+        for (int k = 0; k < GROUP; k++)
 #pragma unroll
             for (int i = 0; i < 3; i++)
-                sum[i] += ((const uint32_t *)at)[i];
-            at += SPLIT * step;
-        }
+                sum[i] += ((const uint32_t *)(at + k * STEP))[i];
+        at += GROUP * STEP;
 #pragma unroll
         for (int i = 0; i < 3; i++) {
-            low[i] += sum[i] & 0xff00ffu;
-            high[i] += sum[i] >> 8 & 0xff00ffu;
+            all[i] += sum[i];
+            high[i] += permute_bytes(sum[i], 0, 0x4341);
         }
     }
     if (GROUP > 1)
 #pragma unroll 1
-        for (; n > 0; n--, at += SPLIT * step)
+        for (; n > 0; n--, at += STEP)
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
+    /* Halves of words: the odd bytes' sums, and what they leave of the sums of words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
-        low[i] += rest[i] & 0xff00ffu;
-        high[i] += rest[i] >> 8 & 0xff00ffu;
-#pragma unroll
-        for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
-            low[i] += shuffle_xor_word(low[i], mask);
-            high[i] += shuffle_xor_word(high[i], mask);
-        }
+        high[i] += permute_bytes(rest[i], 0, 0x4341);
+        low[i] = all[i] + rest[i] - (high[i] << 8);
     }
     /* The counts from four below on: those at even distances, then those at odd ones. */
     const bool turned = centre & 1;
-    const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre + 1) & 3 ? (centre & 3) + 1 : 4) / 2 * 16;
+    const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
 #pragma unroll
     for (int i = 0; i < 3; i++) {
@@ -3073,24 +3066,13 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
                                    { odd0 & 65535, odd1 >> 16 }, { even0 & 65535, even2 } };
     float best = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < 4; k += SPLIT) {
-        uint32_t most = 0, weight = 0;
-#pragma unroll
-        for (uint32_t i = 0; i < SPLIT && i < 4; i++)
-            if (i == part) {
-                most = count[k + i][0] > count[k + i][1] ? count[k + i][0] : count[k + i][1];
-                weight = weights >> 8 * (k + i) & 255;
-            }
-        const float value = (float)(int32_t)(weight * own * most) * float_bits(load(launch.reciprocal + own + most));
+    for (int k = 0; k < 4; k++) {
+        const uint32_t most = count[k][0] > count[k][1] ? count[k][0] : count[k][1];
+        const float value = (float)(int32_t)((weights >> 8 * k & 255) * own * most) *
+                            float_bits(load(launch.reciprocal + own + most));
         best = value > best ? value : best;
     }
-    uint32_t bits = bits_of(best);
-#pragma unroll
-    for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
-        const uint32_t other = shuffle_xor_word(bits, mask);
-        bits = other > bits ? other : bits;
-    }
-    return bits;
+    return bits_of(best);
 }
 
 /* One code's count in the window. */
@@ -3104,28 +3086,21 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* The same as cambi_value_of_four() for any number of contrasts. */
+/* The same as cambi_value_of_four() for any number of contrasts; `weights`: of the code. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
-                                   uint32_t centre, uint32_t code) {
-    enum { SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT };
+                                   uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
     const uint32_t own = cambi_count_of(launch, cells, odd, middle);
     float best = 0;
 #pragma unroll 1
-    for (uint32_t k = thread_index() % SPLIT + 1; k <= contrasts; k += SPLIT) {
-        const uint32_t weight = load(launch.weights + code * contrasts + k - 1);
+    for (uint32_t k = 1; k <= contrasts; k++) {
         const uint32_t above = cambi_count_of(launch, cells, odd, middle + k),
                        below = cambi_count_of(launch, cells, odd, middle - k), most = above > below ? above : below;
-        const float value = (float)(int32_t)(weight * own * most) * float_bits(load(launch.reciprocal + own + most));
+        const float value = (float)(int32_t)(load(weights + k - 1) * own * most) *
+                            float_bits(load(launch.reciprocal + own + most));
         best = value > best ? value : best;
     }
-    uint32_t bits = bits_of(best);
-#pragma unroll
-    for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
-        const uint32_t other = shuffle_xor_word(bits, mask);
-        bits = other > bits ? other : bits;
-    }
-    return bits;
+    return bits_of(best);
 }
 
 /* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. */
@@ -3133,12 +3108,28 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126)) : 0;
 }
 
+/* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
+GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2) {
+        const uint32_t other = shuffle_xor_word(v, mask);
+        v = other < v ? other : v;
+    }
+    block_barrier();
+    if (lane_index() == 0)
+        words[warp_index()] = v;
+    block_barrier();
+    for (uint32_t i = 0; i < VMAFGPU__CAMBI_COUNT_THREADS / LANES; i++)
+        v = words[i] < v ? words[i] : v;
+    return v;
+}
+
 /* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
-        SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT, WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS,
-        SIDES = THREADS / 64             /* threads of a pair of columns */
+        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD,
+        AT_ONCE = THREADS / (WIDTH / 2), TURNS = VMAFGPU__CAMBI_COUNT_ROWS / AT_ONCE
     };
+    static_assert(THREADS == WIDTH && VMAFGPU__CAMBI_COUNT_ROWS == 32, "a sample for each thread, a bit for each row");
     if (!cambi_source(launch))
         return;
     int32_t scale = 0;
@@ -3147,114 +3138,128 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         scale += (int32_t)block_x() >= launch.scale[s].first_block;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
     unsigned char *scratch = cambi_scratch(launch);
-    uint32_t *rows = (uint32_t *)shared_memory();
+    uint32_t *rows = (uint32_t *)shared_memory(), *words = rows + 1;
     const int32_t block = (int32_t)block_x() - plane.first_block, reach = launch.reach, margin = (reach + 1) & ~1;
-    const int32_t first_y = block / plane.strips * plane.rows;
-    const int32_t pairs = WIDTH / 2 + margin;
-    const uint32_t low = (uint32_t)(launch.low + (int32_t)block_y() * launch.range);
-    const uint32_t mark = CAMBI_MARK + (uint32_t)launch.base;
+    const int32_t first_y = block / plane.strips * plane.rows, first_x = block % plane.strips * WIDTH;
+    const int32_t below = plane.height - first_y, height = below < plane.rows ? below : plane.rows;
+    const int32_t thread = (int32_t)thread_index(), x = first_x + thread, pair_x = first_x - margin + 2 * thread;
+    const int32_t pairs = WIDTH / 2 + margin, right = (plane.width + 1) & ~1;
+    const uint32_t mark = CAMBI_MARK + (uint32_t)(launch.base + launch.low), centres = (uint32_t)launch.centres;
+    const uint32_t range = GROUP ? (uint32_t)VMAFGPU__CAMBI_RANGE_OF_FOUR : (uint32_t)launch.range;
+    const uint32_t contrasts = GROUP ? 4 : (uint32_t)launch.contrasts;
     CambiStrip strip;
     strip.samples = scratch + plane.samples;
-    strip.histograms = rows + VMAFGPU__CAMBI_COUNT_HEAD / 4;
-    strip.x = block % plane.strips * WIDTH;
-    strip.first_x = strip.x - margin;
-    strip.right = (plane.width + 1) & ~1;
-    strip.height = plane.height;
-    strip.pitch = plane.pitch;
-    strip.zero = mark + low - (uint32_t)launch.contrasts;
-    strip.counted = (uint32_t)(launch.range + 2 * launch.contrasts);
-    const uint32_t centres = (uint32_t)launch.range;
-
-    /* In which rows there is something to look at; the highest bit is the first. Warps of 64 lanes look at two at a
-     * time. */
-    enum { AT_ONCE = THREADS / (WIDTH / 2), TURNS = VMAFGPU__CAMBI_COUNT_ROWS / AT_ONCE };
-    if (thread_index() == 0)
-        rows[0] = 0;
-    block_barrier();
-    const uint32_t scanned = thread_index() / (WIDTH / 2);
-    uint32_t two[TURNS];
-#pragma unroll
-    for (uint32_t i = 0; i < TURNS; i++) {
-        const int32_t row = (int32_t)(scanned + i * AT_ONCE);
-        two[i] = row < plane.rows
-                     ? cambi_pair(strip, (int32_t)(thread_index() % (WIDTH / 2)) + margin / 2, first_y + row)
-                     : 0;
-    }
-    uint32_t found = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < TURNS; i++)
-        if (any_lane((two[i] & 65535) - mark - low < centres || (two[i] >> 16) - mark - low < centres))
-            found |= (LANES > WIDTH / 2 ? 3u : 1u) << (LANES > WIDTH / 2 ? 30 : 31) >> (i * AT_ONCE);
-    if (found && lane_index() == 0)
-        shared_add(rows, found >> (scanned));
-    block_barrier();
-    const int32_t below = plane.height - first_y;
-    uint32_t todo = rows[0] & (below < 32 ? ~(0xffffffffu >> below) : 0xffffffffu);
-    if (!todo)
-        return;
-
-    for (uint32_t n = thread_index(); n < (uint32_t)(pairs * launch.cell) / 2; n += THREADS)
-        strip.histograms[n] = 0;
-    block_barrier();
-
-    const int32_t pair = (int32_t)(thread_index() % 64), side = (int32_t)(thread_index() / 64);
-    const uint32_t cell_words = (uint32_t)launch.cell / 4;
-    uint32_t *histogram = strip.histograms + (uint32_t)pair * 2 * cell_words;
-    const int32_t column = (int32_t)(thread_index() / SPLIT), x = strip.x + column;
-    const uint32_t offset = (uint32_t)(column + margin - reach), odd = offset & 1;
-    const uint8_t *cells = (const uint8_t *)strip.histograms + (offset >> 1) * 2 * (uint32_t)launch.cell;
+    strip.cell = (GROUP ? (uint32_t)VMAFGPU__CAMBI_CELL_OF_FOUR : (uint32_t)launch.cell) / 4;
+    strip.histogram = rows + HEAD / 4 + (uint32_t)thread * 2 * strip.cell;
+    strip.height = (uint32_t)plane.height;
+    strip.pitch = (uint32_t)plane.pitch;
+    strip.pair_at = (uint32_t)(2 * pair_x);
+    strip.own_at = (uint32_t)(2 * x);
+    strip.has_pair = thread < pairs && pair_x >= 0 && pair_x < right;
+    strip.has_own = x < plane.width;
+    strip.counted = range + 2 * contrasts;
+    const uint32_t offset = (uint32_t)(thread + margin - reach), odd = offset & 1;
+    const uint8_t *cells = (const uint8_t *)(rows + HEAD / 4 + (offset & ~1u) * strip.cell);
     uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
-    int32_t y = first_y + leading_zeros(todo), next = y;
-    uint32_t come = 0, gone = 0, count = 0, word = 0, next_word = cambi_own(strip, plane, x, y);
+    uint32_t count = 0, from = 0, most = 0;
     int64_t sum = 0;
-    if (pair < pairs)
-        for (int32_t row = y - reach + side; row <= y + reach; row += SIDES) {
-            const uint32_t both = cambi_pair(strip, pair, row);
-            cambi_count_sample(strip, histogram, cell_words, both, 0, 1);
-            cambi_count_sample(strip, histogram, cell_words, both, 1, 1);
-        }
     for (;;) {
-        word = next_word;
-        const uint32_t centre = word - mark - low;
-        const bool is_looked_at = centre < centres;
-        const uint32_t safe = is_looked_at ? centre : 0;
-        const uint32_t weights = GROUP ? load((const uint32_t *)launch.weights + safe + low) : 0;
-        todo &= ~(0x80000000u >> (y - first_y));
-        next = todo ? first_y + leading_zeros(todo) : y;
-        next_word = cambi_own(strip, plane, x, next);
-        if (pair < pairs) {
-            come = cambi_pair(strip, pair, y + 1 + reach);
-            gone = cambi_pair(strip, pair, y - reach);
+        /* What there is to look at, two samples at a time, and in which rows; their highest bit is the first. */
+        const int32_t scanned = thread / (WIDTH / 2), scanned_x = first_x + thread % (WIDTH / 2) * 2;
+        uint32_t two[TURNS], low = 0xffff, high = 0;
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++) {
+            const int32_t row = scanned + i * AT_ONCE;
+            two[i] = row < height && scanned_x < right
+                         ? load((const uint32_t *)(strip.samples +
+                                                   ((uint32_t)(first_y + row) * strip.pitch + (uint32_t)scanned_x * 2)))
+                         : 0;
         }
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++)
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                const uint32_t code = (two[i] >> 16 * k & 65535) - mark;
+                if (code < centres && code >= from) {
+                    low = code < low ? code : low;
+                    high = code > high ? code : high;
+                }
+            }
+        low = cambi_least(low, words);
+        if (low == 0xffff)
+            break;
+        if (!from)
+            most = 0xffff - cambi_least(0xffff - high, words);
+        if (thread == 0)
+            rows[0] = 0;
+        for (uint32_t n = (uint32_t)thread; n < (uint32_t)pairs * 2 * strip.cell; n += THREADS)
+            rows[HEAD / 4 + n] = 0;
         block_barrier();
-        if (any_lane(is_looked_at)) {
-            const uint32_t bits = GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, safe, weights)
-                                        : cambi_value_of_any(launch, cells, odd, safe, safe + low);
-            if (is_looked_at && thread_index() % SPLIT == 0) {
-                store(values + (int64_t)y * plane.width, bits);
+        uint32_t found = 0;
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++) {
+            const uint32_t first = (two[i] & 65535) - mark, second = (two[i] >> 16) - mark;
+            const bool is_in = (first < centres && first - low < range) || (second < centres && second - low < range);
+            found |= is_in ? 0x80000000u >> (scanned + i * AT_ONCE) : 0;
+        }
+        found = warp_or(found);
+        if (lane_index() == 0)   /* no two warps have a row in common */
+            shared_add(rows, found);
+        block_barrier();
+        uint32_t todo = rows[0];
+
+        const uint32_t looked_at = centres - low < range ? centres - low : range;
+        const uint32_t *weights = (const uint32_t *)(launch.weights + (uint32_t)launch.low * 4) + low;
+        const uint8_t *any_weights = launch.weights + ((uint32_t)launch.low + low) * contrasts;
+        int32_t y = first_y + leading_zeros(todo), next = y;
+        uint32_t come = 0, gone = 0, next_word = cambi_own(strip, y);
+        strip.zero = mark + low - contrasts;
+#pragma unroll 4
+        for (int32_t row = y - reach; row <= y + reach; row++) {
+            const uint32_t both = cambi_pair(strip, row);
+            cambi_count_sample(strip, both, 0, 1);
+            cambi_count_sample(strip, both, 1, 1);
+        }
+        for (;;) {
+            const uint32_t centre = next_word - mark - low;
+            const bool is_looked_at = centre < looked_at;
+            const uint32_t four = GROUP && is_looked_at ? load(weights + centre) : 0;
+            todo &= ~(0x80000000u >> (y - first_y));
+            next = todo ? first_y + leading_zeros(todo) : y;
+            next_word = cambi_own(strip, next);
+            come = cambi_pair(strip, y + 1 + reach);
+            gone = cambi_pair(strip, y - reach);
+            block_barrier();
+            if (is_looked_at) {
+                const uint32_t bits =
+                    GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, centre, four)
+                          : cambi_value_of_any(launch, cells, odd, centre, any_weights + centre * contrasts);
+                store(values + (uint32_t)y * (uint32_t)plane.width, bits);
                 count += bits != 0;
                 sum += cambi_units(bits);
             }
-        }
-        if (!todo)
-            break;
-        block_barrier();
-        for (;;) {
-            if (pair < pairs)
-#pragma unroll
-                for (int32_t task = 0; task < 4; task++) {
-                    const uint32_t goes = (uint32_t)task & 1, second = (uint32_t)task >> 1;
-                    if ((SIDES > 1 && task % SIDES != side) || !((come ^ gone) >> 16 * second & 65535))
-                        continue;
-                    cambi_count_sample(strip, histogram, cell_words, goes ? gone : come, second, goes ? 0u - 1 : 1);
-                }
-            if (++y == next)
+            if (!todo)
                 break;
-            if (pair < pairs) {
-                come = cambi_pair(strip, pair, y + 1 + reach);
-                gone = cambi_pair(strip, pair, y - reach);
+            block_barrier();
+            for (;;) {
+                if (come != gone) {
+#pragma unroll
+                    for (uint32_t second = 0; second < 2; second++) {
+                        if (!((come ^ gone) >> 16 * second & 65535))
+                            continue;
+                        cambi_count_sample(strip, come, second, 1);
+                        cambi_count_sample(strip, gone, second, 0u - 1);
+                    }
+                }
+                if (++y == next)
+                    break;
+                come = cambi_pair(strip, y + 1 + reach);
+                gone = cambi_pair(strip, y - reach);
             }
         }
+        from = low + range;
+        if (from > most)
+            break;
     }
     count = warp_sum_word(count);
     sum = warp_sum(sum);
@@ -3264,11 +3269,11 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     }
 }
 
-GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) { cambi_count<3>(launch); }
-GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) {
+GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 16) { cambi_count<3>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) {
     cambi_count<1>(launch);
 }
-GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) { cambi_count<0>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 8) { cambi_count<0>(launch); }
 
 /* ---- select ----
  *

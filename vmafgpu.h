@@ -1349,8 +1349,8 @@ enum {
     VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
     VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,
     VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 124,  /* with four contrasts: codes that are looked at in one go... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 132,   /* ...and bytes of their histogram */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: codes that are looked at in one go... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
     VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
     VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
@@ -7482,7 +7482,7 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
 }
 
 /* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
- * where there is nothing to count, and all sums are 0. `scratch`: device memory of the first pair. */
+ * where no c-value can be above 0, and no sum either. `scratch`: device memory of the first pair. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -7528,7 +7528,7 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
         blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
         parts += (plane->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS;
     }
-    return out->centres > 0;
+    return out->centres > 0 && out->reach > 0;
 }
 
 /* The shape of a launch that has been filled. */

@@ -3010,16 +3010,17 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
                                     uint32_t centre, uint32_t weights) {
     enum { CELL = VMAFGPU__CAMBI_CELL_OF_FOUR, STEP = 2 * CELL };
     const uint8_t *at = cells + (centre & ~3u);
-    const uint8_t *one = at + CELL + (odd ? 0 : (uint32_t)launch.reach * STEP);
+    const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
-    uint32_t all[3], high[3], low[3], rest[3];
+    uint32_t all[3], high[3], low[3], rest[3] = {};
+    /* The pairs in the middle are the same for both samples of a pair, which read the same words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
-        all[i] = high[i] = 0;
-        rest[i] = (((const uint32_t *)at)[i] & minus) + ((((const uint32_t *)one)[i] ^ minus) - minus);
+        all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
+        high[i] = permute_bytes(all[i], 0, 0x4341);
     }
-    at += odd * STEP;
-    int32_t n = launch.reach;
+    int32_t n = launch.reach - 1;
+    at += STEP;
 #pragma unroll 1
     for (; n >= GROUP; n -= GROUP) {
         uint32_t sum[3] = {};
@@ -3214,11 +3215,17 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         int32_t y = first_y + leading_zeros(todo), next = y;
         uint32_t come = 0, gone = 0, next_word = cambi_own(strip, y);
         strip.zero = mark + low - contrasts;
-#pragma unroll 4
-        for (int32_t row = y - reach; row <= y + reach; row++) {
-            const uint32_t both = cambi_pair(strip, row);
-            cambi_count_sample(strip, both, 0, 1);
-            cambi_count_sample(strip, both, 1, 1);
+#pragma unroll 1
+        for (int32_t row = y - reach; row <= y + reach; row += 4) {
+            uint32_t both[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                both[k] = row + k <= y + reach ? cambi_pair(strip, row + k) : 0;
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                cambi_count_sample(strip, both[k], 0, 1);
+                cambi_count_sample(strip, both[k], 1, 1);
+            }
         }
         for (;;) {
             const uint32_t centre = next_word - mark - low;
@@ -3269,7 +3276,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     }
 }
 
-GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 16) { cambi_count<3>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) { cambi_count<3>(launch); }
 GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) {
     cambi_count<1>(launch);
 }

@@ -38,7 +38,6 @@
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - cambi and speed_chroma, hence the models of v1, run on the CPU only in this version, see GPU;
  *   - no float features, no speed_temporal, PSNR or SSIM; no heatmap files of cambi;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
@@ -80,8 +79,6 @@
  * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
  * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
  * _backend_note() tell what computes, and why it is not the GPU.
- *   - With the features cambi and speed_chroma AUTO takes the CPU, and vmafgpu_backend_note() says so; CUDA and HIP are
- *     refused.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
@@ -90,7 +87,8 @@
  *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
- *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay
+ *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
+ *     is in the same kind of memory and read as it is. Pinned and device frames stay
  *     borrowed until vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream()
  *     has a stream wait. gpu.stream says which of your streams fills device frames; else they are ready when they are
  *     pushed. Give gpu.frames what all frames are, and no memory is taken for other kinds.
@@ -150,8 +148,8 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count,
- *     and it calls log2 (with lanczos4 sin).
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count
+ *     and GPU, with a logarithm of our own (with lanczos4 it calls sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
@@ -262,7 +260,8 @@ typedef enum vmafgpu_memory_kind {
  * takes it, else until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
  * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
- * Only those chroma samples are read, and checked against the bit depth, that the feature needs.
+ * Only those chroma samples are read, and checked against the bit depth, that the feature needs; on a GPU the check is
+ * part of the pair's result, not of the push.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
  * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {

@@ -150,8 +150,8 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count,
- *     and it calls log2 (with lanczos4 sin).
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count
+ *     and the backend. Its logarithms are the header's own; its tables call exp and log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
@@ -1030,6 +1030,127 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int square_shift = scale == 2 ? 30 : 31;
     const int64_t z = (magnitude * magnitude + ((int64_t)1 << square_shift)) >> square_shift;
     return (z * magnitude + vmafgpu__half(shift)) >> shift;
+}
+
+/* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
+
+enum { VMAFGPU__LOG2_ENTRIES = 64 };
+
+/* Per interval of the significand, those below 1.37 from 1 up, then the upper ones halved: a short factor that brings
+ * it to near 1, and minus that factor's logarithm as a sum, its first part in units of 2^-40. The interval around 1
+ * has 1 and 0. */
+VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
+    { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
+    { 1.421875, -0.5077946401988811, 1.848297648e-13 }, { 1.40625, -0.49185309632957797, -9.674511591e-14 },
+    { 1.390625, -0.4757334309661019, -2.958771073e-13 }, { 1.376953125, -0.46147944728636503, 2.091283729e-13 },
+    { 1.361328125, -0.4450148458681724, -2.506863535e-13 }, { 1.34765625, -0.4304525516654394, -9.201476612e-14 },
+    { 1.333984375, -0.41574176828999043, -1.000297100e-13 }, { 1.3203125, -0.4008794362825938, 4.094943282e-13 },
+    { 1.306640625, -0.3858624006415994, 1.384645276e-13 }, { 1.29296875, -0.37068740680751944, 3.017396687e-13 },
+    { 1.279296875, -0.35535109642478346, -2.916329807e-14 }, { 1.267578125, -0.34207466799944086, 3.023473248e-13 },
+    { 1.255859375, -0.3286749273283931, 4.457781492e-13 }, { 1.2421875, -0.31288295528429444, -6.092125481e-14 },
+    { 1.23046875, -0.2992080183876169, 3.380848357e-13 }, { 1.21875, -0.2854022188621457, -1.026683669e-13 },
+    { 1.20703125, -0.2714630279042467, -1.278615870e-13 }, { 1.1953125, -0.2573878426928786, 2.268500032e-13 },
+    { 1.185546875, -0.24555270625569392, 1.184199987e-14 }, { 1.173828125, -0.23122118071114528, -4.015537901e-14 },
+    { 1.1640625, -0.21916852046251734, 3.557639335e-13 }, { 1.15234375, -0.20457114424880274, -4.008679479e-13 },
+    { 1.142578125, -0.19229281447042013, -3.467453027e-13 }, { 1.1328125, -0.17990909001491673, -1.774033941e-14 },
+    { 1.123046875, -0.1674181458320163, 2.787393602e-13 }, { 1.11328125, -0.1548181090520302, -7.382810116e-14 },
+    { 1.103515625, -0.1421070573023826, -1.674561608e-13 }, { 1.09375, -0.12928301694500988, 4.342119598e-14 },
+    { 1.083984375, -0.11634396123736224, -1.060744660e-13 }, { 1.076171875, -0.10590850857079204, -3.655774509e-13 },
+    { 1.06640625, -0.09275714092018461, 3.321615847e-13 }, { 1.05859375, -0.08214904135365941, -2.121474084e-13 },
+    { 1.048828125, -0.06877827798507496, -3.376407278e-13 }, { 1.041015625, -0.05799172275874298, -4.328729038e-13 },
+    { 1.033203125, -0.04712391211432987, 3.041243393e-13 }, { 1.0234375, -0.033423001537812524, 3.622454576e-13 },
+    { 1.015625, -0.022367813028722594, 2.680857593e-13 }, { 1.0078125, -0.011227255423364113, 1.099927471e-13 },
+    { 1.0, 0.0, 0.0 }, { 0.984375, 0.02272007650026353, -1.800011105e-13 },
+    { 0.96875, 0.04580368961342174, -2.969474195e-13 }, { 0.955078125, 0.06630934504755714, 2.091215567e-13 },
+    { 0.94140625, 0.08711066376963572, 4.026599065e-13 }, { 0.927734375, 0.10821629678139288, 2.969260251e-13 },
+    { 0.9140625, 0.1296352804165508, 4.466345292e-14 }, { 0.90234375, 0.14825095858395798, -1.552641331e-14 },
+    { 0.888671875, 0.17027726491414796, -2.065789908e-13 }, { 0.876953125, 0.18942836525911844, -2.653787780e-13 },
+    { 0.865234375, 0.20883711144506378, -8.209028020e-14 }, { 0.853515625, 0.22851053049907932, 3.223110043e-13 },
+    { 0.841796875, 0.24845594091129897, -3.971029533e-13 }, { 0.83203125, 0.265290379774342, -1.802428793e-13 },
+    { 0.8203125, 0.2857544823336866, 1.907530158e-13 }, { 0.810546875, 0.3030324737655974, 1.155080874e-13 },
+    { 0.80078125, 0.32051990049421875, 3.352132292e-13 }, { 0.791015625, 0.338221902227815, 1.979185238e-13 },
+    { 0.78125, 0.3561438102251486, 1.266771905e-13 }, { 0.771484375, 0.37429115693521453, 3.201970258e-13 },
+    { 0.76171875, 0.3926696862499739, 4.154175792e-13 }, { 0.75390625, 0.4075429627318954, 2.419412132e-14 },
+    { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
+};
+
+/* Bits of a double and back; devices bring their own. */
+#ifndef VMAFGPU__BITS_OF
+VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+#  define VMAFGPU__BITS_OF(v) vmafgpu__bits_of(v)
+#  define VMAFGPU__DOUBLE_OF(bits) vmafgpu__double_of(bits)
+#endif
+
+/* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
+ *
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
+ * cut to 26 bits, and so are the sums of what cutting has left. */
+VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
+    const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
+    const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
+    uint64_t bits = VMAFGPU__BITS_OF(v);
+    int exponent = 0;
+    if (bits - 0x0010000000000000u >= infinity - 0x0010000000000000u) {
+        if (bits << 1 == 0)
+            return VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63);
+        if (bits << 1 > infinity << 1 || bits == infinity)
+            return v + v;
+        if (bits >> 63)
+            return VMAFGPU__DOUBLE_OF(0x7ff8000000000000u);
+        bits = VMAFGPU__BITS_OF(v * 18014398509481984.0);   /* 2^54 */
+        exponent = -54;
+    }
+    const uint64_t offset = bits - start;
+    const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
+    exponent += (int)((int64_t)offset >> 52);
+    bits -= offset & (uint64_t)0xfff << 52;
+
+    const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
+    const double near = high * factor - 1, beside = (m - high) * factor;
+    const double r = near + beside, lost = beside - (r - near);
+    const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
+
+    double tail = 0.1602994489876626;   /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    tail = tail * r - 0.18033688011112042;
+    tail = tail * r + 0.2060992915555662;
+    tail = tail * r - 0.2404491734814939;
+    tail = tail * r + 0.28853900817779266;
+    tail = tail * r - 0.36067376022224085;
+    tail = tail * r + 0.4808983469629878;
+    tail = tail * r - 0.7213475204444817;
+    tail = tail * (r * r);
+
+    const double base = exponent + entry[1], linear = r_high * whole;
+    const double sum = base + linear, rounded_off = linear - (sum - base);
+    return sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+}
+
+/* ---- SpEED ---- */
+
+/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
+ * else in float. */
+VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
+                                        double *d) {
+    const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
+    const double mean = 1 + (double)(reference + distorted) / 2.0;
+    const double of_r = mode == 2 ? own_d : mode == 3 ? mean : own_r;
+    const double of_d = mode == 0 || mode == 2   ? own_d
+                        : mode == 1              ? own_r
+                        : mode == 3 || mode == 4 ? mean
+                        : mode == 5              ? 1 + (0.75 * (double)reference + 0.25 * (double)distorted)
+                                                 : 1 + (0.25 * (double)reference + 0.75 * (double)distorted);
+    *r = vmafgpu__log2(of_r, table);
+    *d = vmafgpu__log2(of_d, table);
 }
 
 /* ================================================================================================
@@ -5292,7 +5413,8 @@ static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__spe
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
         const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
         for (size_t b = 0; b < blocks; b++) {
-            const double information = log2((double)(positive * plane->variance[b] + x->noise));
+            const double information =
+                vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
             plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
         }
     }
@@ -5302,20 +5424,6 @@ static void vmafgpu__speed_measure_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     for (int plane = index; plane < VMAFGPU__SPEED_PLANES; plane += v->config.threads)
         vmafgpu__speed_measure(v->speed->variant, &v->speed->plane[plane]);
-}
-
-/* The weights of two entropies. Where both variances enter, the sum is taken in double precision, else in float. */
-static void vmafgpu__speed_weights(int mode, float reference, float distorted, double *r, double *d) {
-    const double own_r = log2((double)(1 + reference)), own_d = log2((double)(1 + distorted));
-    switch (mode) {
-    case 0: *r = own_r; *d = own_d; break;
-    case 1: *r = *d = own_r; break;
-    case 2: *r = *d = own_d; break;
-    case 3: *r = *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 4: *r = own_r; *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 5: *r = own_r; *d = log2(1 + (0.75 * (double)reference + 0.25 * (double)distorted)); break;
-    default: *r = own_r; *d = log2(1 + (0.25 * (double)reference + 0.75 * (double)distorted)); break;
-    }
 }
 
 static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
@@ -5328,7 +5436,8 @@ static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafg
         double weight_r, weight_d;
         if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
             continue;
-        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], &weight_r, &weight_d);
+        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], vmafgpu__log2_table,
+                               &weight_r, &weight_d);
         const float r = (float)((double)reference->entropy[b] * weight_r);
         const float d = (float)((double)distorted->entropy[b] * weight_d);
         score += fabsf(r - d);

@@ -1456,6 +1456,68 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        variant, first;
 } vmafgpu__adm_rows_launch;
 
+/* ---- SpEED ---- */
+
+/* One variant: planes of a sixteenth, planes without the local mean, means, covariances, eigenvalues and solution,
+ * entropies, score. A block of low has that many columns of a row, one of check, flat and entropy that many threads'
+ * work. */
+enum {
+    VMAFGPU__SPEED_LOW_THREADS = 192, VMAFGPU__SPEED_LOW_COLUMNS = 20,
+    VMAFGPU__SPEED_CHECK_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_THREADS = 128,
+    VMAFGPU__SPEED_MEAN_THREADS = 64,
+    VMAFGPU__SPEED_COVARIANCE_THREADS = 64,  /* also the positions that are laid out at a time */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
+    VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
+    VMAFGPU__SPEED_QR_STEPS = 500,
+    VMAFGPU__SPEED_ENTROPY_THREADS = 64,
+    VMAFGPU__SPEED_SCORE_THREADS = 256
+};
+
+/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
+ * distorted frame in turn, that far apart. */
+typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
+
+typedef struct vmafgpu__speed_scratch {
+    uint64_t size;                          /* in bytes */
+    vmafgpu__speed_part low, flat, means, covariance;
+    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
+                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part variance, entropy;
+} vmafgpu__speed_scratch;
+
+/* Where the samples are, and how the prescale and the low-pass read them. */
+typedef struct vmafgpu__speed_low_launch {
+    float                 *scratch;         /* of the first pair */
+    vmafgpu__speed_scratch layout;
+    uint32_t              *illegal;         /* [pairs] */
+    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
+                                               a float above; NULL: there is no prescale */
+    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    int32_t width, height;                  /* of the plane */
+    int32_t scaled_width, scaled_height;
+    int32_t low_columns, low_rows, reach;
+    int32_t bytes, step, shift;             /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    float   unit;
+    float   taps[VMAFGPU__SPEED_TAPS];
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__speed_low_launch;
+
+/* All that comes later. */
+typedef struct vmafgpu__speed_launch {
+    float                 *scratch;
+    vmafgpu__speed_scratch layout;
+    vmafgpu__sums         *sums;            /* [pairs] */
+    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
+    int32_t  variant;
+    int32_t  columns, rows, blocks_across, blocks_down;
+    int32_t  local_reach;
+    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
+    float    noise, base;
+    int32_t  weighting;
+} vmafgpu__speed_launch;
+
 #ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
@@ -4758,8 +4820,7 @@ enum {
     VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4,             /* u and v, of the reference and of the distorted frame */
-    VMAFGPU__SPEED_RESAMPLE = 9,           /* samples that make a new one along a side, at most */
-    VMAFGPU__SPEED_QR_STEPS = 500
+    VMAFGPU__SPEED_RESAMPLE = 9            /* samples that make a new one along a side, at most */
 };
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
@@ -7427,6 +7488,172 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
+/* ---- SpEED on a GPU: per variant seven launches in order, before them one that looks for illegal samples ---- */
+
+typedef enum vmafgpu__speed_kernel {
+    VMAFGPU__SPEED_CHECK = 0,
+    VMAFGPU__SPEED_LOW,
+    VMAFGPU__SPEED_FLAT,
+    VMAFGPU__SPEED_MEANS,
+    VMAFGPU__SPEED_COVARIANCE,
+    VMAFGPU__SPEED_MATRIX,
+    VMAFGPU__SPEED_ENTROPY,
+    VMAFGPU__SPEED_SCORE,
+    VMAFGPU__SPEED_KERNELS
+} vmafgpu__speed_kernel;
+
+static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
+    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_means",
+    "vmafgpu_speed_covariance", "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+};
+
+/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
+    vmafgpu__speed_part part;
+    part.first = *used;
+    part.next = ((uint32_t)floats + 15) / 16 * 16;
+    *used += (uint32_t)VMAFGPU__SPEED_PLANES * part.next;
+    return part;
+}
+
+/* Device memory of one pair. */
+static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    vmafgpu__speed_scratch out;
+    uint32_t used = 0;
+    memset(&out, 0, sizeof out);
+    out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.means = vmafgpu__speed_part_of(&used, SIDE);
+    out.covariance = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
+    out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
+    out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.variance = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.entropy = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.size = ((uint64_t)used * sizeof(float) + 255) / 256 * 256;
+    return out;
+}
+
+/* What makes the samples of a side after the prescale, as the kernels read it; the number of entries. */
+static size_t vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
+    size_t used = 0;
+    for (int i = 0; x->resampled && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(x->method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++, used++) {
+            uint32_t bits;
+            memcpy(&bits, &source.weight[k], sizeof bits);
+            if (out)
+                out[used] = (uint64_t)bits << 32 | (uint32_t)source.at[k];
+        }
+    }
+    return used;
+}
+
+/* Entries per sample. */
+static int vmafgpu__speed_sources(const vmafgpu__speed_variant *x) {
+    vmafgpu__speed_source source;
+    vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, 0, &source);
+    return source.count;
+}
+
+static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, size_t shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)pairs;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* The shape of a launch for so many pairs. */
+static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
+    const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
+    const int blocks = x->blocks_across * x->blocks_down;
+    vmafgpu__shape out;
+    memset(&out, 0, sizeof out);
+    switch (kernel) {
+    case VMAFGPU__SPEED_CHECK:
+        vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_LOW:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS) * x->rows, PLANES, pairs,
+                             VMAFGPU__SPEED_LOW_THREADS, VMAFGPU__SPEED_LOW_COLUMNS * low_taps * sizeof(float));
+        break;
+    case VMAFGPU__SPEED_FLAT:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns * x->rows, VMAFGPU__SPEED_FLAT_THREADS), PLANES, pairs,
+                             VMAFGPU__SPEED_FLAT_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_MEANS:
+        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_MEAN_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_COVARIANCE:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(SIDE * (SIDE + 1) / 2, VMAFGPU__SPEED_COVARIANCE_THREADS), PLANES,
+                             pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+                             (VMAFGPU__SPEED_COVARIANCE_THREADS + 1) * (size_t)SIDE * sizeof(double));
+        break;
+    case VMAFGPU__SPEED_MATRIX:
+        vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
+        break;
+    case VMAFGPU__SPEED_ENTROPY:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS,
+                             log_table + (2 * (size_t)SIDE * SIDE + SIDE * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
+                                             sizeof(float));
+        break;
+    default:
+        vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,
+                             log_table + VMAFGPU__SPEED_SCORE_THREADS * sizeof(float));
+    }
+    return out;
+}
+
+/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
+                                    const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
+                                    uint32_t *illegal) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->illegal = illegal;
+    out->sources = x->resampled ? vmafgpu__speed_sources(x) : 1;
+    out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
+    out->columns = x->resampled ? tables : NULL;
+    out->rows = x->resampled ? tables + (size_t)x->scaled_width * (size_t)out->sources : NULL;
+    out->width = x->width;
+    out->height = x->height;
+    out->scaled_width = x->scaled_width;
+    out->scaled_height = x->scaled_height;
+    out->low_columns = x->columns;
+    out->low_rows = x->rows;
+    out->reach = x->reach;
+    out->bytes = c->bytes_per_sample;
+    out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    out->shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
+    out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    memcpy(out->taps, x->taps, sizeof out->taps);
+}
+
+/* The same for all others. */
+static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
+                                float *scratch, vmafgpu__sums *sums, uint32_t pairs) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->sums = sums;
+    out->pairs = pairs;
+    out->variant = variant;
+    out->columns = x->columns;
+    out->rows = x->rows;
+    out->blocks_across = x->blocks_across;
+    out->blocks_down = x->blocks_down;
+    out->local_reach = x->local_reach;
+    memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
+    out->noise = x->noise;
+    out->base = x->base;
+    out->weighting = x->weighting;
+}
+
 #endif /* !VMAFGPU_NO_GPU */
 
 #ifndef VMAFGPU_NO_GPU
@@ -7692,7 +7919,7 @@ enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMB
 
 /* Functions of CAMBI and SpEED in the image. */
 typedef struct vmafgpu__cambi_kernels { void *unused; } vmafgpu__cambi_kernels;
-typedef struct vmafgpu__speed_kernels { void *unused; } vmafgpu__speed_kernels;
+typedef struct vmafgpu__speed_kernels { void *functions[VMAFGPU__SPEED_KERNELS]; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
@@ -8113,31 +8340,56 @@ static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_
 
 /* ---- SpEED's launches ---- */
 
+/* The variants run one after another and share it. */
 static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
-    (void)v;
-    (void)pairs;
-    return 0;
+    size_t most = 0;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const size_t size = (size_t)vmafgpu__speed_scratch_of(&v->plan.speed[i]).size;
+        most = size > most ? size : most;
+    }
+    return most * (size_t)pairs;
 }
 
+/* Of each variant with a prescale the tables of the columns and of the rows. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
-    (void)v;
-    (void)out;
-    return 0;
+    uint64_t *to = (uint64_t *)(void *)out;
+    size_t used = 0;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        used += vmafgpu__speed_table(x, x->width, x->scaled_width, to ? to + used : NULL);
+        used += vmafgpu__speed_table(x, x->height, x->scaled_height, to ? to + used : NULL);
+    }
+    return used * sizeof(uint64_t);
 }
 
 static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    (void)v;
-    (void)list;
-    (void)count;
+    for (int i = 0; v->plan.speed_variants && i < VMAFGPU__SPEED_KERNELS; i++)
+        vmafgpu__want(list, count, vmafgpu__speed_kernel_names[i], &v->gpu->kernels.speed.functions[i]);
 }
 
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
-    (void)v;
-    (void)slot;
-    (void)scratch;
-    (void)tables;
-    (void)stream;
+    const vmafgpu__speed_kernels *k = &v->gpu->kernels.speed;
+    const uint64_t *table = (const uint64_t *)(uintptr_t)tables;
+    float *memory = (float *)(uintptr_t)scratch;
+    uint32_t pairs = 0;
+    for (int i = 0; i < slot->batch.pairs; i++)
+        pairs |= (uint32_t)(slot->chroma[i].plane[1][0] != NULL) << i;
+    for (int i = 0; pairs && i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        vmafgpu__speed_low_launch low;
+        vmafgpu__speed_launch launch;
+        vmafgpu__speed_fill_low(&low, &v->config, x, memory, table, vmafgpu__device_illegal(v->gpu, slot));
+        memcpy(low.chroma, slot->chroma, sizeof low.chroma);
+        vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs);
+        for (int kernel = low.mask ? VMAFGPU__SPEED_CHECK : VMAFGPU__SPEED_LOW; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
+            vmafgpu__launch(v, k->functions[kernel], &shape, stream,
+                            kernel <= VMAFGPU__SPEED_LOW ? (void *)&low : (void *)&launch);
+        }
+        if (x->resampled)
+            table += (size_t)(x->scaled_width + x->scaled_height) * (size_t)low.sources;
+    }
 }
 
 /* ---- the launches of a batch ---- */

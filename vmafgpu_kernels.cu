@@ -2628,8 +2628,9 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 template <int REACH>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = REACH ? REACH : launch.reach;
+    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
     float sum = 0;
-#pragma unroll(REACH ? 2 * REACH + 1 : 1)
+#pragma unroll AT_ONCE
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         sum += launch.taps[t + reach] * (REACH == 0 && launch.columns ? speed_resample(launch, plane, x, from)

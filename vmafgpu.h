@@ -149,7 +149,7 @@
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
  *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count
- *     and GPU, with a logarithm of our own (with lanczos4 it calls sin).
+ *     and the backend. Its logarithms are the header's own; its tables call exp and log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
@@ -1031,6 +1031,127 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     return (z * magnitude + vmafgpu__half(shift)) >> shift;
 }
 
+/* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
+
+enum { VMAFGPU__LOG2_ENTRIES = 64 };
+
+/* Per interval of the significand, those below 1.37 from 1 up, then the upper ones halved: a short factor that brings
+ * it to near 1, and minus that factor's logarithm as a sum, its first part in units of 2^-40. The interval around 1
+ * has 1 and 0. */
+VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
+    { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
+    { 1.421875, -0.5077946401988811, 1.848297648e-13 }, { 1.40625, -0.49185309632957797, -9.674511591e-14 },
+    { 1.390625, -0.4757334309661019, -2.958771073e-13 }, { 1.376953125, -0.46147944728636503, 2.091283729e-13 },
+    { 1.361328125, -0.4450148458681724, -2.506863535e-13 }, { 1.34765625, -0.4304525516654394, -9.201476612e-14 },
+    { 1.333984375, -0.41574176828999043, -1.000297100e-13 }, { 1.3203125, -0.4008794362825938, 4.094943282e-13 },
+    { 1.306640625, -0.3858624006415994, 1.384645276e-13 }, { 1.29296875, -0.37068740680751944, 3.017396687e-13 },
+    { 1.279296875, -0.35535109642478346, -2.916329807e-14 }, { 1.267578125, -0.34207466799944086, 3.023473248e-13 },
+    { 1.255859375, -0.3286749273283931, 4.457781492e-13 }, { 1.2421875, -0.31288295528429444, -6.092125481e-14 },
+    { 1.23046875, -0.2992080183876169, 3.380848357e-13 }, { 1.21875, -0.2854022188621457, -1.026683669e-13 },
+    { 1.20703125, -0.2714630279042467, -1.278615870e-13 }, { 1.1953125, -0.2573878426928786, 2.268500032e-13 },
+    { 1.185546875, -0.24555270625569392, 1.184199987e-14 }, { 1.173828125, -0.23122118071114528, -4.015537901e-14 },
+    { 1.1640625, -0.21916852046251734, 3.557639335e-13 }, { 1.15234375, -0.20457114424880274, -4.008679479e-13 },
+    { 1.142578125, -0.19229281447042013, -3.467453027e-13 }, { 1.1328125, -0.17990909001491673, -1.774033941e-14 },
+    { 1.123046875, -0.1674181458320163, 2.787393602e-13 }, { 1.11328125, -0.1548181090520302, -7.382810116e-14 },
+    { 1.103515625, -0.1421070573023826, -1.674561608e-13 }, { 1.09375, -0.12928301694500988, 4.342119598e-14 },
+    { 1.083984375, -0.11634396123736224, -1.060744660e-13 }, { 1.076171875, -0.10590850857079204, -3.655774509e-13 },
+    { 1.06640625, -0.09275714092018461, 3.321615847e-13 }, { 1.05859375, -0.08214904135365941, -2.121474084e-13 },
+    { 1.048828125, -0.06877827798507496, -3.376407278e-13 }, { 1.041015625, -0.05799172275874298, -4.328729038e-13 },
+    { 1.033203125, -0.04712391211432987, 3.041243393e-13 }, { 1.0234375, -0.033423001537812524, 3.622454576e-13 },
+    { 1.015625, -0.022367813028722594, 2.680857593e-13 }, { 1.0078125, -0.011227255423364113, 1.099927471e-13 },
+    { 1.0, 0.0, 0.0 }, { 0.984375, 0.02272007650026353, -1.800011105e-13 },
+    { 0.96875, 0.04580368961342174, -2.969474195e-13 }, { 0.955078125, 0.06630934504755714, 2.091215567e-13 },
+    { 0.94140625, 0.08711066376963572, 4.026599065e-13 }, { 0.927734375, 0.10821629678139288, 2.969260251e-13 },
+    { 0.9140625, 0.1296352804165508, 4.466345292e-14 }, { 0.90234375, 0.14825095858395798, -1.552641331e-14 },
+    { 0.888671875, 0.17027726491414796, -2.065789908e-13 }, { 0.876953125, 0.18942836525911844, -2.653787780e-13 },
+    { 0.865234375, 0.20883711144506378, -8.209028020e-14 }, { 0.853515625, 0.22851053049907932, 3.223110043e-13 },
+    { 0.841796875, 0.24845594091129897, -3.971029533e-13 }, { 0.83203125, 0.265290379774342, -1.802428793e-13 },
+    { 0.8203125, 0.2857544823336866, 1.907530158e-13 }, { 0.810546875, 0.3030324737655974, 1.155080874e-13 },
+    { 0.80078125, 0.32051990049421875, 3.352132292e-13 }, { 0.791015625, 0.338221902227815, 1.979185238e-13 },
+    { 0.78125, 0.3561438102251486, 1.266771905e-13 }, { 0.771484375, 0.37429115693521453, 3.201970258e-13 },
+    { 0.76171875, 0.3926696862499739, 4.154175792e-13 }, { 0.75390625, 0.4075429627318954, 2.419412132e-14 },
+    { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
+};
+
+/* Bits of a double and back; devices bring their own. */
+#ifndef VMAFGPU__BITS_OF
+VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+#  define VMAFGPU__BITS_OF(v) vmafgpu__bits_of(v)
+#  define VMAFGPU__DOUBLE_OF(bits) vmafgpu__double_of(bits)
+#endif
+
+/* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
+ *
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
+ * cut to 26 bits, and so are the sums of what cutting has left. */
+VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
+    const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
+    const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
+    uint64_t bits = VMAFGPU__BITS_OF(v);
+    int exponent = 0;
+    if (bits - 0x0010000000000000u >= infinity - 0x0010000000000000u) {
+        if (bits << 1 == 0)
+            return VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63);
+        if (bits << 1 > infinity << 1 || bits == infinity)
+            return v + v;
+        if (bits >> 63)
+            return VMAFGPU__DOUBLE_OF(0x7ff8000000000000u);
+        bits = VMAFGPU__BITS_OF(v * 18014398509481984.0);   /* 2^54 */
+        exponent = -54;
+    }
+    const uint64_t offset = bits - start;
+    const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
+    exponent += (int)((int64_t)offset >> 52);
+    bits -= offset & (uint64_t)0xfff << 52;
+
+    const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
+    const double near = high * factor - 1, beside = (m - high) * factor;
+    const double r = near + beside, lost = beside - (r - near);
+    const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
+
+    double tail = 0.1602994489876626;   /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    tail = tail * r - 0.18033688011112042;
+    tail = tail * r + 0.2060992915555662;
+    tail = tail * r - 0.2404491734814939;
+    tail = tail * r + 0.28853900817779266;
+    tail = tail * r - 0.36067376022224085;
+    tail = tail * r + 0.4808983469629878;
+    tail = tail * r - 0.7213475204444817;
+    tail = tail * (r * r);
+
+    const double base = exponent + entry[1], linear = r_high * whole;
+    const double sum = base + linear, rounded_off = linear - (sum - base);
+    return sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+}
+
+/* ---- SpEED ---- */
+
+/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
+ * else in float. */
+VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
+                                        double *d) {
+    const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
+    const double mean = 1 + (double)(reference + distorted) / 2.0;
+    const double of_r = mode == 2 ? own_d : mode == 3 ? mean : own_r;
+    const double of_d = mode == 0 || mode == 2   ? own_d
+                        : mode == 1              ? own_r
+                        : mode == 3 || mode == 4 ? mean
+                        : mode == 5              ? 1 + (0.75 * (double)reference + 0.25 * (double)distorted)
+                                                 : 1 + (0.25 * (double)reference + 0.75 * (double)distorted);
+    *r = vmafgpu__log2(of_r, table);
+    *d = vmafgpu__log2(of_d, table);
+}
+
 /* ================================================================================================
  * >>sums                                         what a backend delivers for a frame pair
  * ================================================================================================
@@ -1333,6 +1454,68 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t        variant, first;
 } vmafgpu__adm_rows_launch;
+
+/* ---- SpEED ---- */
+
+/* One variant: planes of a sixteenth, planes without the local mean, means, covariances, eigenvalues and solution,
+ * entropies, score. A block of low has that many columns of a row, one of check, flat and entropy that many threads'
+ * work. */
+enum {
+    VMAFGPU__SPEED_LOW_THREADS = 192, VMAFGPU__SPEED_LOW_COLUMNS = 20,
+    VMAFGPU__SPEED_CHECK_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_THREADS = 128,
+    VMAFGPU__SPEED_MEAN_THREADS = 64,
+    VMAFGPU__SPEED_COVARIANCE_THREADS = 64,  /* also the positions that are laid out at a time */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
+    VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
+    VMAFGPU__SPEED_QR_STEPS = 500,
+    VMAFGPU__SPEED_ENTROPY_THREADS = 64,
+    VMAFGPU__SPEED_SCORE_THREADS = 256
+};
+
+/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
+ * distorted frame in turn, that far apart. */
+typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
+
+typedef struct vmafgpu__speed_scratch {
+    uint64_t size;                          /* in bytes */
+    vmafgpu__speed_part low, flat, means, covariance;
+    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
+                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part variance, entropy;
+} vmafgpu__speed_scratch;
+
+/* Where the samples are, and how the prescale and the low-pass read them. */
+typedef struct vmafgpu__speed_low_launch {
+    float                 *scratch;         /* of the first pair */
+    vmafgpu__speed_scratch layout;
+    uint32_t              *illegal;         /* [pairs] */
+    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
+                                               a float above; NULL: there is no prescale */
+    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    int32_t width, height;                  /* of the plane */
+    int32_t scaled_width, scaled_height;
+    int32_t low_columns, low_rows, reach;
+    int32_t bytes, step, shift;             /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    float   unit;
+    float   taps[VMAFGPU__SPEED_TAPS];
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__speed_low_launch;
+
+/* All that comes later. */
+typedef struct vmafgpu__speed_launch {
+    float                 *scratch;
+    vmafgpu__speed_scratch layout;
+    vmafgpu__sums         *sums;            /* [pairs] */
+    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
+    int32_t  variant;
+    int32_t  columns, rows, blocks_across, blocks_down;
+    int32_t  local_reach;
+    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
+    float    noise, base;
+    int32_t  weighting;
+} vmafgpu__speed_launch;
 
 #ifndef VMAFGPU_KERNELS
 
@@ -4636,8 +4819,7 @@ enum {
     VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4,             /* u and v, of the reference and of the distorted frame */
-    VMAFGPU__SPEED_RESAMPLE = 9,           /* samples that make a new one along a side, at most */
-    VMAFGPU__SPEED_QR_STEPS = 500
+    VMAFGPU__SPEED_RESAMPLE = 9            /* samples that make a new one along a side, at most */
 };
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
@@ -5291,7 +5473,8 @@ static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__spe
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
         const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
         for (size_t b = 0; b < blocks; b++) {
-            const double information = log2((double)(positive * plane->variance[b] + x->noise));
+            const double information =
+                vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
             plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
         }
     }
@@ -5301,20 +5484,6 @@ static void vmafgpu__speed_measure_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     for (int plane = index; plane < VMAFGPU__SPEED_PLANES; plane += v->config.threads)
         vmafgpu__speed_measure(v->speed->variant, &v->speed->plane[plane]);
-}
-
-/* The weights of two entropies. Where both variances enter, the sum is taken in double precision, else in float. */
-static void vmafgpu__speed_weights(int mode, float reference, float distorted, double *r, double *d) {
-    const double own_r = log2((double)(1 + reference)), own_d = log2((double)(1 + distorted));
-    switch (mode) {
-    case 0: *r = own_r; *d = own_d; break;
-    case 1: *r = *d = own_r; break;
-    case 2: *r = *d = own_d; break;
-    case 3: *r = *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 4: *r = own_r; *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 5: *r = own_r; *d = log2(1 + (0.75 * (double)reference + 0.25 * (double)distorted)); break;
-    default: *r = own_r; *d = log2(1 + (0.25 * (double)reference + 0.75 * (double)distorted)); break;
-    }
 }
 
 static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
@@ -5327,7 +5496,8 @@ static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafg
         double weight_r, weight_d;
         if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
             continue;
-        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], &weight_r, &weight_d);
+        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], vmafgpu__log2_table,
+                               &weight_r, &weight_d);
         const float r = (float)((double)reference->entropy[b] * weight_r);
         const float d = (float)((double)distorted->entropy[b] * weight_d);
         score += fabsf(r - d);
@@ -7317,6 +7487,172 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
+/* ---- SpEED on a GPU: per variant seven launches in order, before them one that looks for illegal samples ---- */
+
+typedef enum vmafgpu__speed_kernel {
+    VMAFGPU__SPEED_CHECK = 0,
+    VMAFGPU__SPEED_LOW,
+    VMAFGPU__SPEED_FLAT,
+    VMAFGPU__SPEED_MEANS,
+    VMAFGPU__SPEED_COVARIANCE,
+    VMAFGPU__SPEED_MATRIX,
+    VMAFGPU__SPEED_ENTROPY,
+    VMAFGPU__SPEED_SCORE,
+    VMAFGPU__SPEED_KERNELS
+} vmafgpu__speed_kernel;
+
+static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
+    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_means",
+    "vmafgpu_speed_covariance", "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+};
+
+/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
+    vmafgpu__speed_part part;
+    part.first = *used;
+    part.next = ((uint32_t)floats + 15) / 16 * 16;
+    *used += (uint32_t)VMAFGPU__SPEED_PLANES * part.next;
+    return part;
+}
+
+/* Device memory of one pair. */
+static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    vmafgpu__speed_scratch out;
+    uint32_t used = 0;
+    memset(&out, 0, sizeof out);
+    out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.means = vmafgpu__speed_part_of(&used, SIDE);
+    out.covariance = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
+    out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
+    out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.variance = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.entropy = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.size = ((uint64_t)used * sizeof(float) + 255) / 256 * 256;
+    return out;
+}
+
+/* What makes the samples of a side after the prescale, as the kernels read it; the number of entries. */
+static size_t vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
+    size_t used = 0;
+    for (int i = 0; x->resampled && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(x->method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++, used++) {
+            uint32_t bits;
+            memcpy(&bits, &source.weight[k], sizeof bits);
+            if (out)
+                out[used] = (uint64_t)bits << 32 | (uint32_t)source.at[k];
+        }
+    }
+    return used;
+}
+
+/* Entries per sample. */
+static int vmafgpu__speed_sources(const vmafgpu__speed_variant *x) {
+    vmafgpu__speed_source source;
+    vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, 0, &source);
+    return source.count;
+}
+
+static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, size_t shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)pairs;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* The shape of a launch for so many pairs. */
+static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
+    const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
+    const int blocks = x->blocks_across * x->blocks_down;
+    vmafgpu__shape out;
+    memset(&out, 0, sizeof out);
+    switch (kernel) {
+    case VMAFGPU__SPEED_CHECK:
+        vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_LOW:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS) * x->rows, PLANES, pairs,
+                             VMAFGPU__SPEED_LOW_THREADS, VMAFGPU__SPEED_LOW_COLUMNS * low_taps * sizeof(float));
+        break;
+    case VMAFGPU__SPEED_FLAT:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns * x->rows, VMAFGPU__SPEED_FLAT_THREADS), PLANES, pairs,
+                             VMAFGPU__SPEED_FLAT_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_MEANS:
+        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_MEAN_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_COVARIANCE:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(SIDE * (SIDE + 1) / 2, VMAFGPU__SPEED_COVARIANCE_THREADS), PLANES,
+                             pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+                             (VMAFGPU__SPEED_COVARIANCE_THREADS + 1) * (size_t)SIDE * sizeof(double));
+        break;
+    case VMAFGPU__SPEED_MATRIX:
+        vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
+        break;
+    case VMAFGPU__SPEED_ENTROPY:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS,
+                             log_table + (2 * (size_t)SIDE * SIDE + SIDE * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
+                                             sizeof(float));
+        break;
+    default:
+        vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,
+                             log_table + VMAFGPU__SPEED_SCORE_THREADS * sizeof(float));
+    }
+    return out;
+}
+
+/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
+                                    const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
+                                    uint32_t *illegal) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->illegal = illegal;
+    out->sources = x->resampled ? vmafgpu__speed_sources(x) : 1;
+    out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
+    out->columns = x->resampled ? tables : NULL;
+    out->rows = x->resampled ? tables + (size_t)x->scaled_width * (size_t)out->sources : NULL;
+    out->width = x->width;
+    out->height = x->height;
+    out->scaled_width = x->scaled_width;
+    out->scaled_height = x->scaled_height;
+    out->low_columns = x->columns;
+    out->low_rows = x->rows;
+    out->reach = x->reach;
+    out->bytes = c->bytes_per_sample;
+    out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    out->shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
+    out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    memcpy(out->taps, x->taps, sizeof out->taps);
+}
+
+/* The same for all others. */
+static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
+                                float *scratch, vmafgpu__sums *sums, uint32_t pairs) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->sums = sums;
+    out->pairs = pairs;
+    out->variant = variant;
+    out->columns = x->columns;
+    out->rows = x->rows;
+    out->blocks_across = x->blocks_across;
+    out->blocks_down = x->blocks_down;
+    out->local_reach = x->local_reach;
+    memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
+    out->noise = x->noise;
+    out->base = x->base;
+    out->weighting = x->weighting;
+}
+
 #endif /* !VMAFGPU_NO_GPU */
 
 #ifndef VMAFGPU_NO_GPU
@@ -7582,7 +7918,7 @@ enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMB
 
 /* Functions of CAMBI and SpEED in the image. */
 typedef struct vmafgpu__cambi_kernels { void *unused; } vmafgpu__cambi_kernels;
-typedef struct vmafgpu__speed_kernels { void *unused; } vmafgpu__speed_kernels;
+typedef struct vmafgpu__speed_kernels { void *functions[VMAFGPU__SPEED_KERNELS]; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
@@ -8003,31 +8339,56 @@ static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_
 
 /* ---- SpEED's launches ---- */
 
+/* The variants run one after another and share it. */
 static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
-    (void)v;
-    (void)pairs;
-    return 0;
+    size_t most = 0;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const size_t size = (size_t)vmafgpu__speed_scratch_of(&v->plan.speed[i]).size;
+        most = size > most ? size : most;
+    }
+    return most * (size_t)pairs;
 }
 
+/* Of each variant with a prescale the tables of the columns and of the rows. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
-    (void)v;
-    (void)out;
-    return 0;
+    uint64_t *to = (uint64_t *)(void *)out;
+    size_t used = 0;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        used += vmafgpu__speed_table(x, x->width, x->scaled_width, to ? to + used : NULL);
+        used += vmafgpu__speed_table(x, x->height, x->scaled_height, to ? to + used : NULL);
+    }
+    return used * sizeof(uint64_t);
 }
 
 static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    (void)v;
-    (void)list;
-    (void)count;
+    for (int i = 0; v->plan.speed_variants && i < VMAFGPU__SPEED_KERNELS; i++)
+        vmafgpu__want(list, count, vmafgpu__speed_kernel_names[i], &v->gpu->kernels.speed.functions[i]);
 }
 
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
-    (void)v;
-    (void)slot;
-    (void)scratch;
-    (void)tables;
-    (void)stream;
+    const vmafgpu__speed_kernels *k = &v->gpu->kernels.speed;
+    const uint64_t *table = (const uint64_t *)(uintptr_t)tables;
+    float *memory = (float *)(uintptr_t)scratch;
+    uint32_t pairs = 0;
+    for (int i = 0; i < slot->batch.pairs; i++)
+        pairs |= (uint32_t)(slot->chroma[i].plane[1][0] != NULL) << i;
+    for (int i = 0; pairs && i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        vmafgpu__speed_low_launch low;
+        vmafgpu__speed_launch launch;
+        vmafgpu__speed_fill_low(&low, &v->config, x, memory, table, vmafgpu__device_illegal(v->gpu, slot));
+        memcpy(low.chroma, slot->chroma, sizeof low.chroma);
+        vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs);
+        for (int kernel = low.mask ? VMAFGPU__SPEED_CHECK : VMAFGPU__SPEED_LOW; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
+            vmafgpu__launch(v, k->functions[kernel], &shape, stream,
+                            kernel <= VMAFGPU__SPEED_LOW ? (void *)&low : (void *)&launch);
+        }
+        if (x->resampled)
+            table += (size_t)(x->scaled_width + x->scaled_height) * (size_t)low.sources;
+    }
 }
 
 /* ---- the launches of a batch ---- */

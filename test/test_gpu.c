@@ -278,6 +278,85 @@ static void test_v1(gpu *g) {
     }
 }
 
+/* ---- SpEED ---- */
+
+/* All of its options, depths and layouts, and sizes from the smallest on. Where the content allows for a score, there
+ * is one. */
+static void test_v1_speed(gpu *g) {
+    static const struct {
+        const char *what;
+        int         width, height, depth, chroma, frames;
+        storage     how;
+        int         batch, has_score;
+        const char *options[3]; /* one set each */
+    } cases[] = {
+        {"noise+mix", 160, 160, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {NULL}},
+        {"noise+mix", 80, 80, 10, 444, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {NULL}},
+        {"noise+mix", 176, 177, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 1, {"speed_nn_floor=0.1:speed_weight_var_mode=5"}},
+        {"texture+mix", 401, 333, 10, 444, 5, {"d", 0, 0, 0, 0, 0}, 3, 1, {"speed_weight_var_mode=5"}},
+        {"bands+mix", 703, 665, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 1, {NULL}},
+        {"texture+mix", 1283, 355, 10, 422, 2, {"d", 0, 6, 0, 0, 0}, 2, 1, {NULL}},
+        {"noise+mix", 255, 257, 9, 444, 2, {"d", 0, 0, -513, 1, 0}, 2, 1, {"speed_weight_var_mode=1", "speed_weight_var_mode=2"}},
+        {"noise+coarse", 256, 255, 11, 444, 2, {"d", 0, 0, 0, 3, 1}, 1, 1, {"speed_weight_var_mode=3", "speed_weight_var_mode=4"}},
+        {"noise+mix", 272, 240, 12, 444, 2, {"p", 0, 4, 0, 0, 0}, 2, 1, {"speed_weight_var_mode=6", "speed_sigma_nn=2:speed_nn_floor=1"}},
+        {"noise+mix", 241, 240, 13, 444, 1, {"d", 0, 0, 503, 1, 0}, 1, 1, {NULL}},
+        {"noise+mix", 240, 241, 14, 444, 1, {"d", 0, 2, 0, 0, 0}, 1, 1, {NULL}},
+        {"noise+mix", 240, 240, 15, 444, 1, {"d", 0, 0, 0, 0, 1}, 1, 1, {NULL}},
+        {"noise+mix", 243, 242, 16, 444, 1, {"d", 0, 0, 0, 1, 1}, 1, 1, {NULL}},
+        {"noise+mix", 240, 240, 8, 444, 1, {"d", 2, 0, 0, 0, 0}, 1, 1, {NULL}},
+        {"flat+luma", 240, 240, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, {NULL}},
+        {"bands+luma", 400, 400, 8, 444, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {"speed_weight_var_mode=5"}},
+        {"texture+mix", 320, 300, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 1,
+         {"speed_kernelscale=0.5", "speed_kernelscale=2", "speed_kernelscale=3.71134"}},
+        {"texture+mix", 400, 380, 10, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 1,
+         {"speed_prescale=0.6:speed_prescale_method=bilinear", "speed_prescale=0.5:speed_prescale_method=bilinear",
+          "speed_prescale=1.5:speed_prescale_method=bilinear"}},
+        {"texture+mix", 300, 280, 8, 444, 2, {"d", 0, 0, -311, 0, 0}, 2, 1,
+         {"speed_prescale=0.75", "speed_prescale=1.3:speed_prescale_method=bicubic",
+          "speed_prescale=0.8:speed_prescale_method=lanczos4"}},
+        {"texture+mix", 300, 285, 10, 444, 1, {"d", 0, 6, 0, 0, 0}, 1, 1,
+         {"speed_prescale=2:speed_kernelscale=3", "speed_prescale=0.9:speed_prescale_method=lanczos4:speed_kernelscale=1.5"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        film f = film_make_colour(cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].chroma,
+                                  cases[i].frames, (uint32_t)i + 1);
+        vmafgpu_feature_config features[3];
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected;
+        reel r;
+        vmafgpu *context;
+        memset(features, 0, sizeof features);
+        config.no_model = 1;
+        config.features = features;
+        for (int k = 0; k == 0 || (k < 3 && cases[i].options[k]); k++) {
+            features[k].name = "speed_chroma";
+            features[k].options = cases[i].options[k];
+            config.feature_count = k + 1;
+        }
+        config.bytes_per_sample = cases[i].how.bytes_per_sample;
+        config.layout = cases[i].how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
+                        : cases[i].how.interleaved ? VMAFGPU_SEMIPLANAR
+                                                   : VMAFGPU_PLANAR;
+        config.gpu.batch = cases[i].batch;
+        where("speed_chroma, %s %dx%d %d bits %d, '%s'", cases[i].what, cases[i].width, cases[i].height, cases[i].depth,
+              cases[i].chroma, cases[i].options[0] ? cases[i].options[0] : "");
+        expected = cpu_score(&f, &config);
+        for (int k = 0; cases[i].has_score && k < expected.columns; k++) {
+            CHECK(expected.values[k] != 0);
+        }
+        r = reel_make(g, &f, &cases[i].how);
+        context = open_checked(&config);
+        if (context) {
+            reel_finish(&r, context, 0);
+            check_context(g, context, &expected);
+            vmafgpu_close(context);
+        }
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 /* What nobody thought of. */
 static void test_random(gpu *g) {
     static const char *const kinds[] = {"h", "p", "d", "hd", "dhp", "pd", "ddp"};
@@ -2231,6 +2310,7 @@ static const struct {
 } groups[] = {
     {"equality", test_equality},
     {"v1", test_v1},
+    {"v1_speed", test_v1_speed},
     {"random", test_random},
     {"clips", test_clips},
     {"sums", test_sums},

@@ -1455,6 +1455,67 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        variant, first;
 } vmafgpu__adm_rows_launch;
 
+/* ---- CAMBI ---- */
+
+enum {
+    VMAFGPU__CAMBI_PREPARE_THREADS = 256,
+    VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
+    VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
+    VMAFGPU__CAMBI_SHRINK_THREADS = 256,
+    VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
+    VMAFGPU__CAMBI_COUNT_SPLIT = 2,      /* threads per sample */
+    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH * VMAFGPU__CAMBI_COUNT_SPLIT,
+    VMAFGPU__CAMBI_COUNT_SHARED = 48 * 1024,
+    VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
+    VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_SELECT_THREADS = 256,
+    VMAFGPU__CAMBI_SELECT_PARTS = 32,    /* blocks of a scale */
+    VMAFGPU__CAMBI_SELECT_PASSES = 3,
+    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
+    VMAFGPU__CAMBI_SELECT_BINS = 512,
+    VMAFGPU__CAMBI_ORDER_THREADS = 512,
+    VMAFGPU__CAMBI_ORDER_RUN = 4,        /* values of a thread at a time */
+    VMAFGPU__CAMBI_ORDER_CHUNK = VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN
+};
+
+/* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
+ * C-values are floats, [height][width]: only those of marked samples in the launch's range are there. */
+typedef struct vmafgpu__cambi_plane {
+    uint64_t samples, values;            /* in the scratch */
+    int64_t  top;                        /* how many of the largest c-values are summed */
+    int32_t  width, height, pitch;
+    int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
+    int32_t  first_block;                /* of the count */
+} vmafgpu__cambi_plane;
+
+/* One picture of one variant; all its launches. */
+typedef struct vmafgpu__cambi_launch {
+    vmafgpu__batch  batch;
+    unsigned char  *scratch;             /* of the first pair; those of the others follow */
+    uint64_t        scratch_size;        /* per pair */
+    uint64_t        found;               /* in the scratch: [scale] how many c-values are above 0, 64 bits */
+    uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
+    uint32_t        prepare_columns, prepare_blocks;
+    const int32_t  *source_column, *source_row;   /* where samples come from; NULL: from the same place */
+    const uint32_t *reciprocal;          /* floats */
+    const uint8_t  *weights;             /* [code][contrast] */
+    int32_t         variant, image;      /* 0: distorted, 1: reference */
+    int32_t         width, height;       /* of the picture */
+    int32_t         up, half, down;      /* shifts to 10 bits */
+    int32_t         softened, halved, mask_threshold;
+    int32_t         base;                /* code 0 */
+    int32_t         low, centres;        /* codes whose c-values can be above 0 */
+    int32_t         contrasts, reach;    /* of the window */
+    int32_t         ranges, range;       /* the codes are looked at in so many goes, so many at a time */
+    int32_t         cell;                /* bytes of a histogram: four times an odd number */
+    int32_t         pass;                /* of the selection */
+    vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_launch;
+
 /* ---- SpEED ---- */
 
 /* One variant: planes of a sixteenth, planes without the local mean, means, covariances, eigenvalues and solution,
@@ -4287,6 +4348,41 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     }
 }
 
+/* The reference's table was printed with nine digits. That matters for 42 of its entries. */
+static void vmafgpu__cambi_reciprocals(float *reciprocal) {
+    double unit = 1e8;
+    reciprocal[0] = 0;
+    for (int i = 1, power = 1; i <= VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW; i++) {
+        if (i > power) {
+            power *= 10;
+            unit *= 10;
+        }
+        reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
+    }
+}
+
+/* How much a difference of k counts for a sample of that code; 0: nobody sees it. */
+static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
+    const int value = code + variant->base;
+    const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
+    return visible ? vmafgpu__cambi_weight(k) : 0;
+}
+
+/* [bins][contrasts] */
+static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
+    for (int code = 0; code < variant->bins; code++)
+        for (int k = 1; k <= variant->contrasts; k++)
+            *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
+}
+
+/* Whether any difference counts. */
+static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
+    int sum = 0;
+    for (int k = 1; k <= variant->contrasts; k++)
+        sum += vmafgpu__cambi_weight_at(variant, code, k);
+    return sum > 0;
+}
+
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
     vmafgpu__cambi head;
     size_t most = 0;
@@ -4306,15 +4402,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
     if (!v->cambi)
         return vmafgpu__fail_memory(v, "the feature cambi", start + most);
     v->cambi->work = (unsigned char *)v->cambi + start;
-    /* The reference's table was printed with nine digits. That matters for 42 of its entries. */
-    double unit = 1e8;
-    for (size_t i = 1, power = 1; i < sizeof v->cambi->reciprocal / sizeof *v->cambi->reciprocal; i++) {
-        if (i > power) {
-            power *= 10;
-            unit *= 10;
-        }
-        v->cambi->reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
-    }
+    vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     return VMAFGPU_OK;
 }
 
@@ -4772,16 +4860,9 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     cambi->is_wide = is_wide;
     vmafgpu__cambi_positions(v->config.width, cambi->picture->width, cambi->source_column);
     vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
-    for (int code = 0; code < variant->bins; code++) {
-        const int value = code + variant->base;
-        cambi->counts[code] = 0;
-        for (int k = 1; k <= variant->contrasts; k++) {
-            const int visible =
-                value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
-            cambi->weights[code * variant->contrasts + k - 1] = (uint8_t)(visible ? vmafgpu__cambi_weight(k) : 0);
-            cambi->counts[code] |= (uint8_t)visible;
-        }
-    }
+    vmafgpu__cambi_weigh(variant, cambi->weights);
+    for (int code = 0; code < variant->bins; code++)
+        cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__run(v, vmafgpu__cambi_mask_task, v);
@@ -7487,6 +7568,188 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
+/* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
+
+typedef enum vmafgpu__cambi_kernel {
+    VMAFGPU__CAMBI_PREPARE_8 = 0,
+    VMAFGPU__CAMBI_PREPARE_16,
+    VMAFGPU__CAMBI_SHRINK,
+    VMAFGPU__CAMBI_COUNT_4,          /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4_WIDE,
+    VMAFGPU__CAMBI_COUNT,            /* any contrasts */
+    VMAFGPU__CAMBI_SELECT,
+    VMAFGPU__CAMBI_ORDER,
+    VMAFGPU__CAMBI_KERNELS
+} vmafgpu__cambi_kernel;
+
+static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
+    "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
+    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order"
+};
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
+                                                         const vmafgpu__cambi_picture *p) {
+    return variant->contrasts != 4 ? VMAFGPU__CAMBI_COUNT
+           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
+}
+
+/* Device memory of one pair. */
+typedef struct vmafgpu__cambi_scratch {
+    uint64_t size;
+    uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
+    int32_t  pitch[VMAFGPU__CAMBI_SCALES];
+    uint64_t found, histograms;
+    uint32_t cleared;
+} vmafgpu__cambi_scratch;
+
+static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_variant *variant,
+                                                        const vmafgpu__cambi_picture *p) {
+    const uint64_t alignment = 256;
+    vmafgpu__cambi_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const uint64_t width = (uint64_t)vmafgpu__cambi_size(variant, p->width, s);
+        const uint64_t height = (uint64_t)vmafgpu__cambi_size(variant, p->height, s);
+        const uint64_t pitch = (width * sizeof(uint16_t) + 127) / 128 * 128;
+        out.pitch[s] = (int32_t)pitch;
+        out.samples[s] = out.size;
+        out.size += (pitch * height + alignment - 1) / alignment * alignment;
+        out.values[s] = out.size;
+        out.size += (width * height * sizeof(float) + alignment - 1) / alignment * alignment;
+    }
+    out.found = out.size;
+    out.histograms = out.found + 64;   /* past the counts, so that no launch writes a line that it reads */
+    out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
+                             VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
+    out.size = (out.found + out.cleared + alignment - 1) / alignment * alignment;
+    return out;
+}
+
+/* The reach of the window as the histograms have it, which are those of pairs of columns. */
+static int vmafgpu__cambi_margin(const vmafgpu__cambi_picture *p) {
+    return ((p->window >> 1) + 1) & ~1;
+}
+
+/* Bytes of a histogram of so many centres and what lies around them, in whole words from any byte on; the number of
+ * words is odd, so that neighbours' lie in different banks of shared memory. */
+static int vmafgpu__cambi_cell(int contrasts, int centres) {
+    const int span = (2 * contrasts + 7) / 4;
+    return (((centres - 1) / 4 + span) | 1) * 4;
+}
+
+/* What depends on the options alone; 0 centres: no c-value can be above 0. */
+static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
+                                  const vmafgpu__cambi_picture *p) {
+    const int columns = VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_margin(p);
+    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - VMAFGPU__CAMBI_COUNT_HEAD) / columns;
+    int low = 0, end = variant->bins;
+    while (low < end && !vmafgpu__cambi_is_counted(variant, low))
+        low++;
+    while (end > low && !vmafgpu__cambi_is_counted(variant, end - 1))
+        end--;
+    out->low = low;
+    out->centres = end - low;
+    out->ranges = 1;
+    while (vmafgpu__cambi_cell(variant->contrasts, (out->centres + out->ranges - 1) / out->ranges) > room)
+        out->ranges++;
+    out->range = (out->centres + out->ranges - 1) / out->ranges;
+    out->cell = vmafgpu__cambi_cell(variant->contrasts, out->range);
+}
+
+/* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
+ * where there is nothing to count, and all sums are 0. `scratch`: device memory of the first pair. */
+static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
+                               unsigned char *scratch, uint64_t scratch_size) {
+    const vmafgpu__cambi_variant *variant = &plan->cambi[index];
+    const vmafgpu__cambi_picture *p = &variant->picture[image];
+    const vmafgpu__cambi_scratch layout = vmafgpu__cambi_scratch_of(variant, p);
+    const int depth = out->batch.bit_depth;
+    int blocks = 0;
+    vmafgpu__cambi_ranges(out, variant, p);
+    out->scratch = scratch;
+    out->scratch_size = scratch_size;
+    out->found = layout.found;
+    out->histograms = layout.histograms;
+    out->cleared = layout.cleared;
+    out->prepare_columns = ((uint32_t)p->width + VMAFGPU__CAMBI_TILE_WIDTH - 1) / VMAFGPU__CAMBI_TILE_WIDTH;
+    out->prepare_blocks = out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) /
+                                                  VMAFGPU__CAMBI_TILE_HEIGHT);
+    out->variant = index;
+    out->image = image;
+    out->width = p->width;
+    out->height = p->height;
+    out->up = depth < 10 ? 10 - depth : 0;
+    out->down = depth > 10 ? depth - 10 : 0;
+    out->half = (int32_t)vmafgpu__half(out->down);
+    out->softened = variant->softened;
+    out->halved = variant->halved;
+    out->mask_threshold = p->mask_threshold;
+    out->base = variant->base;
+    out->contrasts = variant->contrasts;
+    out->reach = p->window >> 1;
+    out->pass = 0;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        vmafgpu__cambi_plane *plane = &out->scale[s];
+        plane->samples = layout.samples[s];
+        plane->values = layout.values[s];
+        plane->pitch = layout.pitch[s];
+        plane->top = vmafgpu__cambi_top_count(variant, p, s);
+        plane->width = vmafgpu__cambi_size(variant, p->width, s);
+        plane->height = vmafgpu__cambi_size(variant, p->height, s);
+        plane->rows = s < 2 ? VMAFGPU__CAMBI_COUNT_ROWS : VMAFGPU__CAMBI_COUNT_ROWS / 2;
+        plane->strips = (plane->width + VMAFGPU__CAMBI_COUNT_WIDTH - 1) / VMAFGPU__CAMBI_COUNT_WIDTH;
+        plane->first_block = blocks;
+        blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
+    }
+    return out->centres > 0;
+}
+
+/* The shape of a launch that has been filled. */
+static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
+    const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
+    const uint32_t tile_rows = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH;
+    vmafgpu__shape shape;
+    shape.grid[0] = shape.grid[1] = 1;
+    shape.grid[2] = (uint32_t)launch->batch.pairs;
+    switch (kernel) {
+    case VMAFGPU__CAMBI_PREPARE_8:
+    case VMAFGPU__CAMBI_PREPARE_16:
+        shape.grid[0] = launch->prepare_columns;
+        shape.grid[1] = launch->prepare_blocks / launch->prepare_columns;
+        shape.threads = VMAFGPU__CAMBI_PREPARE_THREADS;
+        shape.shared = (tile_rows + 1) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
+                       tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
+                       tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
+                       VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4;
+        break;
+    case VMAFGPU__CAMBI_SHRINK:
+        shape.grid[0] = ((uint32_t)first->width + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.grid[1] = ((uint32_t)first->height + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.threads = VMAFGPU__CAMBI_SHRINK_THREADS;
+        shape.shared = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2;
+        break;
+    case VMAFGPU__CAMBI_SELECT:
+        shape.grid[0] = VMAFGPU__CAMBI_SELECT_PARTS;
+        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
+        shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
+        shape.shared = VMAFGPU__CAMBI_SELECT_BINS * 4;
+        break;
+    case VMAFGPU__CAMBI_ORDER:
+        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
+        shape.threads = VMAFGPU__CAMBI_ORDER_THREADS;
+        shape.shared = 64 + 3 * (VMAFGPU__CAMBI_ORDER_CHUNK + 2) * 4 + VMAFGPU__CAMBI_ORDER_THREADS * 16;
+        break;
+    default:
+        shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));
+        shape.grid[1] = (uint32_t)launch->ranges;
+        shape.threads = VMAFGPU__CAMBI_COUNT_THREADS;
+        shape.shared = VMAFGPU__CAMBI_COUNT_HEAD +
+                       (uint32_t)((VMAFGPU__CAMBI_COUNT_WIDTH + 2 * ((launch->reach + 1) & ~1)) * launch->cell);
+        break;
+    }
+    return shape;
+}
+
 /* ---- SpEED on a GPU: per variant seven launches in order, before them one that looks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
@@ -7917,7 +8180,9 @@ enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
 enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMBI; ADM; SpEED */
 
 /* Functions of CAMBI and SpEED in the image. */
-typedef struct vmafgpu__cambi_kernels { void *unused; } vmafgpu__cambi_kernels;
+typedef struct vmafgpu__cambi_kernels {
+    void    *function[VMAFGPU__CAMBI_KERNELS];
+} vmafgpu__cambi_kernels;
 typedef struct vmafgpu__speed_kernels { void *functions[VMAFGPU__SPEED_KERNELS]; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
@@ -8310,31 +8575,113 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 
 /* ---- CAMBI's launches ---- */
 
+/* Of a pair; pictures and variants use it in turn. */
+static uint64_t vmafgpu__gpu_cambi_pair(const vmafgpu *v) {
+    uint64_t most = 0;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const uint64_t size = vmafgpu__cambi_scratch_of(&v->plan.cambi[i], &v->plan.cambi[i].picture[k]).size;
+            most = size > most ? size : most;
+        }
+    return most;
+}
+
 static size_t vmafgpu__gpu_cambi_scratch(const vmafgpu *v, int pairs) {
-    (void)v;
-    (void)pairs;
-    return 0;
+    return (size_t)vmafgpu__gpu_cambi_pair(v) * (size_t)pairs;
+}
+
+/* Where the tables of a picture lie in those of CAMBI. */
+typedef struct vmafgpu__cambi_tables {
+    size_t weights;                              /* of the variant */
+    size_t column, row;                          /* of the picture, if its size is not the frames' */
+    size_t size;                                 /* up to here */
+} vmafgpu__cambi_tables;
+
+/* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
+static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu *v, int index, int image) {
+    vmafgpu__cambi_tables t;
+    memset(&t, 0, sizeof t);
+    t.size = sizeof(float) * (VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1);
+    for (int i = 0; i <= index && i < v->plan.cambi_variants; i++) {
+        const vmafgpu__cambi_variant *variant = &v->plan.cambi[i];
+        for (int k = 0; k < variant->pictures && (i < index || k <= image); k++) {
+            t.weights = (t.size + 15) / 16 * 16;
+            t.column = (t.weights + (size_t)variant->bins * (size_t)variant->contrasts + 15) / 16 * 16;
+            t.row = t.column + sizeof(int32_t) * (size_t)variant->picture[k].width;
+            t.size = t.row + sizeof(int32_t) * (size_t)variant->picture[k].height;
+        }
+    }
+    return t;
 }
 
 static size_t vmafgpu__gpu_cambi_tables(const vmafgpu *v, unsigned char *out) {
-    (void)v;
-    (void)out;
-    return 0;
+    if (!v->plan.cambi_variants)
+        return 0;
+    if (out)
+        vmafgpu__cambi_reciprocals((float *)(void *)out);
+    for (int i = 0; out && i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(v, i, k);
+            const vmafgpu__cambi_picture *p = &v->plan.cambi[i].picture[k];
+            vmafgpu__cambi_weigh(&v->plan.cambi[i], out + t.weights);
+            vmafgpu__cambi_positions(v->config.width, p->width, (int *)(void *)(out + t.column));
+            vmafgpu__cambi_positions(v->config.height, p->height, (int *)(void *)(out + t.row));
+        }
+    const int last = v->plan.cambi_variants - 1;
+    return vmafgpu__cambi_tables_of(v, last, v->plan.cambi[last].pictures - 1).size;
+}
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu *v) {
+    return v->config.bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
 }
 
 static void vmafgpu__want_cambi(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    (void)v;
-    (void)list;
-    (void)count;
+    void **function = v->gpu->kernels.cambi.function;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_kernel counting =
+                vmafgpu__cambi_count_kernel(&v->plan.cambi[i], &v->plan.cambi[i].picture[k]);
+            vmafgpu__want(list, count, vmafgpu__cambi_kernel_names[counting], &function[counting]);
+        }
+    if (v->plan.cambi_variants) {
+        const vmafgpu__cambi_kernel always[4] = { vmafgpu__cambi_prepare_kernel(v), VMAFGPU__CAMBI_SHRINK,
+                                                  VMAFGPU__CAMBI_SELECT, VMAFGPU__CAMBI_ORDER };
+        for (int i = 0; i < 4; i++)
+            vmafgpu__want(list, count, vmafgpu__cambi_kernel_names[always[i]], &function[always[i]]);
+    }
+}
+
+static void vmafgpu__launch_cambi_kernel(vmafgpu *v, vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel,
+                                         void *stream) {
+    const vmafgpu__shape shape = vmafgpu__cambi_shape(launch, kernel);
+    vmafgpu__launch(v, v->gpu->kernels.cambi.function[kernel], &shape, stream, launch);
 }
 
 static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
-    (void)v;
-    (void)slot;
-    (void)scratch;
-    (void)tables;
-    (void)stream;
+    const unsigned char *table = (const unsigned char *)(uintptr_t)tables;
+    const uint64_t size = vmafgpu__gpu_cambi_pair(v);
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_variant *variant = &v->plan.cambi[i];
+            const vmafgpu__cambi_picture *p = &variant->picture[k];
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(v, i, k);
+            const int is_whole = p->width == v->config.width && p->height == v->config.height;
+            vmafgpu__cambi_launch launch;
+            launch.batch = slot->batch;
+            if (!vmafgpu__cambi_fill(&launch, &v->plan, i, k, (unsigned char *)(uintptr_t)scratch, size))
+                continue;
+            launch.reciprocal = (const uint32_t *)(const void *)table;
+            launch.weights = table + t.weights;
+            launch.source_column = is_whole ? NULL : (const int32_t *)(const void *)(table + t.column);
+            launch.source_row = is_whole ? NULL : (const int32_t *)(const void *)(table + t.row);
+            vmafgpu__launch_cambi_kernel(v, &launch, vmafgpu__cambi_prepare_kernel(v), stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_SHRINK, stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, vmafgpu__cambi_count_kernel(variant, p), stream);
+            for (launch.pass = 0; launch.pass <= VMAFGPU__CAMBI_SELECT_PASSES; launch.pass++)
+                vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_SELECT, stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_ORDER, stream);
+        }
 }
 
 /* ---- SpEED's launches ---- */

@@ -122,8 +122,29 @@ GPU_FN int64_t take(int64_t *p) {
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
+GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
+    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+/* Reads what this launch may have written, too: its own thread, or others of the block before a barrier. */
+GPU_FN uint32_t peek(const uint32_t *p) {
+    uint32_t v;
+    asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
+GPU_FN uint32_t shared_address(const void *p) {
+#ifdef __NVCC__
+    return (uint32_t)__cvta_generic_to_shared(p);
+#else
+    return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
+#endif
+}
+/* Modulo 2^32, in shared memory: several threads may add to one word. */
+GPU_FN void shared_add(uint32_t *p, uint32_t v) {
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(p)), "r"(v) : "memory");
 }
 
 /* ---- arithmetic ---- */
@@ -202,14 +223,6 @@ GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
 
 #ifdef GPU_MATRIX
 /* ---- asynchronous copies from global to shared memory; a lane's copies come in groups ---- */
-/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
-GPU_FN uint32_t shared_address(const void *p) {
-#ifdef __NVCC__
-    return (uint32_t)__cvta_generic_to_shared(p);
-#else
-    return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
-#endif
-}
 GPU_FN void copy_4(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
@@ -282,7 +295,9 @@ template <int groups> GPU_FN void copy_wait() {}
 /* No block has a warp with lanes missing: whoever exchanges values counts on all of them. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
-                  VMAFGPU__ADM_ROW_THREADS % LANES == 0,
+                  VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
+                  VMAFGPU__CAMBI_SHRINK_THREADS % LANES == 0 && VMAFGPU__CAMBI_COUNT_THREADS % LANES == 0 &&
+                  VMAFGPU__CAMBI_SELECT_THREADS % LANES == 0 && VMAFGPU__CAMBI_ORDER_THREADS % LANES == 0,
               "blocks are whole warps");
 
 GPU_FN uint32_t lane_index() { return thread_index() % LANES; }
@@ -2565,8 +2580,6 @@ ADM_KERNEL(general_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
 GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS, 2) { adm_rows(launch); }
 
 /* ================================================================================================
- * >>speed                                        entropy of the chroma planes, in float
- * ================================================================================================
  * Every sum has the order of the CPU's, so what is long and sequential sets the time: a block does little, and many run
  * side by side, for planes and pairs. Block y is a plane (u and v of the reference and of the distorted frame in
  * turn), block z a pair.
@@ -3217,3 +3230,996 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THREADS, 2) { speed_score(launch); }
+=======
+ * >>cambi                                        banding: flat areas whose values differ by little
+ * ================================================================================================
+ * The CPU's room of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where it
+ * is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
+ * often values near its own occur in the window around it (`count`). The sum of the c-values above 0 is what is wanted
+ * where they are no more than the number that counts. Where they are more, `select` takes the smallest off the sum, and
+ * where the reference's order of adding matters, `order` does as the reference does; else both end at once.
+ *
+ * Marked samples have the highest bit. A pair of columns takes 32 bits, and lies at multiples of them.
+ */
+enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
+
+/* What most of three values are; where they all differ, the least. */
+GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
+    const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
+    const uint32_t other = b == c ? b : least;
+    return a == b || a == c ? a : other;
+}
+
+/* Whether the pair has the frame that is looked at. */
+GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
+    return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
+}
+
+GPU_FN unsigned char *cambi_scratch(const vmafgpu__cambi_launch &launch) {
+    return launch.scratch + block_z() * launch.scratch_size;
+}
+
+GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) { return v < 0 ? 0 : v > highest ? highest : v; }
+
+/* ---- prepare ---- */
+
+/* The binary digits of the sum of seven bits, for 32 sums at a time. */
+struct CambiDigits { uint32_t one, two, four; };
+GPU_FN uint32_t cambi_majority(uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (c & (a | b)); }
+GPU_FN CambiDigits cambi_sum_of_seven(const uint32_t (&v)[7]) {
+    const uint32_t first = v[0] ^ v[1] ^ v[2], second = v[3] ^ v[4] ^ v[5];
+    const uint32_t carry[3] = { cambi_majority(v[0], v[1], v[2]), cambi_majority(v[3], v[4], v[5]),
+                                cambi_majority(first, second, v[6]) };
+    return { first ^ second ^ v[6], carry[0] ^ carry[1] ^ carry[2], cambi_majority(carry[0], carry[1], carry[2]) };
+}
+
+template <int BYTES> struct CambiPrepare {
+    enum {
+        WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
+        REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = HEIGHT + 2 * REACH,
+        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, FLAT_UNITS = WIDTH / 8 + 2, WORDS = WIDTH / 32
+    };
+    struct Tile {
+        uint16_t *image;                 /* [ROWS][COLUMNS] */
+        uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
+        uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
+        uint32_t *mask;                  /* [HEIGHT][WORDS] */
+        int32_t   x, y;
+    };
+
+    /* Samples x..x + 4 with 10 bits. */
+    GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&v)[5]) {
+        if (!launch.source_column && x >= 0 && x + 5 <= launch.width) {
+            if (BYTES == 1) {
+                const uint32_t four = load((const uint32_t *)(row + x));
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    v[i] = four >> 8 * i & 255;
+            } else {
+                const uint64_t four = load((const uint64_t *)(row + 2 * x));
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    v[i] = (uint32_t)(four >> 16 * i) & 65535;
+            }
+            v[4] = launch.softened ? load_sample<BYTES>(row, x + 4) : 0;
+        } else {
+#pragma unroll
+            for (int i = 0; i < 5; i++) {
+                int32_t column = cambi_limit(x + i, launch.width - 1);
+                if (launch.source_column)
+                    column = load(launch.source_column + column);
+                v[i] = load_sample<BYTES>(row, column);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 5; i++)
+            v[i] = ((v[i] << launch.up) + (uint32_t)launch.half) >> launch.down;
+    }
+
+    GPU_FN const uint8_t *source_row(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch,
+                                     int32_t y) {
+        int32_t row = cambi_limit(y, launch.height - 1);
+        if (launch.source_row)
+            row = load(launch.source_row + row);
+        return image + row * pitch;
+    }
+
+    /* The tile's samples and those around it; outside the picture those at its border. With them the averages and
+     * comparisons at the right and at the bottom come out as they should. */
+    GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
+        enum { UNITS = COLUMNS / 4 };
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < UNITS * ROWS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const int32_t row = (int32_t)(n / UNITS), column = (int32_t)(n % UNITS) * 4;
+            const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
+            uint32_t v[5];
+            fetch(launch, source_row(launch, image, pitch, y), x, v);
+            if (launch.softened) {
+                uint32_t below[5];
+                fetch(launch, source_row(launch, image, pitch, y < 0 ? y : y + 1), x, below);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    v[i] = (v[i] + v[i + 1] + below[i] + below[i + 1]) >> 2;
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                v[i] &= CAMBI_VALUE;
+            *(uint64_t *)(tile.image + row * COLUMNS + column) =
+                (uint64_t)(v[2] | v[3] << 16) << 32 | (v[0] | v[1] << 16);
+        }
+    }
+
+    /* Which of eight samples equal their neighbours to the right and below. */
+    GPU_FN uint32_t flat_byte(const uint16_t *at) {
+        const uint32_t *row = (const uint32_t *)at, *below = (const uint32_t *)(at + COLUMNS);
+        uint32_t word = row[0], bits = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t next = row[i + 1], right = permute_bytes(word, next, 0x5432);
+            const uint32_t differs = (word ^ right) | (word ^ below[i]);
+            bits |= (~(differs + 0x7fff7fffu) >> 15 & 0x10001u) << 2 * i;
+            word = next;
+        }
+        return (bits | bits >> 15) & 255;
+    }
+
+    GPU_FN void find_flat(const vmafgpu__cambi_launch &launch, const Tile &tile) {
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < FLAT_UNITS * FLAT_ROWS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const int32_t row = (int32_t)(n / FLAT_UNITS), unit = (int32_t)(n % FLAT_UNITS);
+            const int32_t y = tile.y - REACH + row, x = tile.x + (unit - 1) * 8, inside = launch.width - x;
+            uint32_t byte = flat_byte(tile.image + row * COLUMNS + unit * 8);
+            if (y < 0 || y >= launch.height || x < 0 || inside <= 0)
+                byte = 0;
+            else if (inside < 8)
+                byte &= (1u << inside) - 1;
+            tile.flat[row * FLAT_BYTES + 3 + unit] = (uint8_t)byte;
+        }
+    }
+
+    GPU_FN void sum_rows(const Tile &tile) {
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < FLAT_ROWS * WORDS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const uint32_t *at = (const uint32_t *)(tile.flat + n / WORDS * FLAT_BYTES) + n % WORDS;
+            const uint64_t left = (uint64_t)at[1] << 32 | at[0], right = (uint64_t)at[2] << 32 | at[1];
+            uint32_t v[7];
+#pragma unroll
+            for (int i = 0; i < 3; i++) {
+                v[i] = (uint32_t)(left >> (31 - i));
+                v[i + 3] = (uint32_t)(right >> (i + 1));
+            }
+            v[6] = at[1];
+            const CambiDigits sum = cambi_sum_of_seven(v);
+            tile.digits[n * 3] = sum.one;
+            tile.digits[n * 3 + 1] = sum.two;
+            tile.digits[n * 3 + 2] = sum.four;
+        }
+    }
+
+    /* Where more than `threshold` of 49 samples are flat. */
+    GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
+        CambiDigits sum[3];
+#pragma unroll
+        for (int p = 0; p < 3; p++) {
+            uint32_t v[7];
+#pragma unroll
+            for (int i = 0; i < 7; i++)
+                v[i] = digits[i * WORDS * 3 + p];
+            sum[p] = cambi_sum_of_seven(v);
+        }
+        const uint32_t two = sum[0].two, four = sum[0].four ^ sum[1].two ^ sum[2].one,
+                       eight = sum[1].four ^ sum[2].two;
+        const uint32_t from_two = two & sum[1].one, from_four = cambi_majority(sum[0].four, sum[1].two, sum[2].one),
+                       and_four = four & from_two, from_eight = cambi_majority(sum[1].four, sum[2].two, from_four),
+                       and_eight = (eight ^ from_four) & and_four;
+        const uint32_t digit[6] = { sum[0].one, two ^ sum[1].one, four ^ from_two, eight ^ from_four ^ and_four,
+                                    sum[2].four ^ from_eight ^ and_eight,
+                                    cambi_majority(sum[2].four, from_eight, and_eight) };
+        uint32_t more = 0, same = 0xffffffffu;
+#pragma unroll
+        for (int i = 5; i >= 0; i--) {
+            const uint32_t wanted = 0u - (uint32_t)(threshold >> i & 1);
+            more |= same & digit[i] & ~wanted;
+            same &= ~(digit[i] ^ wanted);
+        }
+        return more;
+    }
+
+    GPU_FN void find_mask(const vmafgpu__cambi_launch &launch, const Tile &tile) {
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < HEIGHT * WORDS; n += VMAFGPU__CAMBI_PREPARE_THREADS)
+            tile.mask[n] = mask_word(tile.digits + n * 3, launch.mask_threshold);
+    }
+
+    /* Scale 0: every sample or every second, filtered. A thread makes pairs of samples, one below the other. */
+    GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
+        const vmafgpu__cambi_plane &plane = launch.scale[0];
+        const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
+        const uint32_t rows = (HEIGHT >> launch.halved) * pairs / VMAFGPU__CAMBI_PREPARE_THREADS;
+        const uint32_t column = thread_index() % pairs * 2 * step, first = thread_index() / pairs * rows;
+        const int32_t x = (tile.x + (int32_t)column) >> launch.halved,
+                      y = (tile.y >> launch.halved) + (int32_t)first;
+        if (x >= plane.width)
+            return;
+        const uint16_t *at = tile.image + (REACH + (int32_t)(first * step) - (int32_t)step) * COLUMNS + MARGIN + column;
+        uint32_t before[2] = {}, middle[2] = {}, centre[2] = {};
+#pragma unroll 1
+        for (uint32_t i = 0; i < rows + 2; i++, at += step * COLUMNS) {
+            uint32_t v[4], filtered[2];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                v[k] = at[(k - 1) * (int32_t)step];
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                filtered[k] =
+                    x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
+            const int32_t row = y + (int32_t)i - 2;   /* the one that is complete now */
+            if (i >= 2 && row < plane.height) {
+                const uint32_t *mask = tile.mask + (first + i - 2) * step * WORDS;
+                uint32_t pair = 0;
+#pragma unroll
+                for (int k = 0; k < 2; k++) {
+                    const uint32_t position = column + (uint32_t)k * step;
+                    const uint32_t sample = row > 0 && row < plane.height - 1
+                                                ? cambi_mode(before[k], middle[k], filtered[k])
+                                                : centre[k];
+                    if (x + k < plane.width)
+                        pair |= (sample | (mask[position / 32] >> position % 32 & 1) * CAMBI_MARK) << 16 * k;
+                }
+                store((uint32_t *)(out + plane.samples + (int64_t)row * plane.pitch) + x / 2, pair);
+            }
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                before[k] = middle[k];
+                middle[k] = filtered[k];
+                centre[k] = v[k + 1];
+            }
+        }
+    }
+
+    /* What the launches to come add to. */
+    GPU_FN void clear(const vmafgpu__cambi_launch &launch, unsigned char *out) {
+        const uint32_t block = block_y() * launch.prepare_columns + block_x();
+#pragma unroll 1
+        for (uint32_t n = block * VMAFGPU__CAMBI_PREPARE_THREADS + thread_index(); n < launch.cleared / 16;
+             n += launch.prepare_blocks * VMAFGPU__CAMBI_PREPARE_THREADS)
+            store((Words4 *)(out + launch.found) + n, Words4{ 0, 0, 0, 0 });
+    }
+
+    GPU_FN void run(const vmafgpu__cambi_launch &launch) {
+        const uint8_t *image = (const uint8_t *)cambi_source(launch);
+        if (!image)
+            return;
+        const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
+        unsigned char *shared = shared_memory(), *out = cambi_scratch(launch);
+        Tile tile;
+        tile.image = (uint16_t *)shared;
+        tile.flat = shared + ROWS * COLUMNS * 2 + 16;
+        tile.digits = (uint32_t *)(tile.flat + FLAT_ROWS * FLAT_BYTES);
+        tile.mask = tile.digits + FLAT_ROWS * WORDS * 3;
+        tile.x = (int32_t)block_x() * WIDTH;
+        tile.y = (int32_t)block_y() * HEIGHT;
+        clear(launch, out);
+        fill(launch, image, launch.image ? pair.reference_pitch : pair.distorted_pitch, tile);
+        block_barrier();
+        find_flat(launch, tile);
+        block_barrier();
+        sum_rows(tile);
+        block_barrier();
+        find_mask(launch, tile);
+        block_barrier();
+        filter(launch, tile, out);
+    }
+};
+
+GPU_KERNEL(vmafgpu_cambi_prepare_8, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+    CambiPrepare<1>::run(launch);
+}
+GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+    CambiPrepare<2>::run(launch);
+}
+
+/* ---- shrink: scales 1 to 4 ----
+ *
+ * A block makes a square of scale 4 and of each scale above what lies over it and what that depends on. */
+
+/* One scale: samples from `LOW` before the block's own on, `COUNT` of them either way, out of every STEP-th one of
+ * `from`, which begins FROM_LOW before. OWN: side of the block's own square. */
+template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
+GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
+                               unsigned char *out) {
+    enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE };
+    const vmafgpu__cambi_plane &plane = launch.scale[SCALE];
+    const int32_t x0 = (int32_t)block_x() * OWN - LOW, y0 = (int32_t)block_y() * OWN - LOW;
+#pragma unroll 1
+    for (uint32_t n = thread_index(); n < COUNT * COUNT; n += VMAFGPU__CAMBI_SHRINK_THREADS) {
+        const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT), x = x0 + column, y = y0 + row;
+        if (x < 0 || x >= plane.width || y < 0 || y >= plane.height)
+            continue;
+        const uint16_t *at = from + (FROM_LOW + (row - LOW) * STEP) * SIDE + FROM_LOW + (column - LOW) * STEP;
+        const uint32_t centre = at[0];
+        uint32_t sample = centre;
+        if (y > 0 && y < plane.height - 1) {
+            uint32_t v[3];
+#pragma unroll
+            for (int i = 0; i < 3; i++) {
+                const uint16_t *line = at + (i - 1) * STEP * SIDE;
+                v[i] = line[0] & CAMBI_VALUE;
+                if (x > 0 && x < plane.width - 1)
+                    v[i] = cambi_mode(line[-STEP] & CAMBI_VALUE, v[i], line[STEP] & CAMBI_VALUE);
+            }
+            sample = cambi_mode(v[0], v[1], v[2]) | (centre & CAMBI_MARK);
+        }
+        if (to)
+            to[row * SIDE + column] = (uint16_t)sample;
+        if (column >= LOW && column < LOW + OWN && row >= LOW && row < LOW + OWN) {
+            uint16_t *target = (uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x;
+            store(target, (uint16_t)sample);
+            if (x == plane.width - 1 && !(x & 1))
+                store(target + 1, (uint16_t)0);
+        }
+    }
+}
+
+GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_THREADS, 4) {
+    enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE, OWN = VMAFGPU__CAMBI_SHRINK_TILE, LOW = 15, COUNT = 87 };
+    if (!cambi_source(launch))
+        return;
+    unsigned char *out = cambi_scratch(launch);
+    uint16_t *first = (uint16_t *)shared_memory(), *second = first + SIDE * SIDE;
+    const vmafgpu__cambi_plane &plane = launch.scale[0];
+#pragma unroll 1
+    for (uint32_t n = thread_index(); n < COUNT * COUNT; n += VMAFGPU__CAMBI_SHRINK_THREADS) {
+        const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT);
+        const int32_t x = 2 * ((int32_t)block_x() * OWN - LOW + column),
+                      y = 2 * ((int32_t)block_y() * OWN - LOW + row);
+        const bool inside = x >= 0 && x < plane.width && y >= 0 && y < plane.height;
+        first[row * SIDE + column] =
+            inside ? load((const uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x) : (uint16_t)0;
+    }
+    block_barrier();
+    cambi_shrink_scale<1, 14, 85, 1, 15, 64>(launch, first, second, out);
+    block_barrier();
+    cambi_shrink_scale<2, 6, 41, 2, 14, 32>(launch, second, first, out);
+    block_barrier();
+    cambi_shrink_scale<3, 2, 19, 2, 6, 16>(launch, first, second, out);
+    block_barrier();
+    cambi_shrink_scale<4, 0, 8, 2, 2, 8>(launch, second, nullptr, out);
+}
+
+/* ---- count ----
+ *
+ * A block has a strip of columns and some rows of a scale. It goes from row to row where samples are to be looked at;
+ * for each column the histogram of what the window covers of it is kept in shared memory, a byte per code. Columns
+ * come in pairs, with a histogram of both and one of the first: so a window is a row of pairs and one column more, on
+ * its right or on its left, which is the second of a pair and the difference of the two. Threads add up the bytes around
+ * their sample's code, four codes at a time.
+ */
+struct CambiStrip {
+    const uint8_t *samples;              /* of the scale */
+    uint32_t *histograms;                /* of a pair, of its first column, of the next pair, ... */
+    int32_t   x, first_x, right;         /* first sample and column; where columns end, which is even */
+    int32_t   height, pitch;
+    uint32_t  zero, counted;             /* word of the first code that is counted, and how many are */
+};
+
+/* The samples of two columns; unmarked ones outside. */
+GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t pair, int32_t y) {
+    const int32_t x = strip.first_x + 2 * pair;
+    return x >= 0 && x < strip.right && y >= 0 && y < strip.height
+               ? load((const uint32_t *)(strip.samples + (int64_t)y * strip.pitch) + x / 2)
+               : 0;
+}
+
+/* Counts one of the two samples, up or down. */
+GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t *histogram, uint32_t cell_words, uint32_t two,
+                               uint32_t second, uint32_t unit) {
+    const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
+    if (code >= strip.counted)
+        return;
+    shared_add(histogram + code / 4, unit << 8 * (code % 4));
+    if (!second)
+        shared_add(histogram + cell_words + code / 4, unit << 8 * (code % 4));
+}
+
+/* The c-value of a sample with four contrasts; every lane takes part. `cells`: of the pair with the window's first
+ * column, `odd` where that is its second; `centre`: the code, counted from the first that is looked at. */
+template <int GROUP>
+GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                                    uint32_t centre, uint32_t code) {
+    enum { SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT };
+    const uint32_t part = thread_index() % SPLIT, step = 2 * (uint32_t)launch.cell,
+                   pairs = (uint32_t)launch.reach;
+    const uint32_t weights = load((const uint32_t *)launch.weights + code);
+    const uint8_t *at = cells + (centre & ~3u);
+    uint32_t low[3] = {}, high[3] = {}, rest[3] = {};
+    if (part == 0) {
+        const uint32_t *single = (const uint32_t *)(at + step / 2 + (odd ? 0 : pairs * step)),
+                       *both = (const uint32_t *)at;
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            rest[i] = odd ? both[i] - single[i] : single[i];
+    }
+    uint32_t n = (pairs - part + SPLIT - 1) / SPLIT;
+    at += (part + odd) * step;
+#pragma unroll 1
+    for (; n >= GROUP; n -= GROUP) {
+        uint32_t sum[3] = {};
+#pragma unroll
+        for (int k = 0; k < GROUP; k++) {
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                sum[i] += ((const uint32_t *)at)[i];
+            at += SPLIT * step;
+        }
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            low[i] += sum[i] & 0xff00ffu;
+            high[i] += sum[i] >> 8 & 0xff00ffu;
+        }
+    }
+    if (GROUP > 1)
+#pragma unroll 1
+        for (; n > 0; n--, at += SPLIT * step)
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                rest[i] += ((const uint32_t *)at)[i];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        low[i] += rest[i] & 0xff00ffu;
+        high[i] += rest[i] >> 8 & 0xff00ffu;
+#pragma unroll
+        for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
+            low[i] += shuffle_xor_word(low[i], mask);
+            high[i] += shuffle_xor_word(high[i], mask);
+        }
+    }
+    /* The counts from four below on: those at even distances, then those at odd ones. */
+    const bool turned = centre & 1;
+    const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre + 1) & 3 ? (centre & 3) + 1 : 4) / 2 * 16;
+    uint32_t even[3], odds[3];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        even[i] = turned ? high[i] : low[i];
+        odds[i] = turned ? low[i] : high[i];
+    }
+    const uint32_t even0 = (uint32_t)(((uint64_t)even[1] << 32 | even[0]) >> even_shift),
+                   even1 = (uint32_t)(((uint64_t)even[2] << 32 | even[1]) >> even_shift),
+                   even2 = even[2] >> even_shift & 65535,
+                   odd0 = (uint32_t)(((uint64_t)odds[1] << 32 | odds[0]) >> odd_shift),
+                   odd1 = (uint32_t)(((uint64_t)odds[2] << 32 | odds[1]) >> odd_shift);
+    const uint32_t own = even1 & 65535;
+    const uint32_t count[4][2] = { { odd0 >> 16, odd1 & 65535 }, { even0 >> 16, even1 >> 16 },
+                                   { odd0 & 65535, odd1 >> 16 }, { even0 & 65535, even2 } };
+    float best = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k += SPLIT) {
+        uint32_t most = 0, weight = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < SPLIT && i < 4; i++)
+            if (i == part) {
+                most = count[k + i][0] > count[k + i][1] ? count[k + i][0] : count[k + i][1];
+                weight = weights >> 8 * (k + i) & 255;
+            }
+        const float value = (float)(int32_t)(weight * own * most) * float_bits(load(launch.reciprocal + own + most));
+        best = value > best ? value : best;
+    }
+    uint32_t bits = bits_of(best);
+#pragma unroll
+    for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
+        const uint32_t other = shuffle_xor_word(bits, mask);
+        bits = other > bits ? other : bits;
+    }
+    return bits;
+}
+
+/* One code's count in the window. */
+GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                               uint32_t code) {
+    const uint32_t step = 2 * (uint32_t)launch.cell;
+    const uint8_t *at = cells + code;
+    uint32_t sum = 0u - (odd ? at[step / 2] : 0);
+#pragma unroll 4
+    for (int32_t i = 0; i < launch.reach; i++, at += step)
+        sum += *at;
+    return sum + at[odd ? 0 : step / 2];
+}
+
+/* The same as cambi_value_of_four() for any number of contrasts. */
+GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                                   uint32_t centre, uint32_t code) {
+    enum { SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT };
+    const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
+    const uint32_t own = cambi_count_of(launch, cells, odd, middle);
+    float best = 0;
+#pragma unroll 1
+    for (uint32_t k = thread_index() % SPLIT + 1; k <= contrasts; k += SPLIT) {
+        const uint32_t weight = load(launch.weights + code * contrasts + k - 1);
+        const uint32_t above = cambi_count_of(launch, cells, odd, middle + k),
+                       below = cambi_count_of(launch, cells, odd, middle - k), most = above > below ? above : below;
+        const float value = (float)(int32_t)(weight * own * most) * float_bits(load(launch.reciprocal + own + most));
+        best = value > best ? value : best;
+    }
+    uint32_t bits = bits_of(best);
+#pragma unroll
+    for (uint32_t mask = 1; mask < SPLIT; mask *= 2) {
+        const uint32_t other = shuffle_xor_word(bits, mask);
+        bits = other > bits ? other : bits;
+    }
+    return bits;
+}
+
+/* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. */
+GPU_FN int64_t cambi_units(uint32_t bits) {
+    return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126)) : 0;
+}
+
+/* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
+template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
+    enum {
+        SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT, WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS,
+        SIDES = THREADS / 64             /* threads of a pair of columns */
+    };
+    if (!cambi_source(launch))
+        return;
+    int32_t scale = 0;
+#pragma unroll
+    for (int s = 1; s < VMAFGPU__CAMBI_SCALES; s++)
+        scale += (int32_t)block_x() >= launch.scale[s].first_block;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    unsigned char *scratch = cambi_scratch(launch);
+    uint32_t *rows = (uint32_t *)shared_memory();
+    const int32_t block = (int32_t)block_x() - plane.first_block, reach = launch.reach, margin = (reach + 1) & ~1;
+    const int32_t first_y = block / plane.strips * plane.rows;
+    const int32_t pairs = WIDTH / 2 + margin;
+    const uint32_t low = (uint32_t)(launch.low + (int32_t)block_y() * launch.range);
+    const uint32_t mark = CAMBI_MARK + (uint32_t)launch.base;
+    CambiStrip strip;
+    strip.samples = scratch + plane.samples;
+    strip.histograms = rows + VMAFGPU__CAMBI_COUNT_HEAD / 4;
+    strip.x = block % plane.strips * WIDTH;
+    strip.first_x = strip.x - margin;
+    strip.right = (plane.width + 1) & ~1;
+    strip.height = plane.height;
+    strip.pitch = plane.pitch;
+    strip.zero = mark + low - (uint32_t)launch.contrasts;
+    strip.counted = (uint32_t)(launch.range + 2 * launch.contrasts);
+    const uint32_t centres = (uint32_t)launch.range;
+
+    /* In which rows there is something to look at; the highest bit is the first. */
+    if (thread_index() == 0)
+        rows[0] = 0;
+    block_barrier();
+    for (int32_t row = (int32_t)warp_index(); row < plane.rows; row += THREADS / LANES) {
+        bool found = false;
+        for (int32_t pair = (int32_t)lane_index(); pair < WIDTH / 2; pair += LANES) {
+            const uint32_t two = first_y + row < plane.height ? cambi_pair(strip, pair + margin / 2, first_y + row) : 0;
+            found |= (two & 65535) - mark - low < centres || (two >> 16) - mark - low < centres;
+        }
+        if (any_lane(found) && lane_index() == 0)
+            shared_add(rows, 0x80000000u >> row);
+    }
+    block_barrier();
+    uint32_t todo = rows[0];
+    if (!todo)
+        return;
+
+    for (uint32_t n = thread_index(); n < (uint32_t)(pairs * launch.cell) / 2; n += THREADS)
+        strip.histograms[n] = 0;
+    block_barrier();
+
+    const int32_t pair = (int32_t)(thread_index() % 64), side = (int32_t)(thread_index() / 64);
+    const uint32_t cell_words = (uint32_t)launch.cell / 4;
+    uint32_t *histogram = strip.histograms + (uint32_t)pair * 2 * cell_words;
+    const int32_t column = (int32_t)(thread_index() / SPLIT), x = strip.x + column;
+    const uint32_t offset = (uint32_t)(column + margin - reach), odd = offset & 1;
+    const uint8_t *cells = (const uint8_t *)strip.histograms + (offset >> 1) * 2 * (uint32_t)launch.cell;
+    const uint16_t *own = (const uint16_t *)strip.samples + x;
+    uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
+    int32_t y = first_y + leading_zeros(todo);
+    uint32_t come = 0, gone = 0, count = 0;
+    int64_t sum = 0;
+    if (pair < pairs)
+        for (int32_t row = y - reach + side; row <= y + reach; row += SIDES) {
+            const uint32_t two = cambi_pair(strip, pair, row);
+            cambi_count_sample(strip, histogram, cell_words, two, 0, 1);
+            cambi_count_sample(strip, histogram, cell_words, two, 1, 1);
+        }
+    for (;;) {
+        todo &= ~(0x80000000u >> (y - first_y));
+        if (pair < pairs) {
+            come = cambi_pair(strip, pair, y + 1 + reach);
+            gone = cambi_pair(strip, pair, y - reach);
+        }
+        block_barrier();
+        const uint32_t word = x < plane.width ? load((const uint16_t *)((const uint8_t *)own + (int64_t)y * plane.pitch))
+                                              : 0u;
+        const uint32_t centre = word - mark - low;
+        const bool is_looked_at = centre < centres;
+        if (any_lane(is_looked_at)) {
+            const uint32_t safe = is_looked_at ? centre : 0;
+            const uint32_t bits = GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, safe, safe + low)
+                                        : cambi_value_of_any(launch, cells, odd, safe, safe + low);
+            if (is_looked_at && thread_index() % SPLIT == 0) {
+                store(values + (int64_t)y * plane.width, bits);
+                count += bits != 0;
+                sum += cambi_units(bits);
+            }
+        }
+        if (!todo)
+            break;
+        block_barrier();
+        const int32_t next = first_y + leading_zeros(todo);
+        for (;;) {
+            if (pair < pairs)
+#pragma unroll
+                for (int32_t task = 0; task < 4; task++) {
+                    const uint32_t goes = (uint32_t)task & 1, second = (uint32_t)task >> 1;
+                    if ((SIDES > 1 && task % SIDES != side) || !((come ^ gone) >> 16 * second & 65535))
+                        continue;
+                    cambi_count_sample(strip, histogram, cell_words, goes ? gone : come, second, goes ? 0u - 1 : 1);
+                }
+            if (++y == next)
+                break;
+            if (pair < pairs) {
+                come = cambi_pair(strip, pair, y + 1 + reach);
+                gone = cambi_pair(strip, pair, y - reach);
+            }
+        }
+    }
+    count = warp_sum_word(count);
+    sum = warp_sum(sum);
+    if (count && lane_index() == 0) {
+        atomic_add((int64_t *)(scratch + launch.found) + scale, (int64_t)count);
+        atomic_add(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+    }
+}
+
+GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) { cambi_count<3>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) {
+    cambi_count<1>(launch);
+}
+GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 4) { cambi_count<0>(launch); }
+
+/* ---- select ----
+ *
+ * C-values are floats from 0.5 to 2^15, so the difference of their bits from those of 0.5 has 27 bits, of which three
+ * passes find nine each: those of the value at the place up to which the sum goes. The last launch takes off the sum
+ * what lies below.
+ */
+enum { CAMBI_LEAST = 0x3f000000 };
+
+/* From 2^29 on, in these units, the reference rounds. */
+#define CAMBI_EXACT ((int64_t)1 << 53)
+
+/* The sum of a scale, as earlier launches have left it; other blocks may be writing those of other scales. */
+GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
+    const uint32_t *at =
+        (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
+    const uint32_t low = peek(at);
+    return (int64_t)((uint64_t)peek(at + 1) << 32 | low);
+}
+
+/* Whether a c-value was stored for the sample. */
+GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) {
+    return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
+}
+
+/* In which bin from the top the rank is reached, and which one it is within that bin; in every lane. */
+GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
+    enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
+    const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
+    uint32_t sum = 0, bin = 0, rest = 0;
+    for (uint32_t i = 0; i < RUN; i++)
+        sum += load(bins + top - i);
+    uint32_t before = sum;
+    for (uint32_t by = 1; by < LANES; by *= 2) {
+        const uint32_t other = shuffle_up_word(before, by);
+        before += lane_index() >= by ? other : 0;
+    }
+    before -= sum;
+    if (before < *rank && *rank <= before + sum) {
+        rest = *rank - before;
+        for (bin = top; load(bins + bin) < rest; bin--)
+            rest -= load(bins + bin);
+    }
+    *rank = warp_or(rest);
+    return warp_or(bin);
+}
+
+GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_THREADS, 2) {
+    enum {
+        BITS = VMAFGPU__CAMBI_SELECT_BITS, BINS = VMAFGPU__CAMBI_SELECT_BINS, PASSES = VMAFGPU__CAMBI_SELECT_PASSES,
+        THREADS = VMAFGPU__CAMBI_SELECT_THREADS
+    };
+    if (!cambi_source(launch))
+        return;
+    unsigned char *scratch = cambi_scratch(launch);
+    const uint32_t scale = block_y(), pass = (uint32_t)launch.pass;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
+    /* Where there are c-values that nobody asked for; `order` wants all of them. */
+    const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
+    if (!is_too_many && !is_filled)
+        return;
+    uint32_t *histogram = (uint32_t *)shared_memory();
+    uint32_t *bins = (uint32_t *)(scratch + launch.histograms) + scale * PASSES * BINS;
+    uint32_t known = 0, rank = (uint32_t)plane.top;
+    for (uint32_t i = 0; i < pass; i++)
+        known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
+    const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
+    const uint32_t least = known + CAMBI_LEAST;   /* in the end */
+    for (uint32_t n = thread_index(); n < BINS; n += THREADS)
+        histogram[n] = 0;
+    block_barrier();
+    int64_t sum = 0;
+    for (int32_t y = (int32_t)block_x(); y < plane.height; y += VMAFGPU__CAMBI_SELECT_PARTS) {
+        const uint16_t *samples = (const uint16_t *)(scratch + plane.samples + (int64_t)y * plane.pitch);
+        uint32_t *values = (uint32_t *)(scratch + plane.values) + (int64_t)y * plane.width;
+        for (int32_t x = (int32_t)thread_index(); x < plane.width; x += THREADS) {
+            if (!cambi_has_value(launch, load(samples + x))) {
+                if (is_filled)
+                    store(values + x, 0u);
+                continue;
+            }
+            const uint32_t bits = peek(values + x);
+            if (!bits)
+                continue;
+            const uint32_t key = bits - CAMBI_LEAST;
+            if (pass == PASSES)
+                sum -= bits <= least ? cambi_units(bits) : 0;
+            else if (key >> shift >> BITS == known)
+                shared_add(histogram + (key >> shift & (BINS - 1)), 1);
+        }
+    }
+    if (pass < PASSES) {
+        block_barrier();
+        for (uint32_t n = thread_index(); n < BINS; n += THREADS)
+            if (histogram[n])
+                atomic_add(bins + pass * BINS + n, histogram[n]);
+        return;
+    }
+    sum = warp_sum(sum);
+    if (block_x() == 0 && warp_index() == 0)
+        sum += (int64_t)rank * cambi_units(least);
+    if (sum && lane_index() == 0)
+        atomic_add(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+}
+
+/* ---- order ----
+ *
+ * The reference moves the largest c-values to the front by Hoare's selection and adds them up, in double precision, in
+ * the order in which that leaves them. A block does the same; swaps of one round do not depend on each other.
+ */
+struct CambiOrder {
+    enum {
+        THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = VMAFGPU__CAMBI_ORDER_CHUNK
+    };
+    uint32_t *values;                    /* bits of floats that are 0 or more: in the order of the floats */
+    uint32_t *head;                      /* shared memory: a few words... */
+    uint32_t *from_left, *from_right, *part;    /* ...places of values that wait for a swap; values */
+    int64_t  *sums;                      /* of each thread, two of them */
+
+    /* The places of what must leave its side, among the next `count` values, in order; their number. */
+    GPU_FN uint32_t find(const CambiOrder &o, uint32_t pivot, int64_t first, int32_t step, uint32_t count, uint32_t *places) {
+        const uint32_t from = thread_index() * RUN;
+        uint32_t found = 0, number = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < RUN; i++) {
+            if (from + i >= count)
+                continue;
+            const uint32_t value = peek(o.values + first + step * (int64_t)(from + i));
+            if (step > 0 ? value <= pivot : value >= pivot) {
+                found |= 1u << i;
+                number++;
+            }
+        }
+        uint32_t before = number;
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            const uint32_t other = shuffle_up_word(before, by);
+            before += lane_index() >= by ? other : 0;
+        }
+        if (lane_index() == LANES - 1)
+            o.head[warp_index()] = before;
+        before -= number;
+        block_barrier();
+        uint32_t all = 0;
+        for (uint32_t i = 0; i < THREADS / LANES; i++) {
+            before += i < warp_index() ? o.head[i] : 0;
+            all += o.head[i];
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < RUN; i++)
+            if (found >> i & 1)
+                places[before++] = (uint32_t)(first + step * (int64_t)(from + i));
+        block_barrier();
+        return all;
+    }
+
+    /* Copies up to CHUNK + 2 values to or from shared memory. */
+    GPU_FN void copy(const CambiOrder &o, int64_t first, int64_t count, bool back) {
+        block_barrier();
+        for (int64_t i = thread_index(); i < count; i += THREADS)
+            if (back)
+                store(o.values + first + i, o.part[i]);
+            else
+                o.part[i] = peek(o.values + first + i);
+        block_barrier();
+    }
+
+    /* The rest of a round, by one thread in the values of `part`; places are counted from its start. */
+    GPU_FN void finish_round(const CambiOrder &o, uint32_t pivot, int32_t i, int32_t k) {
+        while (i <= k) {
+            while (o.part[i] > pivot)
+                i++;
+            while (o.part[k] < pivot)
+                k--;
+            if (i <= k) {
+                const uint32_t value = o.part[i];
+                o.part[i++] = o.part[k];
+                o.part[k--] = value;
+            }
+        }
+        o.head[0] = (uint32_t)i;
+        o.head[1] = (uint32_t)k;
+    }
+
+    /* Rounds that fit `part` from the beginning. */
+    GPU_FN void finish(const CambiOrder &o, int32_t right, int32_t top) {
+        int32_t left = 0;
+        while (left < right) {
+            finish_round(o, o.part[top], left, right);
+            const int32_t i = (int32_t)o.head[0], k = (int32_t)o.head[1];
+            left = k < top ? i : left;
+            right = top < i ? k : right;
+        }
+    }
+
+    GPU_FN void gather_top(const CambiOrder &o, int64_t n, int64_t top) {
+        int64_t left = 0, right = n - 1;
+        while (top < n && right - left >= CHUNK) {
+            const uint32_t pivot = peek(o.values + top);
+            int64_t i = left, k = right + 1;   /* what lies between has not been looked at */
+            uint32_t left_first = 0, left_end = 0, right_first = 0, right_end = 0;
+            block_barrier();
+            for (;;) {
+                if (left_first == left_end && i < k) {
+                    const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+                    left_first = 0;
+                    left_end = find(o, pivot, i, 1, count, o.from_left);
+                    i += count;
+                }
+                if (right_first == right_end && i < k) {
+                    const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+                    right_first = 0;
+                    right_end = find(o, pivot, k - 1, -1, count, o.from_right);
+                    k -= count;
+                }
+                const uint32_t lefts = left_end - left_first, rights = right_end - right_first;
+                const uint32_t both = lefts < rights ? lefts : rights;
+                for (uint32_t m = thread_index(); m < both; m += THREADS) {
+                    const uint32_t a = o.from_left[left_first + m], b = o.from_right[right_first + m];
+                    const uint32_t value = peek(o.values + a);
+                    store(o.values + a, peek(o.values + b));
+                    store(o.values + b, value);
+                }
+                block_barrier();
+                left_first += both;
+                right_first += both;
+                if (i == k)
+                    break;
+            }
+            /* At most one side has some left, all of its last chunk. */
+            const int64_t low = left_first < left_end ? o.from_left[left_first] : i;
+            const int64_t high = right_first < right_end ? o.from_right[right_first] : i - 1;
+            const int64_t first = low > left ? low - 1 : left, last = high < right ? high + 1 : right;
+            copy(o, first, last - first + 1, false);
+            if (thread_index() == 0)
+                finish_round(o, pivot, (int32_t)(low - first), (int32_t)(high - first));
+            copy(o, first, last - first + 1, true);
+            i = first + (int32_t)o.head[0];
+            k = first + (int32_t)o.head[1];
+            block_barrier();
+            left = k < top ? i : left;
+            right = top < i ? k : right;
+        }
+        if (top < n && left < right) {
+            copy(o, left, right - left + 1, false);
+            if (thread_index() == 0)
+                finish(o, (int32_t)(right - left), (int32_t)(top - left));
+            copy(o, left, right - left + 1, true);
+        }
+    }
+
+    /* A sum in units of 2^-24, rounded as a double: to a multiple of the result, to even. */
+    GPU_FN int64_t unit_of(int64_t v) {
+        const uint32_t high = (uint32_t)((uint64_t)v >> 32);
+        const int bits = high ? 64 - leading_zeros(high) : 32;
+        return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
+    }
+    GPU_FN int64_t rounded(int64_t v, int64_t unit) {
+        const int64_t rest = v & (unit - 1), down = v - rest;
+        return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
+    }
+
+    /* How much the thread's values add to a sum that is an even and one that is an odd multiple of the unit: all that
+     * the rounding looks at, as long as the unit stays. */
+    GPU_FN void add_run(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+        int64_t even = 0, odd = unit;
+        const int64_t from = first + (int64_t)thread_index() * RUN;
+#pragma unroll 1
+        for (int64_t i = from; i < from + RUN && i < end; i++) {
+            const int64_t v = cambi_units(peek(o.values + i));
+            even = rounded(even + v, unit);
+            odd = rounded(odd + v, unit);
+        }
+        o.sums[2 * thread_index()] = even;
+        o.sums[2 * thread_index() + 1] = odd - unit;
+    }
+
+    GPU_FN int64_t add(const CambiOrder &o, int64_t top) {
+        int64_t sum = 0;
+        for (int64_t first = 0; first < top; first += CHUNK) {
+            const int64_t unit = unit_of(sum), limit = (int64_t)1 << 53 << (63 - leading_zeros_of(unit));
+            add_run(o, unit, first, top);
+            for (uint32_t by = 1; by < THREADS; by *= 2) {
+                block_barrier();
+                if (thread_index() % (2 * by) == 0) {
+                    int64_t *mine = o.sums + 2 * thread_index(), *next = o.sums + 2 * (thread_index() + by);
+                    const int64_t even = mine[0], odd = mine[1];
+                    mine[0] = even + next[even & unit ? 1 : 0];
+                    mine[1] = odd + next[odd & unit ? 0 : 1];
+                }
+            }
+            block_barrier();
+            const int64_t whole = sum + o.sums[sum & unit ? 1 : 0];
+            block_barrier();
+            if (whole < limit) {
+                sum = whole;
+                continue;
+            }
+            /* The unit changes on the way. */
+            if (thread_index() == 0) {
+                for (int64_t i = first; i < first + CHUNK && i < top; i++) {
+                    sum += cambi_units(peek(o.values + i));
+                    sum = rounded(sum, unit_of(sum));
+                }
+                o.sums[0] = sum;
+            }
+            block_barrier();
+            sum = o.sums[0];
+            block_barrier();
+        }
+        return sum;
+    }
+    GPU_FN int leading_zeros_of(int64_t v) {
+        const uint32_t high = (uint32_t)((uint64_t)v >> 32);
+        return high ? leading_zeros(high) : 32 + leading_zeros((uint32_t)v);
+    }
+};
+
+GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS, 1) {
+    enum { CHUNK = VMAFGPU__CAMBI_ORDER_CHUNK };
+    const uint32_t scale = block_y();
+    if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
+        return;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    unsigned char *shared = shared_memory();
+    CambiOrder order;
+    order.values = (uint32_t *)(cambi_scratch(launch) + plane.values);
+    order.sums = (int64_t *)shared;
+    order.head = (uint32_t *)(shared + VMAFGPU__CAMBI_ORDER_THREADS * 16);
+    order.from_left = order.head + 16;
+    order.from_right = order.from_left + CHUNK + 2;
+    order.part = order.from_right + CHUNK + 2;
+    CambiOrder::gather_top(order, (int64_t)plane.width * plane.height, plane.top);
+    block_barrier();
+    const int64_t sum = CambiOrder::add(order, plane.top);
+    if (thread_index() == 0)
+        store(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+}
+
+/* ================================================================================================
+ * >>speed                                        entropy of the chroma planes, in float
+ * =========================================================================================

@@ -1518,14 +1518,13 @@ typedef struct vmafgpu__cambi_launch {
 
 /* ---- SpEED ---- */
 
-/* One variant: planes of a sixteenth, planes without the local mean, means, covariances, eigenvalues and solution,
- * entropies, score. A block of low has that many columns of a row, one of check, flat and entropy that many threads'
- * work. */
+/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
+ * solution, entropies, score. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 192, VMAFGPU__SPEED_LOW_COLUMNS = 20,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_THREADS = 128,
-    VMAFGPU__SPEED_MEAN_THREADS = 64,
+    VMAFGPU__SPEED_FLAT_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 64,  /* also the positions that are laid out at a time */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
     VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
@@ -1572,10 +1571,12 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
+    int32_t  band_rows;                     /* that flat makes and sums at a time */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float    noise, base;
     int32_t  weighting;
+    const void *log_table;                  /* vmafgpu__log2_table */
 } vmafgpu__speed_launch;
 
 #ifndef VMAFGPU_KERNELS
@@ -7750,13 +7751,12 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* ---- SpEED on a GPU: per variant seven launches in order, before them one that looks for illegal samples ---- */
+/* ---- SpEED on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
     VMAFGPU__SPEED_FLAT,
-    VMAFGPU__SPEED_MEANS,
     VMAFGPU__SPEED_COVARIANCE,
     VMAFGPU__SPEED_MATRIX,
     VMAFGPU__SPEED_ENTROPY,
@@ -7765,8 +7765,8 @@ typedef enum vmafgpu__speed_kernel {
 } vmafgpu__speed_kernel;
 
 static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
-    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_means",
-    "vmafgpu_speed_covariance", "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
+    "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
 };
 
 /* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
@@ -7828,9 +7828,19 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
+/* Of a row that flat makes: the columns that blocks have. */
+static size_t vmafgpu__speed_row_bytes(const vmafgpu__speed_variant *x) {
+    return sizeof(float) * VMAFGPU__SPEED_BLOCK * (size_t)x->blocks_across;
+}
+
+static int vmafgpu__speed_band_rows(const vmafgpu__speed_variant *x) {
+    const int rows = (int)(VMAFGPU__SPEED_FLAT_BAND / vmafgpu__speed_row_bytes(x));
+    return rows > 8 ? 8 : rows > 0 ? rows : 1;
+}
+
 /* The shape of a launch for so many pairs. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES, TILES = (SIDE + 1) / 2 };
     const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
     const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
@@ -7844,14 +7854,11 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
                              VMAFGPU__SPEED_LOW_THREADS, VMAFGPU__SPEED_LOW_COLUMNS * low_taps * sizeof(float));
         break;
     case VMAFGPU__SPEED_FLAT:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns * x->rows, VMAFGPU__SPEED_FLAT_THREADS), PLANES, pairs,
-                             VMAFGPU__SPEED_FLAT_THREADS, 0);
-        break;
-    case VMAFGPU__SPEED_MEANS:
-        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_MEAN_THREADS, 0);
+        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
+                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(SIDE * (SIDE + 1) / 2, VMAFGPU__SPEED_COVARIANCE_THREADS), PLANES,
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(TILES * (TILES + 1) / 2, VMAFGPU__SPEED_COVARIANCE_THREADS), PLANES,
                              pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
                              (VMAFGPU__SPEED_COVARIANCE_THREADS + 1) * (size_t)SIDE * sizeof(double));
         break;
@@ -7899,7 +7906,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
 
 /* The same for all others. */
 static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
-                                float *scratch, vmafgpu__sums *sums, uint32_t pairs) {
+                                float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
     out->scratch = scratch;
     out->layout = vmafgpu__speed_scratch_of(x);
     out->sums = sums;
@@ -7909,6 +7916,8 @@ static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed
     out->rows = x->rows;
     out->blocks_across = x->blocks_across;
     out->blocks_down = x->blocks_down;
+    out->band_rows = vmafgpu__speed_band_rows(x);
+    out->log_table = log_table;
     out->local_reach = x->local_reach;
     memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
     out->noise = x->noise;
@@ -8686,6 +8695,8 @@ static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_
 
 /* ---- SpEED's launches ---- */
 
+enum { VMAFGPU__SPEED_LOG_ENTRIES = sizeof vmafgpu__log2_table / sizeof(uint64_t) };
+
 /* The variants run one after another and share it. */
 static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
     size_t most = 0;
@@ -8696,10 +8707,12 @@ static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
     return most * (size_t)pairs;
 }
 
-/* Of each variant with a prescale the tables of the columns and of the rows. */
+/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
     uint64_t *to = (uint64_t *)(void *)out;
-    size_t used = 0;
+    size_t used = v->plan.speed_variants ? VMAFGPU__SPEED_LOG_ENTRIES : 0;
+    if (used && out)
+        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
     for (int i = 0; i < v->plan.speed_variants; i++) {
         const vmafgpu__speed_variant *x = &v->plan.speed[i];
         used += vmafgpu__speed_table(x, x->width, x->scaled_width, to ? to + used : NULL);
@@ -8716,7 +8729,8 @@ static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
     const vmafgpu__speed_kernels *k = &v->gpu->kernels.speed;
-    const uint64_t *table = (const uint64_t *)(uintptr_t)tables;
+    const void *log_table = (const void *)(uintptr_t)tables;
+    const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
     float *memory = (float *)(uintptr_t)scratch;
     uint32_t pairs = 0;
     for (int i = 0; i < slot->batch.pairs; i++)
@@ -8727,7 +8741,7 @@ static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_
         vmafgpu__speed_launch launch;
         vmafgpu__speed_fill_low(&low, &v->config, x, memory, table, vmafgpu__device_illegal(v->gpu, slot));
         memcpy(low.chroma, slot->chroma, sizeof low.chroma);
-        vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs);
+        vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs, log_table);
         for (int kernel = low.mask ? VMAFGPU__SPEED_CHECK : VMAFGPU__SPEED_LOW; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
             const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
             vmafgpu__launch(v, k->functions[kernel], &shape, stream,

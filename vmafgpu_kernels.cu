@@ -91,6 +91,14 @@ GPU_FN bool any_lane(bool v) {
     return r != 0;
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+/* Bits of the lanes that say yes, of the first 32. */
+GPU_FN uint32_t first_lanes(bool v) {
+    uint32_t r;
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+                 : "=r"(r)
+                 : "r"((uint32_t)v));
+    return r;
+}
 
 /* ---- memory ---- */
 /* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
@@ -2587,8 +2595,8 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 enum { SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
 static_assert(VMAFGPU__SPEED_LOW_THREADS % LANES == 0 && VMAFGPU__SPEED_CHECK_THREADS % LANES == 0 &&
-                  VMAFGPU__SPEED_FLAT_THREADS % LANES == 0 && VMAFGPU__SPEED_MEAN_THREADS % LANES == 0 &&
-                  VMAFGPU__SPEED_COVARIANCE_THREADS % LANES == 0 && VMAFGPU__SPEED_MATRIX_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_FLAT_THREADS % LANES == 0 && VMAFGPU__SPEED_COVARIANCE_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_MATRIX_THREADS % LANES == 0 &&
                   VMAFGPU__SPEED_ENTROPY_THREADS % LANES == 0 && VMAFGPU__SPEED_SCORE_THREADS % LANES == 0,
               "blocks are whole warps");
 
@@ -2726,42 +2734,88 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 
 /* ---- the local mean goes; means of the places in a block ---- */
 
-GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
+/* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
+GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
+                          int32_t count) {
     const int32_t w = launch.columns, h = launch.rows, reach = launch.local_reach;
-    const int32_t i = (int32_t)(block_x() * VMAFGPU__SPEED_FLAT_THREADS + thread_index());
-    if (i >= w * h || speed_is_skipped(launch))
-        return;
-    const int32_t x = i % w, y = i / w;
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across;
     const float *low = speed_part(launch, launch.layout.low, block_y());
-    float sum = 0;
-    for (int32_t t = -reach; t <= reach; t++) {
-        const float *column = low + vmafgpu__reflect(x + t, w);
-        float mean = 0;
-        for (int32_t s = -reach; s <= reach; s++)
-            mean += launch.local_taps[s + reach] * load_float(column + vmafgpu__reflect(y + s, h) * w);
-        sum += launch.local_taps[t + reach] * mean;
+    float *flat = speed_part(launch, launch.layout.flat, block_y());
+    for (int32_t i = thread; i < (end - first) * used; i += count) {
+        const int32_t x = i % used, y = first + i / used;
+        float sum = 0;
+        for (int32_t t = -reach; t <= reach; t++) {
+            const float *column = low + vmafgpu__reflect(x + t, w);
+            float mean = 0;
+            for (int32_t k = -reach; k <= reach; k++)
+                mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
+            sum += launch.local_taps[t + reach] * mean;
+        }
+        const float value = load_float(low + y * w + x) - sum;
+        band[i] = value;
+        store(flat + y * w + x, value);
     }
-    store(speed_part(launch, launch.layout.flat, block_y()) + i, load_float(low + i) - sum);
 }
 
-GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 4) { speed_flat(launch); }
+/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. */
+GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
+    constexpr int32_t AT_ONCE = 8;
+    float now[AT_ONCE], next[AT_ONCE];
+    int32_t i = 0;
+    if (count >= AT_ONCE) {
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            now[k] = row[k];
+        for (i = AT_ONCE; i + AT_ONCE <= count; i += AT_ONCE) {
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                next[k] = row[i + k];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++) {
+                sum += now[k];
+                now[k] = next[k];
+            }
+        }
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            sum += now[k];
+    }
+    for (; i < count; i++)
+        sum += row[i];
+    return sum;
+}
 
-GPU_FN void speed_means(const vmafgpu__speed_launch &launch) {
-    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
-    const int32_t p = (int32_t)thread_index();
-    if (p >= SPEED_SIDE || speed_is_skipped(launch))
+/* The first warp sums a band of rows, a lane per place, while the others make the next one. */
+GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
+    constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
+    if (speed_is_skipped(launch))
         return;
-    const float *row = speed_place(launch, speed_part(launch, launch.layout.flat, block_y()), p);
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
+    const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.band_rows;
+    const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
+    float *band = (float *)shared_memory(), *other = band + step * used;
     float total = 0;
-    for (int32_t y = 0; y < h; y++, row += launch.columns) {
-#pragma unroll 8
-        for (int32_t i = 0; i < w; i++)
-            total += load_float(row + i);
+    speed_flatten(launch, band, 0, step < rows ? step : rows, thread, THREADS);
+    block_barrier();
+    for (int32_t first = 0; first < rows; first += step) {
+        const int32_t end = first + step < rows ? first + step : rows;
+        if (thread >= LANES) {
+            speed_flatten(launch, other, end, end + step < rows ? end + step : rows, thread - LANES, THREADS - LANES);
+        } else if (p < SPEED_SIDE) {
+            for (int32_t y = first > top ? first : top; y < end && y < top + h; y++)
+                total = speed_add_row(total, band + (y - first) * used + left, w);
+        }
+        block_barrier();
+        float *done = band;
+        band = other;
+        other = done;
     }
-    store(speed_part(launch, launch.layout.means, block_y()) + p, quotient(total, (float)(w * h)));
+    if (p < SPEED_SIDE)
+        store(speed_part(launch, launch.layout.means, block_y()) + p, quotient(total, (float)(w * h)));
 }
 
-GPU_KERNEL(vmafgpu_speed_means, vmafgpu__speed_launch, VMAFGPU__SPEED_MEAN_THREADS, 4) { speed_means(launch); }
+GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 2) { speed_flat(launch); }
 
 /* ---- covariance ---- */
 
@@ -2775,23 +2829,30 @@ GPU_FN void speed_read_places(const vmafgpu__speed_launch &launch, const float *
         v[p] = load_float(speed_place(launch, start, p));
 }
 
-/* A thread has one element of the matrix. Positions are laid out in shared memory, as doubles without the mean. */
+/* A thread has 2 x 2 elements of the matrix, which is symmetric: those of which one at least is not above the diagonal.
+ * Positions are laid out in shared memory, as doubles without the mean. */
 GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_COVARIANCE_THREADS;
     if (speed_is_skipped(launch))
         return;
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down), count = w * h;
-    const int32_t thread = (int32_t)thread_index(), element = (int32_t)block_x() * THREADS + thread;
+    const int32_t thread = (int32_t)thread_index(), tile = (int32_t)block_x() * THREADS + thread;
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
     double *means = (double *)shared_memory(), *samples = means + SPEED_SIDE;
-    int32_t p = 0, start = 0;   /* the matrix is symmetric: rows as far as the diagonal */
-    while (p + 1 < SPEED_SIDE && start + p < element)
-        start += ++p;
-    const int32_t q = element - start <= p ? element - start : 0;
+    int32_t row = 0, start = 0;
+    while (row < SPEED_SIDE / 2 && start + row < tile)
+        start += ++row;
+    const int32_t column = tile - start <= row ? tile - start : 0;
+    int32_t p[2], q[2];   /* beyond the last place, that one again */
+#pragma unroll
+    for (int32_t i = 0; i < 2; i++) {
+        p[i] = 2 * row + i < SPEED_SIDE ? 2 * row + i : SPEED_SIDE - 1;
+        q[i] = 2 * column + i < SPEED_SIDE ? 2 * column + i : SPEED_SIDE - 1;
+    }
 
     if (thread < SPEED_SIDE)
         means[thread] = (double)load_float(speed_part(launch, launch.layout.means, block_y()) + thread);
-    double sum = 0;
+    double sum[2][2] = {};
     float next[SPEED_SIDE];
     speed_read_places(launch, flat, thread, w, count, next);
     for (int32_t first = 0; first < count; first += THREADS) {
@@ -2802,17 +2863,28 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
         block_barrier();
         speed_read_places(launch, flat, first + THREADS + thread, w, count, next);
         const int32_t here = count - first < THREADS ? count - first : THREADS;
-        const double *a = samples + p, *b = samples + q;
-#pragma unroll 8
-        for (int32_t i = 0; i < here; i++)
-            sum += a[i * SPEED_SIDE] * b[i * SPEED_SIDE];
+#pragma unroll 4
+        for (int32_t i = 0; i < here; i++) {
+            const double *at = samples + i * SPEED_SIDE;
+            const double a0 = at[p[0]], a1 = at[p[1]], b0 = at[q[0]], b1 = at[q[1]];
+            sum[0][0] += a0 * b0;
+            sum[0][1] += a0 * b1;
+            sum[1][0] += a1 * b0;
+            sum[1][1] += a1 * b1;
+        }
     }
-    if (element >= SPEED_SIDE * (SPEED_SIDE + 1) / 2)
+    if (tile >= (SPEED_SIDE / 2 + 1) * (SPEED_SIDE / 2 + 2) / 2)
         return;
     float *out = speed_part(launch, launch.layout.covariance, block_y());
-    const float value = (float)quotient(sum, (double)count);
-    store(out + p * SPEED_SIDE + q, value);
-    store(out + q * SPEED_SIDE + p, value);
+#pragma unroll
+    for (int32_t i = 0; i < 2; i++) {
+#pragma unroll
+        for (int32_t k = 0; k < 2; k++) {
+            const float value = (float)quotient(sum[i][k], (double)count);
+            store(out + p[i] * SPEED_SIDE + q[k], value);
+            store(out + q[k] * SPEED_SIDE + p[i], value);
+        }
+    }
 }
 
 GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVARIANCE_THREADS, 8) {
@@ -2890,9 +2962,16 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m) {
     warp_barrier();
 }
 
-/* What is beside the diagonal, or 0 if that is negligible. */
-GPU_FN float speed_chop(float beside, float before, float behind) {
-    return (double)magnitude(beside) < 1e-6 * (double)(magnitude(before) + magnitude(behind)) ? 0 : beside;
+/* Clears what is negligible beside the diagonal, a lane each; bits of those that are left, and not 0. */
+GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
+    const int32_t i = (int32_t)lane_index();
+    float beside = 0;
+    if (i + 1 < SPEED_SIDE) {
+        beside = m.e[i];
+        if ((double)magnitude(beside) < 1e-6 * (double)(magnitude(m.d[i]) + magnitude(m.d[i + 1])))
+            m.e[i] = beside = 0;
+    }
+    return first_lanes(beside != 0);
 }
 
 GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
@@ -2902,14 +2981,16 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     const float mu = half > 0   ? corner - side * ratio
                      : half < 0 ? corner + side * ratio
                                 : corner - magnitude(side);
-    return 1e-6 * (double)magnitude(mu) > (double)(magnitude(d[0]) + magnitude(e[0])) ? 0 : mu;
+    const float least = magnitude(d[0]) + magnitude(e[0]);
+    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; the doubles take long */
+        return mu;
+    return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
-/* One QR step on a block of m >= 2, negligible elements cleared. Bits of those that are left. */
-GPU_FN uint32_t speed_qr_step(float *d, float *e, int32_t m) {
+/* One QR step on a block of m >= 2. */
+GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
-    uint32_t left = 0;
     for (int32_t k = 0; k + 1 < m; k++) {
         const float next_aq = k + 2 < m ? d[k + 2] : aq, next_bq = k + 3 < m ? e[k + 2] : bq;
         const bool is_steep = magnitude(z) > magnitude(x);
@@ -2922,11 +3003,8 @@ GPU_FN uint32_t speed_qr_step(float *d, float *e, int32_t m) {
         const float zp1 = -s * bq;
         const float aq1 = s * (s * ap + c * bp) + c * (s * bp + c * aq);
         const float bq1 = c * bq;
-        if (k > 0) {
-            const float rest = speed_chop(bk1, ak, ap1);
-            e[k - 1] = rest;
-            left |= (uint32_t)(rest != 0) << (k - 1);
-        }
+        if (k > 0)
+            e[k - 1] = bk1;
         ak = ap1;
         bk = bp1;
         zk = zp1;
@@ -2938,10 +3016,8 @@ GPU_FN uint32_t speed_qr_step(float *d, float *e, int32_t m) {
         x = bk;
         z = zk;
     }
-    const float rest = speed_chop(bk, ak, ap);
     d[m - 1] = ap;
-    e[m - 2] = rest;
-    return left | (uint32_t)(rest != 0) << (m - 2);
+    e[m - 2] = bk;
 }
 
 GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
@@ -2961,19 +3037,15 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     warp_barrier();
     speed_tridiagonalise(m);
 
-    uint32_t left = 0;   /* bits of the elements beside the diagonal that are not 0 */
-    if (lane + 1 < SPEED_SIDE) {
-        const float rest = speed_chop(m.e[lane], m.d[lane], m.d[lane + 1]);
-        m.e[lane] = rest;
-        left = (uint32_t)(rest != 0) << lane;
-    }
-    left = warp_or(left);
-    warp_barrier();
-    for (int32_t steps = 0; lane == 0 && left && steps < VMAFGPU__SPEED_QR_STEPS; steps++) {
+    uint32_t left = speed_chop(m);
+    for (int32_t steps = 0; left && steps < VMAFGPU__SPEED_QR_STEPS; steps++) {
         const int32_t last = vmafgpu__bit_length(left);
         const int32_t first = vmafgpu__bit_length(~left & ((1u << last) - 1));
-        left &= (1u << first) - 1;
-        left |= speed_qr_step(m.d + first, m.e + first, last - first + 1) << first;
+        warp_barrier();
+        if (lane == 0)
+            speed_qr_step(m.d + first, m.e + first, last - first + 1);
+        warp_barrier();
+        left = speed_chop(m);
     }
     warp_barrier();
     const float value = lane < SPEED_SIDE ? m.d[lane] : 1;
@@ -3123,12 +3195,15 @@ GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plan
 typedef const double (*LogTable)[3];
 
 /* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
-GPU_FN LogTable speed_log_table(uint32_t threads) {
+template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
-    for (uint32_t i = thread_index(); i < VMAFGPU__LOG2_ENTRIES * 3; i += threads)
-        table[i] = vmafgpu__log2_table[i / 3][i % 3];
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__LOG2_ENTRIES * 3; i += THREADS)
+        if (THREADS < VMAFGPU__LOG2_ENTRIES * 3 || thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
+            table[i + thread_index()] = double_bits(load((const uint64_t *)launch.log_table + i + thread_index()));
     return (LogTable)table;
 }
+static_assert(VMAFGPU__LOG2_ENTRIES * 3 % VMAFGPU__SPEED_ENTROPY_THREADS == 0, "whole rounds of the block");
 
 /* A thread has a block of the plane: its part of the solution, its variance and its entropy. */
 GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
@@ -3137,14 +3212,17 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     if (speed_is_skipped(launch))
         return;
     const int32_t thread = (int32_t)thread_index(), block = (int32_t)block_x() * THREADS + thread;
-    const LogTable table = speed_log_table(THREADS);
+    const LogTable table = speed_log_table<THREADS>(launch);
     float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SQUARE, *x = r + SPEED_SQUARE + thread;
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
     const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
-    for (int32_t i = thread; i < SPEED_SQUARE; i += THREADS) {
-        q[i] = load_float(from_q + i);
-        r[i] = load_float(from_r + i);
+#pragma unroll
+    for (int32_t i = 0; i < SPEED_SQUARE; i += THREADS) {
+        if (i + thread < SPEED_SQUARE) {
+            q[i + thread] = load_float(from_q + i + thread);
+            r[i + thread] = load_float(from_r + i + thread);
+        }
     }
     block_barrier();
     if (block >= launch.blocks_across * launch.blocks_down)
@@ -3200,7 +3278,7 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     const float *variance_d = speed_part(launch, launch.layout.variance, distorted);
     const float *entropy_r = speed_part(launch, launch.layout.entropy, reference);
     const float *entropy_d = speed_part(launch, launch.layout.entropy, distorted);
-    const LogTable table = speed_log_table(THREADS);
+    const LogTable table = speed_log_table<THREADS>(launch);
     float *terms = (float *)(table + VMAFGPU__LOG2_ENTRIES);
     float score = 0;
     block_barrier();

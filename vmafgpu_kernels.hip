@@ -74,6 +74,14 @@ GPU_FN bool any_lane(bool v) {
 #endif
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+/* Bits of the lanes that say yes, of the first 32. */
+GPU_FN uint32_t first_lanes(bool v) {
+#ifdef __GFX9__
+    return (uint32_t)__builtin_amdgcn_ballot_w64(v);
+#else
+    return __builtin_amdgcn_ballot_w32(v);
+#endif
+}
 
 /* ---- memory ---- */
 #define GPU_GLOBAL __attribute__((address_space(1)))

@@ -100,6 +100,14 @@ GPU_FN bool any_lane(bool v) {
 GPU_FN bool all_lanes(bool v) {
     return !any_lane(!v);
 }
+GPU_FN uint32_t first_lanes(bool v) {
+    const uint32_t *const said = simulated_exchange(simulated::VOTE, v);
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; i++) {
+        bits |= said[i] << i;
+    }
+    return bits;
+}
 
 /* ---- memory ---- */
 struct Words4 {

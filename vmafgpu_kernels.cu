@@ -2632,56 +2632,146 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
     return launch.has_weights ? quotient(value, weights) : value;
 }
 
-/* The taps down a column around row y; REACH 0: as many as the launch says, after a prescale or without one. */
-template <int REACH>
+/* The taps down a column around row y. */
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
-    const int32_t reach = REACH ? REACH : launch.reach;
-    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
+    const int32_t reach = launch.reach;
     float sum = 0;
-#pragma unroll AT_ONCE
+#pragma unroll 3
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
-        sum += launch.taps[t + reach] * (REACH == 0 && launch.columns ? speed_resample(launch, plane, x, from)
-                                                                      : speed_sample(launch, plane, x, from));
+        sum += launch.taps[t + reach] *
+               (launch.columns ? speed_resample(launch, plane, x, from) : speed_sample(launch, plane, x, from));
     }
     return sum;
 }
 
-/* Block x: some columns of a row, and all their neighbours. */
-GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
-    constexpr int32_t COLUMNS = VMAFGPU__SPEED_LOW_COLUMNS, REACH = 4;
-    const SpeedPlane plane = speed_plane(launch);
-    if (!plane.data || !launch.chroma[block_z()].plane[1][0])
-        return;
-    const int32_t across = (launch.low_columns + COLUMNS - 1) / COLUMNS, taps = 2 * launch.reach + 1;
-    const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * COLUMNS;
-    const int32_t count = launch.low_columns - first < COLUMNS ? launch.low_columns - first : COLUMNS;
-    const bool is_plain = !launch.columns && launch.reach == REACH;
-    float *sums = (float *)shared_memory();
-    for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
-        const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
-        const int32_t x = vmafgpu__reflect(column, launch.scaled_width);
-        sums[i] = is_plain ? speed_column<REACH>(launch, plane, x, y << VMAFGPU__SPEED_SHIFT)
-                           : speed_column<0>(launch, plane, x, y << VMAFGPU__SPEED_SHIFT);
+/* Eight neighbouring samples of STEP bytes each, those of the other plane included where u and v are interleaved. */
+template <int STEP> struct SpeedChunk { uint32_t word[2 * STEP]; };
+
+template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) {
+    SpeedChunk<STEP> chunk;
+    if constexpr (STEP == 1) {
+        const uint64_t words = load((const uint64_t *)at);
+        chunk.word[0] = (uint32_t)words;
+        chunk.word[1] = (uint32_t)(words >> 32);
+    } else {
+#pragma unroll
+        for (int i = 0; i < STEP / 2; i++) {
+            const Words4 words = load((const Words4 *)at + i);
+            chunk.word[4 * i] = words.x;
+            chunk.word[4 * i + 1] = words.y;
+            chunk.word[4 * i + 2] = words.z;
+            chunk.word[4 * i + 3] = words.w;
+        }
     }
-    block_barrier();
-    const int32_t i = (int32_t)thread_index();
-    if (i >= count)
-        return;
-    float sum = 0;
-    for (int32_t t = 0; t < taps; t++)
-        sum += launch.taps[t] * sums[i * taps + t];
-    float *out = (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + launch.layout.low.first +
-                 block_y() * launch.layout.low.next;
-    store(out + y * launch.low_columns + first + i, sum);
+    return chunk;
 }
 
-GPU_KERNEL(vmafgpu_speed_low, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low(launch); }
+/* The usual case, 9 taps and no prescale, by whole chunks: a low column takes the end of one and the beginning of the
+ * next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
+template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y,
+                                               int32_t first, int32_t count, float *sums) {
+    constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
+    const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
+    const uint8_t *data = plane.data - aside;
+    const uint32_t down = 8 * aside + (uint32_t)launch.shift;
+    const uint32_t sample_bits = (launch.bytes == 1 ? 0xffu : 0xffffu) >> launch.shift;
+    const float offset = 8388608.0f * launch.unit + 128;
+    const int32_t whole = launch.width / 8;
+    const int32_t end = first + count < launch.low_columns ? 2 * count : (launch.width + 7) / 8 - (2 * first - 1);
+    uint32_t seen = 0;
+    for (int32_t i = (int32_t)thread_index(); i < end; i += VMAFGPU__SPEED_LOW_THREADS) {
+        const int32_t chunk = 2 * first - 1 + i;
+        if (chunk < 0 || (i >= 2 * count && !launch.mask))
+            continue;
+        if (chunk >= whole) {   /* the row ends in there: no column needs it */
+            for (int32_t t = -REACH; t <= REACH; t++)
+                for (int32_t x = 8 * chunk; x < launch.width; x++)
+                    seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
+            continue;
+        }
+        SpeedChunk<STEP> rows[TAPS];
+#pragma unroll
+        for (int32_t t = 0; t < TAPS; t++)
+            rows[t] = speed_load_chunk<STEP>(
+                data + vmafgpu__reflect(y + t - REACH, launch.height) * plane.pitch + (int64_t)chunk * (8 * STEP));
+        const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
+        float sum[REACH + 1] = {};
+#pragma unroll
+        for (int32_t t = 0; t < TAPS; t++) {
+#pragma unroll
+            for (int k = 0; k < 2 * STEP; k++)
+                seen |= rows[t].word[k];
+#pragma unroll
+            for (int k = 0; k <= REACH; k++) {
+                const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
+                const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
+                const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
+                sum[k] += launch.taps[t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+            }
+        }
+        if (i >= 2 * count)
+            continue;
+        float *out = sums + i / 2 * TAPS + (is_end ? 0 : REACH);
+#pragma unroll
+        for (int k = 0; k < REACH; k++)
+            out[k] = sum[k];
+        if (!is_end)
+            out[REACH] = sum[REACH];
+        if (chunk == 0) {   /* left of the plane is its reflection */
+#pragma unroll
+            for (int k = 1; k <= REACH; k++)
+                out[-k] = sum[k];
+        }
+    }
+    if (STEP == 2)
+        seen |= seen >> 16;
+    seen = warp_or(seen >> 8 * aside);
+    if ((seen & launch.mask) && lane_index() == 0)
+        atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
+}
 
-/* Looks for illegal words in the whole of the rows that row block_x() is made of, as the CPU does. */
-GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
+/* Block x: columns of a row, and all their neighbours. */
+GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
+        return;
+    const int32_t across = (launch.low_columns + launch.block_columns - 1) / launch.block_columns;
+    const int32_t taps = 2 * launch.reach + 1;
+    const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * launch.block_columns;
+    const int32_t left = launch.low_columns - first, count = left < launch.block_columns ? left : launch.block_columns;
+    float *sums = (float *)shared_memory();
+    if (!vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+        for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
+            const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
+            sums[i] = speed_column(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
+                                   y << VMAFGPU__SPEED_SHIFT);
+        }
+    } else if (launch.step == 1) {
+        speed_low_wide<1>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else if (launch.step == 2) {
+        speed_low_wide<2>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else {
+        speed_low_wide<4>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    }
+    block_barrier();
+    float *out = (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + launch.layout.low.first +
+                 block_y() * launch.layout.low.next;
+    for (int32_t i = (int32_t)thread_index(); i < count; i += VMAFGPU__SPEED_LOW_THREADS) {
+        float sum = 0;
+        for (int32_t t = 0; t < taps; t++)
+            sum += launch.taps[t] * sums[i * taps + t];
+        store(out + y * launch.low_columns + first + i, sum);
+    }
+}
+
+GPU_KERNEL(vmafgpu_speed_low, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low(launch); }
+
+/* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
+GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
+    const SpeedPlane plane = speed_plane(launch);
+    if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
+        vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
         return;
     uint32_t seen = 0;
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {

@@ -1521,7 +1521,8 @@ typedef struct vmafgpu__cambi_launch {
 /* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
  * solution, entropies, score. */
 enum {
-    VMAFGPU__SPEED_LOW_THREADS = 192, VMAFGPU__SPEED_LOW_COLUMNS = 20,
+    VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
+    VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
@@ -1555,13 +1556,20 @@ typedef struct vmafgpu__speed_low_launch {
     int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
     int32_t width, height;                  /* of the plane */
     int32_t scaled_width, scaled_height;
-    int32_t low_columns, low_rows, reach;
+    int32_t low_columns, block_columns, reach;
     int32_t bytes, step, shift;             /* of a sample; from one to the next */
     uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
     float   unit;
     float   taps[VMAFGPU__SPEED_TAPS];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
+
+/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time. */
+VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, const void *data, int64_t pitch) {
+    const uint64_t step = (uint64_t)launch->step, start = (uint64_t)(uintptr_t)data / step * step;
+    return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
+           (start | (uint64_t)pitch) % (step == 1 ? 8 : 16) == 0 && (uintptr_t)data % (uintptr_t)launch->bytes == 0;
+}
 
 /* All that comes later. */
 typedef struct vmafgpu__speed_launch {
@@ -7828,6 +7836,11 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
+/* Columns of a block of low: as evenly as may be. */
+static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
+    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS));
+}
+
 /* Of a row that flat makes: the columns that blocks have. */
 static size_t vmafgpu__speed_row_bytes(const vmafgpu__speed_variant *x) {
     return sizeof(float) * VMAFGPU__SPEED_BLOCK * (size_t)x->blocks_across;
@@ -7850,8 +7863,9 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
         break;
     case VMAFGPU__SPEED_LOW:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS) * x->rows, PLANES, pairs,
-                             VMAFGPU__SPEED_LOW_THREADS, VMAFGPU__SPEED_LOW_COLUMNS * low_taps * sizeof(float));
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, PLANES,
+                             pairs, VMAFGPU__SPEED_LOW_THREADS,
+                             (size_t)vmafgpu__speed_block_columns(x) * low_taps * sizeof(float));
         break;
     case VMAFGPU__SPEED_FLAT:
         vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
@@ -7894,7 +7908,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->scaled_width = x->scaled_width;
     out->scaled_height = x->scaled_height;
     out->low_columns = x->columns;
-    out->low_rows = x->rows;
+    out->block_columns = vmafgpu__speed_block_columns(x);
     out->reach = x->reach;
     out->bytes = c->bytes_per_sample;
     out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
@@ -7902,6 +7916,16 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
     out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
     memcpy(out->taps, x->taps, sizeof out->taps);
+}
+
+/* Whether low finds all illegal words by itself. */
+static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
+    int all = 1;
+    for (int i = 0; i < 4 * pairs; i++) {
+        const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
+        all = all && vmafgpu__speed_is_wide(launch, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
+    }
+    return all;
 }
 
 /* The same for all others. */
@@ -8742,7 +8766,8 @@ static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_
         vmafgpu__speed_fill_low(&low, &v->config, x, memory, table, vmafgpu__device_illegal(v->gpu, slot));
         memcpy(low.chroma, slot->chroma, sizeof low.chroma);
         vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs, log_table);
-        for (int kernel = low.mask ? VMAFGPU__SPEED_CHECK : VMAFGPU__SPEED_LOW; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+        const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, slot->batch.pairs);
+        for (int kernel = is_checked ? VMAFGPU__SPEED_LOW : VMAFGPU__SPEED_CHECK; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
             const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
             vmafgpu__launch(v, k->functions[kernel], &shape, stream,
                             kernel <= VMAFGPU__SPEED_LOW ? (void *)&low : (void *)&launch);

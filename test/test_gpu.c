@@ -1820,6 +1820,106 @@ static void note_verdict(void *user, const vmafgpu_score *score) {
     v->results[v->count++ & 15] = score->result;
 }
 
+/* A frame of a picture on the device, as the CPU finds it in the picture's own bytes. */
+static vmafgpu_frame bytes_frame(const picture *p) {
+    vmafgpu_frame frame = p->frame;
+    frame.memory = VMAFGPU_MEMORY_HOST;
+    for (int i = 0; i < 3; i++) {
+        frame.data[i] = p->frame.data[i] ? p->bytes + ((uintptr_t)p->frame.data[i] - (uintptr_t)p->address) : NULL;
+    }
+    return frame;
+}
+
+static void picture_flip(gpu *g, picture *p, size_t byte, int bit) {
+    p->bytes[byte] = (unsigned char)(p->bytes[byte] ^ 1 << bit);
+    CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+}
+
+/* Words of chroma that do not fit the bit depth, anywhere: the GPU finds those that the CPU finds. */
+static void test_v1_speed_illegal(gpu *g) {
+    static const struct {
+        int         width, height, depth;
+        storage     how;
+        const char *options;
+    } cases[] = {
+        {192, 176, 10, {"d", 0, 0, 0, 0, 0}, NULL},
+        {189, 170, 10, {"d", 0, 0, 384, 0, 0}, NULL},  /* wide rows that end within eight samples */
+        {189, 170, 10, {"d", 0, 6, 384, 0, 0}, NULL},
+        {184, 170, 12, {"d", 0, 0, -384, 0, 1}, NULL},
+        {189, 170, 10, {"d", 0, 0, 0, 0, 0}, NULL},
+        {189, 170, 9, {"d", 0, 0, 0, 1, 0}, NULL},
+        {160, 130, 8, {"d", 2, 0, 0, 0, 0}, NULL},
+        {160, 130, 16, {"d", 0, 0, 0, 0, 0}, NULL},
+        {189, 170, 10, {"d", 0, 0, 0, 0, 0}, "speed_kernelscale=0.5"},
+        {200, 190, 10, {"d", 0, 0, 0, 0, 0}, "speed_prescale=0.5:speed_prescale_method=bilinear"},
+        {200, 190, 10, {"d", 0, 6, 0, 0, 0}, "speed_prescale=0.75"},
+    };
+    enum { TRIES = 16 };
+    uint32_t seed = 5;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        film f = film_make_colour("noise+mix", cases[i].width, cases[i].height, cases[i].depth, 444, 1, (uint32_t)i);
+        const storage *how = &cases[i].how;
+        vmafgpu_config config = gpu_config(g, &f), plain;
+        vmafgpu_feature_config feature;
+        reel r = reel_make(g, &f, how);
+        int found = 0;
+        feature.name = "speed_chroma";
+        feature.options = cases[i].options;
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        config.bytes_per_sample = how->bytes_per_sample;
+        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        plain = config;
+        plain.backend = VMAFGPU_BACKEND_CPU;
+        for (int attempt = 0; attempt < TRIES; attempt++) {
+            const int side = attempt & 1, v = attempt >> 1 & 1;
+            const int interleaved = how->shift || how->interleaved, step = interleaved ? 4 : 2;
+            picture *p = &r.pictures[side];
+            vmafgpu_frame frames[2];
+            vmafgpu *contexts[2];
+            vmafgpu_result results[2];
+            ptrdiff_t pitch = p->frame.pitch[interleaved ? 1 : 1 + v];
+            uintptr_t place;
+            size_t at;
+            int x, y, bit = how->shift ? 0 : cases[i].depth == 16 ? 7 : 15;
+            seed = seed * 1664525u + 1013904223u;
+            x = attempt % 4 == 3 ? cases[i].width - 1 : (int)((seed >> 8) % (uint32_t)cases[i].width);
+            y = attempt == 8 ? 0 : attempt == 9 ? cases[i].height - 1 : (int)((seed >> 10) % (uint32_t)cases[i].height);
+            pitch = pitch ? pitch : (ptrdiff_t)cases[i].width * step;
+            place = (uintptr_t)p->frame.data[interleaved ? 1 : 1 + v] + (uintptr_t)(y * pitch) +
+                    (uintptr_t)(x * step + (interleaved ? 2 * v : 0) + bit / 8);
+            at = (size_t)(place - (uintptr_t)p->address);
+            where("illegal chroma, case %d, side %d, plane %d, column %d, row %d", (int)i, side, v, x, y);
+            picture_flip(g, p, at, bit % 8);
+            for (int k = 0; k < 2; k++) {
+                contexts[k] = open_checked(k ? &config : &plain);
+                for (int n = 0; n < 2; n++) {
+                    frames[n] = k ? r.pictures[n].frame : bytes_frame(&r.pictures[n]);
+                }
+                results[k] = vmafgpu_push(contexts[k], &frames[0], &frames[1]);
+                if (results[k] == VMAFGPU_OK) {
+                    results[k] = vmafgpu_flush(contexts[k]);
+                }
+            }
+            CHECK_INT(results[1], results[0]);
+            if (results[0] == VMAFGPU_ERROR_FRAME) {
+                found++;
+                CHECK_HAS(vmafgpu_last_error(contexts[0]), side ? "distorted" : "reference");
+                CHECK_HAS(vmafgpu_last_error(contexts[1]), side ? "distorted" : "reference");
+            }
+            for (int k = 0; k < 2; k++) {
+                vmafgpu_close(contexts[k]);
+            }
+            picture_flip(g, p, at, bit % 8);
+        }
+        CHECK(cases[i].depth == 16 ? found == 0 : found > 1);
+        CHECK(cases[i].depth == 16 || found < TRIES);
+        reel_free(g, &r);
+        film_free(&f);
+    }
+}
+
 /* A bad seed or tail takes those pairs along whose motion looks at it; a distorted frame that nobody looks at, none. */
 static void test_illegal_neighbours(gpu *g) {
     enum { FRAMES = 6, FIRST = 2, END = 5 };
@@ -2311,6 +2411,7 @@ static const struct {
     {"equality", test_equality},
     {"v1", test_v1},
     {"v1_speed", test_v1_speed},
+    {"v1_speed_illegal", test_v1_speed_illegal},
     {"random", test_random},
     {"clips", test_clips},
     {"sums", test_sums},

@@ -2970,9 +2970,8 @@ GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVAR
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start within 12 units. */
-GPU_FN float speed_inverse_root(float v) {
-    float y = reciprocal_root(v);
+/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units. */
+GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
     const float error = fused(-v, fused(y, y, -square), fused(-v, square, 1.0f));
@@ -3064,6 +3063,27 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
+struct SpeedTangent { float t, root; };
+
+/* t = a / b for |a| <= |b|, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
+ * the range of floats; the root starts from the quotient before that is refined. */
+GPU_FN SpeedTangent speed_tangent(float a, float b) {
+    const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
+    SpeedTangent out;
+    float y = reciprocal(b);
+    y = fused(y, fused(-b, y, 1.0f), y);
+    const float start = a * y;
+    float root = reciprocal_root(fused(start, start, 1.0f));
+    out.t = fused(fused(-b, start, a), y, start);
+    out.t = fused(fused(-b, out.t, a), y, out.t);
+    if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
+        out.t = quotient(a, b);
+        root = reciprocal_root(1 + out.t * out.t);
+    }
+    out.root = speed_inverse_root(1 + out.t * out.t, root);
+    return out;
+}
+
 /* One QR step on a block of m >= 2. */
 GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
@@ -3071,8 +3091,8 @@ GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     for (int32_t k = 0; k + 1 < m; k++) {
         const float next_aq = k + 2 < m ? d[k + 2] : aq, next_bq = k + 3 < m ? e[k + 2] : bq;
         const bool is_steep = magnitude(z) > magnitude(x);
-        const float t = quotient(is_steep ? -x : -z, is_steep ? z : x);
-        const float root = speed_inverse_root(1 + t * t), other = root * t;
+        const SpeedTangent tangent = speed_tangent(is_steep ? -x : -z, is_steep ? z : x);
+        const float root = tangent.root, other = root * tangent.t;
         const float c = z == 0 ? 1 : is_steep ? other : root, s = z == 0 ? 0 : is_steep ? root : other;
         const float bk1 = c * bk - s * zk;
         const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);

@@ -1526,7 +1526,9 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
-    VMAFGPU__SPEED_COVARIANCE_THREADS = 64,  /* also the positions that are laid out at a time */
+    VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
+    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
     VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
     VMAFGPU__SPEED_QR_STEPS = 500,
@@ -1540,7 +1542,8 @@ typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part
 
 typedef struct vmafgpu__speed_scratch {
     uint64_t size;                          /* in bytes */
-    vmafgpu__speed_part low, flat, means, covariance;
+    vmafgpu__speed_part low, flat, means;
+    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
     vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
                                                one of r's diagonal is 0 */
     vmafgpu__speed_part variance, entropy;
@@ -1580,6 +1583,7 @@ typedef struct vmafgpu__speed_launch {
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
     int32_t  band_rows;                     /* that flat makes and sums at a time */
+    int32_t  chunk_columns;                 /* that covariance sums at a time */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float    noise, base;
@@ -4095,7 +4099,8 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
  */
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache */
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache... */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
     VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
     VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
@@ -4110,12 +4115,39 @@ typedef struct vmafgpu__cambi_band {
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
     uint8_t  *sum_line;                /* and how many of 49 samples */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0, which begin where the band's rows would */
+    uint16_t *counts;                  /* the same for the vector code: per value and column, in the whole window */
+    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which begins where the band's rows would */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of those above 0 among them */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
     int       first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
+/* What is done to rows: in plain C here, in vectors in >>levels. Lines and rows of planes can be read CHUNK columns beyond
+ * their width rounded up to CHUNK, whatever is there, and written up to that. */
+typedef struct vmafgpu__cambi_functions {
+    /* A row of bytes or words with 10 bits. */
+    void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
+    void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
+    /* Which samples equal their neighbours to the right and below, 1 or 0; 0 beyond the row. */
+    void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
+    /* A row that comes and one that goes, in the sums of seven rows. */
+    void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
+    /* Not 0 where more than `threshold` samples of 7x7 are flat, at every column or every second one. */
+    void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
+    /* w samples, or marks, out of every second one. */
+    void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
+    void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
+    void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
+    void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
+                     uint16_t *code);
+    int  strip_columns;
+    /* Counts in rows first..end-1 of columns x0..x1-1, at most strip_columns. */
+    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
+    int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
+} vmafgpu__cambi_functions;
+
 struct vmafgpu__cambi {
+    const vmafgpu__cambi_functions *functions;
     unsigned char *work;               /* memory that every picture lays out anew */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
@@ -4126,15 +4158,16 @@ struct vmafgpu__cambi {
     int             is_wide;           /* whether it has words, or bytes */
     int             scale;
     int            *source_column, *source_row;                /* where samples are taken from */
-    vmafgpu__plane  image;                                     /* 10 bits */
-    uint8_t        *mask;                                      /* of scale 0, without padding */
+    vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
+    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows are as long as those of `codes` */
     vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
     int             span;                                      /* counts that are added up for a sample */
     uint8_t        *weights;                                   /* per code how much each difference counts... */
     uint8_t        *counts;                                    /* ...and whether any does */
-    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
+                                                                  zeros among them */
     int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
 };
@@ -4332,13 +4365,13 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    cambi->image = vmafgpu__carve_plane(c, w, h);
-    cambi->mask = (uint8_t *)vmafgpu__carve(
-        c, (size_t)vmafgpu__cambi_size(variant, w, 0) * (size_t)vmafgpu__cambi_size(variant, h, 0));
+    cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        /* One more row each: what may be read beyond the last one, and of the codes one with nothing in it. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
-        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh);
-        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh);
+        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
+        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh + 1);
+        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
         cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
     }
     vmafgpu__cambi_band *bands =
@@ -4350,10 +4383,13 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
             band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
         for (int k = 0; k < 8; k++)
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
-        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CAMBI_REACH);
+        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
         band->histograms = (uint8_t *)vmafgpu__carve(
             c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        if (cambi->functions->strip_columns > VMAFGPU__CAMBI_STRIP)
+            band->counts = (uint16_t *)vmafgpu__carve(
+                c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
     }
 }
 
@@ -4392,10 +4428,11 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions) {
     vmafgpu__cambi head;
     size_t most = 0;
     memset(&head, 0, sizeof head);
+    head.functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
             vmafgpu__carver carver = { NULL, 0 };
@@ -4410,6 +4447,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
     v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, start + most);
     if (!v->cambi)
         return vmafgpu__fail_memory(v, "the feature cambi", start + most);
+    v->cambi->functions = functions;
     v->cambi->work = (unsigned char *)v->cambi + start;
     vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     return VMAFGPU_OK;
@@ -4429,101 +4467,145 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     }
 }
 
-/* A row of the source with 10 bits. */
-static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *VMAFGPU__RESTRICT row) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    const int bit_depth = v->config.bit_depth;
-    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+/* A sample with 10 bits. */
+static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
-    const int half = (int)vmafgpu__half(down);
-    const int is_whole = cambi->picture->width == v->config.width;
-    if (is_whole && !cambi->is_wide)
-        for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(source[x] << up);
-    else if (is_whole)
-        for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(((vmafgpu__word(source, x) << up) + half) >> down);
+    return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
+}
+
+static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, int bit_depth, int w,
+                                             uint16_t *VMAFGPU__RESTRICT row) {
+    if (wide)
+        for (int x = 0; x < w; x++)
+            row[x] = vmafgpu__cambi_ten_bits(vmafgpu__word(source, x), bit_depth);
     else
-        for (int x = 0; x < cambi->picture->width; x++) {
-            const int k = cambi->source_column[x];
-            row[x] = (uint16_t)((((cambi->is_wide ? vmafgpu__word(source, k) : source[k]) << up) + half) >> down);
-        }
+        for (int x = 0; x < w; x++)
+            row[x] = (uint16_t)(source[x] << 2);
 }
 
-/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. */
-static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *VMAFGPU__RESTRICT out) {
-    if (below)
-        for (int x = 0; x + 1 < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
-    else
-        for (int x = 0; x + 1 < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
-    out[w - 1] = below ? (uint16_t)((row[w - 1] + below[w - 1]) >> 1) : row[w - 1];
-}
-
-static void vmafgpu__cambi_import_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
-    vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, h = cambi->picture->height;
-    int first, end;
-    vmafgpu__part(h, index, v->config.threads, &first, &end);
-    for (int y = first; y < end; y++) {
-        uint16_t *out = cambi->image.data + y * cambi->image.stride;
-        if (!cambi->variant->softened) {
-            vmafgpu__cambi_import_row(v, y, out);
-            continue;
-        }
-        uint16_t *row = band->line[y & 1], *below = band->line[(y + 1) & 1];
-        if (y == first)
-            vmafgpu__cambi_import_row(v, y, row);
-        if (y + 1 < h)
-            vmafgpu__cambi_import_row(v, y + 1, below);
-        vmafgpu__cambi_soften(row, y + 1 < h ? below : NULL, w, out);
-    }
-}
-
-/* Which samples of row y equal their neighbours to the right and below; none outside the picture. */
-static void vmafgpu__cambi_flat_row(const vmafgpu__cambi *cambi, int y, uint8_t *VMAFGPU__RESTRICT flat) {
-    const int w = cambi->picture->width, h = cambi->picture->height;
-    if (y < 0 || y >= h) {
-        memset(flat, 0, (size_t)w);
+/* Row y of the picture. */
+static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *row) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+    const int bit_depth = v->config.bit_depth;
+    if (cambi->picture->width == v->config.width) {
+        cambi->functions->import_row(source, cambi->is_wide, bit_depth, v->config.width, row);
         return;
     }
-    const uint16_t *row = cambi->image.data + y * cambi->image.stride;
-    const uint16_t *below = y + 1 < h ? row + cambi->image.stride : row;
-    for (int x = 0; x + 1 < w; x++)
-        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
-    flat[w - 1] = row[w - 1] == below[w - 1];
+    for (int x = 0; x < cambi->picture->width; x++) {
+        const int k = cambi->source_column[x];
+        row[x] = vmafgpu__cambi_ten_bits(cambi->is_wide ? vmafgpu__word(source, k) : source[k], bit_depth);
+    }
 }
 
-static void vmafgpu__cambi_mask_task(void *arg, int index) {
+/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. The last column
+ * has no neighbour to the right, which a copy of itself stands for; the last row none below. */
+static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                         uint16_t *VMAFGPU__RESTRICT out) {
+    if (below)
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
+    else
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
+}
+
+/* None outside the picture is flat. The last sample has itself for a neighbour to the right. */
+static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                           uint8_t *VMAFGPU__RESTRICT flat) {
+    for (int x = 0; x < w; x++)
+        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
+    memset(flat + w, 0, vmafgpu__padded(w) - (size_t)w);
+}
+
+static void vmafgpu__cambi_slide_scalar(uint8_t *VMAFGPU__RESTRICT column, const uint8_t *newest, const uint8_t *oldest,
+                                        int w) {
+    for (int x = 0; x < w; x++)
+        column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
+}
+
+static void vmafgpu__cambi_mask_row_scalar(const uint8_t *column, int w, int halved, int threshold,
+                                           uint8_t *VMAFGPU__RESTRICT sum, uint8_t *VMAFGPU__RESTRICT mask) {
+    for (int x = 0; x < w; x++)
+        sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] + column[x + 2] +
+                           column[x + 3]);
+    for (int x = 0; x << halved < w; x++)
+        mask[x] = sum[x << halved] > threshold;
+}
+
+static void vmafgpu__cambi_halve_row_scalar(const uint16_t *row, int w, uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = row[2 * x];
+}
+
+static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = mask[2 * x];
+}
+
+/* Makes row y of the picture in line 2 or 3 of the band, in turn; rows come one after the other, the first at `start`. */
+static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const int w = cambi->picture->width, h = cambi->picture->height;
+    uint16_t *out = band->line[2 + (y & 1)];
+    if (!cambi->variant->softened) {
+        vmafgpu__cambi_import_row(v, y, out);
+    } else {
+        for (int k = y == start ? y : y + 1; k <= y + 1 && k < h; k++) {
+            uint16_t *row = band->line[k & 1];
+            vmafgpu__cambi_import_row(v, k, row);
+            row[w] = row[w - 1];
+        }
+        cambi->functions->soften(band->line[y & 1], y + 1 < h ? band->line[(y + 1) & 1] : NULL, w, out);
+    }
+    out[w] = out[w - 1];
+    return out;
+}
+
+/* The samples of scale 0 before its filter, and which of them are marked: those in whose neighbourhood enough samples
+ * of the picture are flat. */
+static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, reach = VMAFGPU__CAMBI_REACH, threshold = cambi->picture->mask_threshold;
-    const int halved = cambi->variant->halved, mask_w = vmafgpu__cambi_size(cambi->variant, w, 0);
-    uint8_t *column = band->column + reach;
+    const int w = cambi->picture->width, h = cambi->picture->height, reach = VMAFGPU__CAMBI_REACH;
+    const int halved = cambi->variant->halved;
+    const int scaled_w = vmafgpu__cambi_size(cambi->variant, w, 0);
+    uint8_t *column = band->column + VMAFGPU__CHUNK;
+    const uint16_t *row, *below;
     int first, end;
-    vmafgpu__part(cambi->picture->height, index, v->config.threads, &first, &end);
-    memset(band->column, 0, (size_t)w + 2 * (size_t)reach);
-    for (int y = first - reach; y < end + reach; y++) {
-        uint8_t *VMAFGPU__RESTRICT newest = band->flat[(y + 8) & 7];
-        const uint8_t *VMAFGPU__RESTRICT oldest = band->flat[(y + 1) & 7];   /* seven rows before */
-        vmafgpu__cambi_flat_row(cambi, y, newest);
-        for (int x = 0; x < w; x++)
-            column[x] = (uint8_t)(column[x] + newest[x]);
-        for (int x = 0; x < w && y > first + reach; x++)
-            column[x] = (uint8_t)(column[x] - oldest[x]);
-        if (y < first + reach || ((y - reach) & halved))
-            continue;
-        uint8_t *VMAFGPU__RESTRICT mask = cambi->mask + (size_t)((y - reach) >> halved) * (size_t)mask_w;
-        uint8_t *VMAFGPU__RESTRICT sum = band->sum_line;
-        for (int x = 0; x < w; x++)
-            sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] +
-                               column[x + 2] + column[x + 3]);
-        for (int x = 0; x < mask_w; x++)
-            mask[x] = sum[x << halved] > threshold;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, h, 0), index, v->config.threads, &first, &end);
+    if (first == end)
+        return;
+    memset(band->column, 0, vmafgpu__padded(w) + 2 * VMAFGPU__CHUNK);
+    for (int i = 0; i < 8; i++)
+        memset(band->flat[i], 0, vmafgpu__padded(w));
+    int y = (first << halved) - reach;
+    y = y > 0 ? y : 0;
+    const int start = y;
+    below = vmafgpu__cambi_make_row(v, band, start, start);
+    for (; y <= ((end - 1) << halved) + reach; y++) {
+        uint8_t *newest = band->flat[y & 7];
+        const int own = y >> halved, marked = (y - reach) >> halved;
+        if (y < h) {
+            row = below;
+            below = y + 1 < h ? vmafgpu__cambi_make_row(v, band, y + 1, start) : row;
+            f->flat_row(row, below, w, newest);
+            if (own >= first && own < end && own << halved == y) {
+                uint16_t *image = cambi->image.data + own * cambi->image.stride;
+                if (halved)
+                    f->halve_row(row, scaled_w, image);
+                else
+                    memcpy(image, row, sizeof *row * (size_t)w);
+            }
+        } else {
+            memset(newest, 0, vmafgpu__padded(w));
+        }
+        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* seven rows before */
+        if (y - reach >= first << halved && marked << halved == y - reach)
+            f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
+                        cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
     }
 }
 
@@ -4535,65 +4617,71 @@ static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Row y of the present scale before its filter: every second sample of the filtered scale before. */
-static void vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT row) {
-    const vmafgpu__plane *from = cambi->scale ? &cambi->filtered[cambi->scale - 1] : &cambi->image;
-    const int shift = cambi->scale ? 1 : cambi->variant->halved;
-    const uint16_t *source = from->data + ((ptrdiff_t)y << shift) * from->stride;
-    if (shift)
-        for (int x = 0; x < w; x++)
-            row[x] = source[2 * x];
-    else
-        memcpy(row, source, sizeof *row * (size_t)w);
+/* Row y of the present scale before its filter: every second sample of the filtered scale before, into the line, or what
+ * is there already. */
+static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
+    if (!cambi->scale)
+        return cambi->image.data + y * cambi->image.stride;
+    const vmafgpu__plane *from = &cambi->filtered[cambi->scale - 1];
+    cambi->functions->halve_row(from->data + 2 * y * from->stride, w, line);
+    return line;
 }
 
 /* The same, filtered along the row. */
-static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT raw,
-                                          uint16_t *VMAFGPU__RESTRICT row) {
-    vmafgpu__cambi_fetch_row(cambi, y, w, raw);
-    for (int x = 1; x + 1 < w; x++)
-        row[x] = vmafgpu__cambi_mode(raw[x - 1], raw[x], raw[x + 1]);
+static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
+    const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
+    cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
     row[0] = raw[0];
     row[w - 1] = raw[w - 1];
 }
 
-static void vmafgpu__cambi_filter_rows(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
-                                       uint16_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
+                                           uint16_t *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++)
         out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
 }
 
-static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
-                                    int shift, int w, uint16_t *VMAFGPU__RESTRICT code) {
+/* Beyond the row there is nothing. */
+static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
+                                           const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
         const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
-        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
+        code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
 }
 
 /* Filters a scale and codes it for counting. The outer rows stay as they are. */
 static void vmafgpu__cambi_filter_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int scale = cambi->scale, mask_w = vmafgpu__cambi_size(variant, cambi->picture->width, 0);
+    const int scale = cambi->scale;
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
     const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    const size_t mask_stride = vmafgpu__padded(w);
     uint16_t *const *line = cambi->bands[index].line;
     int first, end, next;
     vmafgpu__part(h, index, v->config.threads, &first, &end);
     next = first > 0 ? first - 1 : 0;
     for (int y = first; y < end; y++) {
         uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
+        uint8_t *mask = cambi->mask[scale] + (size_t)y * mask_stride;
         for (; next <= y + 1 && next < h; next++)
             vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
-        if (y == 0 || y == h - 1)
-            vmafgpu__cambi_fetch_row(cambi, y, w, out);
-        else
-            vmafgpu__cambi_filter_rows(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
-        vmafgpu__cambi_code_row(variant, out, cambi->mask + ((size_t)y << scale) * (size_t)mask_w, scale, w,
-                                cambi->codes[scale].data + y * cambi->codes[scale].stride);
+        if (y == 0 || y == h - 1) {
+            const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line[3]);
+            memcpy(out, raw, sizeof *out * (size_t)w);
+        } else {
+            f->mode_row(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
+        }
+        if (scale)
+            f->halve_mask(cambi->mask[scale - 1] +
+                              2 * (size_t)y * vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
+                          w, mask);
+        f->code_row(variant, out, mask, w, cambi->codes[scale].data + y * cambi->codes[scale].stride);
     }
 }
 
@@ -4652,8 +4740,8 @@ static int64_t vmafgpu__cambi_units(float value) {
 }
 
 /* Counts in the rows first..end-1 of a strip that begins at column x0. */
-static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
-                                 int first, int end) {
+static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
+                                        int first, int end) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const vmafgpu__plane *codes = &cambi->codes[scale];
@@ -4710,9 +4798,19 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
             }
         }
     }
-    band->count[scale] = found;
+    band->length[scale] = band->count[scale] = found;
     band->sum[scale] = sum;
 }
+
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count);
+
+static const vmafgpu__cambi_functions vmafgpu__cambi_scalar = {
+    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
+    vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
+    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
+    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar
+};
 
 static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     const vmafgpu__cambi *cambi = v->cambi;
@@ -4722,13 +4820,13 @@ static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
                   &end);
     band->first_row[scale] = first;
-    band->count[scale] = 0;
+    band->length[scale] = band->count[scale] = 0;
     band->sum[scale] = 0;
     if (cambi->in_place)
         memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    for (int x = 0; x < w && first < end; x += VMAFGPU__CAMBI_STRIP)
-        vmafgpu__cambi_strip(cambi, band, scale, x, x + VMAFGPU__CAMBI_STRIP < w ? x + VMAFGPU__CAMBI_STRIP : w, first,
-                             end);
+    const vmafgpu__cambi_functions *f = cambi->in_place ? &vmafgpu__cambi_scalar : cambi->functions;
+    for (int x = 0; x < w && first < end; x += f->strip_columns)
+        f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
 }
 
 static void vmafgpu__cambi_count_task(void *arg, int index) {
@@ -4750,42 +4848,103 @@ static uint32_t vmafgpu__float_bits(float value) {
     return bits;
 }
 
-/* The c-values above 0 that a band found. */
+static float vmafgpu__float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The list of c-values that a band found. */
 static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
     const vmafgpu__cambi *cambi = v->cambi;
     const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
-    *count = cambi->bands[band].count[scale];
+    *count = cambi->bands[band].length[scale];
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* The c-value of rank `rank`, counted from 1 at the largest. Positive floats are in the order of their bits, of which
- * the passes find eleven, eleven and ten. */
-static float vmafgpu__cambi_select(const vmafgpu *v, int scale, int64_t rank) {
-    static const int shifts[3] = { 21, 10, 0 };
-    uint32_t found = 0, known = 0;
-    float value;
-    for (int pass = 0; pass < 3; pass++) {
-        const int shift = shifts[pass];
-        const uint32_t mask = pass < 2 ? 2047 : 1023;
-        int64_t histogram[2048];
-        uint32_t digit = mask;
-        memset(histogram, 0, sizeof histogram);
-        for (int i = 0; i < v->config.threads; i++) {
-            size_t count;
-            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-            for (size_t k = 0; k < count; k++) {
-                const uint32_t bits = vmafgpu__float_bits(values[k]);
-                if ((bits & known) == found)
-                    histogram[bits >> shift & mask]++;
-            }
+/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
+ * 2048 values there. */
+enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048 };
+
+/* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
+ * values with these bits. Neighbours are often alike, so that each has a histogram of its own to count in. */
+static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
+    enum { NEIGHBOURS = 4 };
+    uint32_t histogram[VMAFGPU__CAMBI_DIGITS + 1][NEIGHBOURS], digit = VMAFGPU__CAMBI_DIGITS + 1;
+    int64_t above = 0;
+    memset(histogram, 0, sizeof histogram);
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        for (size_t k = 0; k < count; k++) {
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has a place of its own */
+            histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
-        while (histogram[digit] < rank)
-            rank -= histogram[digit--];
-        found |= digit << shift;
-        known |= mask << shift;
     }
-    memcpy(&value, &found, sizeof value);
-    return value;
+    do {
+        *rank -= above;
+        digit--;
+        above = 0;
+        for (int i = 0; i < NEIGHBOURS; i++)
+            above += histogram[digit][i];
+    } while (above < *rank);
+    return digit - 1 + VMAFGPU__CAMBI_LOWEST;
+}
+
+/* The sum of the values from `high` on, in units of 2^-24; those from `low` on and below `high` go to `alike`. */
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const float value = values[k];
+        if (value >= high)
+            sum += vmafgpu__cambi_units(value);
+        else if (value >= low)
+            alike[(*alike_count)++] = value;
+    }
+    return sum;
+}
+
+/* The sum of the `rank` largest of n values whose upper sixteen bits are alike, in units of 2^-24. */
+static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
+    uint32_t found = 0, known = 0;
+    int64_t sum = 0;
+    if (!n)
+        return 0;
+    for (int shift = 8; shift >= 0; shift -= 8) {
+        uint32_t histogram[256], digit = 255;
+        int64_t rest = rank;
+        memset(histogram, 0, sizeof histogram);
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found)
+                histogram[vmafgpu__float_bits(values[k]) >> shift & 255]++;
+        while (histogram[digit] < rest)
+            rest -= histogram[digit--];
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found &&
+                (vmafgpu__float_bits(values[k]) >> shift & 255) > digit)
+                sum += vmafgpu__cambi_units(values[k]);
+        rank = rest;
+        found |= digit << shift;
+        known |= 255u << shift;
+    }
+    found |= vmafgpu__float_bits(values[0]) & 0xffff0000u;
+    return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
+}
+
+/* The sum of the `top` largest c-values of a scale, of which there are more. The lists are used up. */
+static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
+    const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
+    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been looked at by then */
+    size_t alike_count = 0;
+    int64_t sum = 0;
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        sum += v->cambi->functions->sum_above(values, count, vmafgpu__float_of_bits(digit << 16),
+                                              vmafgpu__float_of_bits((digit + 1) << 16), alike, &alike_count);
+    }
+    return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
 /* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
@@ -4835,25 +4994,13 @@ static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t
 
 /* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
-    int64_t all = 0, sum = 0, rest = top;
+    int64_t all = 0, sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
         all += (int64_t)v->cambi->bands[i].count[scale];
         sum += v->cambi->bands[i].sum[scale];
     }
-    if (all > top) {
-        const float least = vmafgpu__cambi_select(v, scale, top);
-        sum = 0;
-        for (int i = 0; i < v->config.threads; i++) {
-            size_t count;
-            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-            for (size_t k = 0; k < count; k++)
-                if (values[k] > least) {
-                    sum += vmafgpu__cambi_units(values[k]);
-                    rest--;
-                }
-        }
-        sum += rest * vmafgpu__cambi_units(least);
-    }
+    if (all > top)
+        sum = vmafgpu__cambi_sum_top(v, scale, top);
     *units = sum;
     return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
 }
@@ -4872,9 +5019,10 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__run(v, vmafgpu__cambi_mask_task, v);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
+        memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
+               0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
     for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)
         result = vmafgpu__run(v, vmafgpu__cambi_filter_task, v);
     if (result == VMAFGPU_OK)
@@ -4906,14 +5054,16 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair
  * element still sees the same operations one after another.
  */
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
+    VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4,             /* u and v, of the reference and of the distorted frame */
     VMAFGPU__SPEED_RESAMPLE = 9            /* samples that make a new one along a side, at most */
 };
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_SIDE]; } vmafgpu__speed_matrix;
+typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
 /* From which samples along a side a new one is made, and how much each counts. */
 typedef struct vmafgpu__speed_source {
@@ -4922,14 +5072,52 @@ typedef struct vmafgpu__speed_source {
     float weight[VMAFGPU__SPEED_RESAMPLE];
 } vmafgpu__speed_source;
 
+/* The same for the columns of a bilinear prescale, side by side. */
+typedef struct vmafgpu__speed_between {
+    int32_t *at[2];
+    float   *weight[2];
+} vmafgpu__speed_between;
+
+/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
 typedef struct vmafgpu__speed_plane {
-    float *low;                            /* after the low-pass; later without the local mean */
-    float *means;                          /* local means down the columns, of the same size */
-    float *samples;                        /* per place in a block a row with all blocks */
-    float *solution;
-    float *variance, *entropy;             /* per block */
-    int    singular;
+    float  *low;                           /* after the low-pass; later without the local mean */
+    float  *means;                         /* local means, of the same size */
+    float  *line;                          /* of local means down the columns, with margins */
+    double *wide, *ones;                   /* `low` in double precision; a row of ones */
+    double *column_sums;                   /* EDGE + 1 rows */
+    float  *samples;                       /* per place in a block a row with all blocks */
+    float  *solution;
+    float  *variance, *entropy;            /* per block */
+    int     singular;
 } vmafgpu__speed_plane;
+
+/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
+typedef struct vmafgpu__speed_functions {
+    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
+    uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
+    /* A row between two, with its weights. */
+    void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
+                     float *out);
+    /* sum += tap * row */
+    void (*add_row)(float *sum, const float *row, float tap, int w);
+    /* The sums of the windows of w x h at each place of a block, sample by sample. */
+    void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
+    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
+     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
+     * are exact, fused or not. */
+    void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
+                        double *out, ptrdiff_t out_pitch);
+    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
+     * element is a sum over k from `first` up. */
+    void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
+    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
+    void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
+    void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
+    /* Solves r x = b for an upper triangle r, with b in place of x. */
+    void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
+    /* The mean over the rows of x * y, added up from the first. */
+    void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
+} vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_band {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
@@ -4938,10 +5126,13 @@ typedef struct vmafgpu__speed_band {
 } vmafgpu__speed_band;
 
 struct vmafgpu__speed {
+    const vmafgpu__speed_functions *functions;
     unsigned char *work;                   /* memory that every variant lays out anew */
     const vmafgpu__speed_variant *variant;
+    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_source *columns;        /* of the prescale */
+    vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
     vmafgpu__speed_band *bands;
 };
@@ -5048,12 +5239,23 @@ static vmafgpu_result vmafgpu__plan_speed(vmafgpu *v, const vmafgpu__extractor *
 /* Lays the work memory out for a variant. */
 static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
     const vmafgpu__speed_variant *x = speed->variant;
-    const size_t low = (size_t)x->columns * (size_t)x->rows, blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+    const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
+    const size_t blocks = vmafgpu__padded(x->blocks_across * x->blocks_down);
+    speed->pitch = pitch;
+    speed->block_pitch = blocks;
     speed->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *speed->columns * (size_t)x->scaled_width);
+    for (int k = 0; k < 2; k++) {
+        speed->between.at[k] = (int32_t *)vmafgpu__carve(c, sizeof(int32_t) * vmafgpu__padded(x->scaled_width));
+        speed->between.weight[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+    }
     for (int i = 0; i < VMAFGPU__SPEED_PLANES; i++) {
         vmafgpu__speed_plane *plane = &speed->plane[i];
         plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
+        plane->wide = (double *)vmafgpu__carve(c, sizeof(double) * low);
+        plane->ones = (double *)vmafgpu__carve(c, sizeof(double) * pitch);
+        plane->column_sums = (double *)vmafgpu__carve(c, sizeof(double) * pitch * VMAFGPU__SPEED_BLOCK);
         plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
@@ -5065,13 +5267,13 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__speed_band unused, *band = bands ? &bands[i] : &unused;
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->width);
-        band->row = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
-        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
+            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
+        band->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
     }
 }
 
-static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
     vmafgpu__speed head;
     size_t most = 0;
     memset(&head, 0, sizeof head);
@@ -5087,6 +5289,7 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
     v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
     if (!v->speed)
         return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
+    v->speed->functions = functions;
     v->speed->work = (unsigned char *)v->speed + start;
     return VMAFGPU_OK;
 }
@@ -5113,26 +5316,30 @@ static uint32_t vmafgpu__chroma_illegal(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_SEMIPLANAR_HIGH ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth & 0xffffu;
 }
 
-/* Samples of a row as floats, as if they had 8 bits, around 0. Not 0 if one does not fit the bit depth. */
-static uint32_t vmafgpu__speed_import(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int w,
-                                      float *VMAFGPU__RESTRICT row) {
-    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
-    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
-    const uint32_t illegal = vmafgpu__chroma_illegal(c);
+static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
+                                             float *VMAFGPU__RESTRICT row) {
     uint32_t seen = 0;
-    int step;
-    const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
-    if (c->bytes_per_sample == 1) {
+    if (bytes == 1)
         for (int x = 0; x < w; x++)
             row[x] = (float)(int)source[x * step] - 128;
-        return 0;
-    }
-    for (int x = 0; x < w; x++) {
-        const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
-        seen |= word;
-        row[x] = (float)(int)(word >> shift) * unit - 128;
-    }
-    return seen & illegal;
+    else
+        for (int x = 0; x < w; x++) {
+            const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
+            seen |= word;
+            row[x] = (float)(int)(word >> shift) * unit - 128;
+        }
+    return seen;
+}
+
+/* A row of the frame. Not 0 if a sample does not fit the bit depth. */
+static uint32_t vmafgpu__speed_import(const vmafgpu *v, const vmafgpu_frame *frame, int plane, int y, float *row) {
+    const vmafgpu_config *c = &v->config;
+    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0, bytes = c->bytes_per_sample;
+    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    int step;
+    const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
+    const uint32_t seen = v->speed->functions->import(source, bytes, step, shift, unit, v->speed->variant->width, row);
+    return bytes == 2 ? seen & vmafgpu__chroma_illegal(c) : 0;
 }
 
 /* Keys' cubic with a = -3/4. */
@@ -5186,6 +5393,18 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
     return method == VMAFGPU__SPEED_LANCZOS4 ? value / weights : value;
 }
 
+/* The same, in the same order, from two rows and columns. */
+static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
+                                           const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++) {
+        float value = 0;
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < 2; i++)
+                value += weight[k] * columns->weight[i][x] * rows[k][columns->at[i][x]];
+        out[x] = value;
+    }
+}
+
 /* Row y of a plane after the prescale; notes rows with illegal samples. */
 static float *vmafgpu__speed_row(const vmafgpu *v, vmafgpu__speed_band *band, int plane, int y) {
     const vmafgpu__speed *speed = v->speed;
@@ -5196,14 +5415,26 @@ static float *vmafgpu__speed_row(const vmafgpu *v, vmafgpu__speed_band *band, in
     if (x->resampled)
         vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
     for (int k = 0; k < down.count; k++)
-        if (vmafgpu__speed_import(&v->config, speed->frame[plane & 1], plane >> 1, down.at[k], x->width,
-                                  band->source[k]) && (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
+        if (vmafgpu__speed_import(v, speed->frame[plane & 1], plane >> 1, down.at[k], band->source[k]) &&
+            (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
             band->bad_row[plane] = down.at[k];
     if (!x->resampled)
         return band->source[0];
+    if (x->method == VMAFGPU__SPEED_BILINEAR) {
+        const float *rows[2];
+        rows[0] = band->source[0];
+        rows[1] = band->source[1];
+        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, band->row);
+        return band->row;
+    }
     for (int i = 0; i < x->scaled_width; i++)
         band->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, band->source);
     return band->row;
+}
+
+static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
+    for (int i = 0; i < w; i++)
+        sum[i] += tap * row[i];
 }
 
 /* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
@@ -5216,20 +5447,22 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     for (int plane = 0; plane < VMAFGPU__SPEED_PLANES; plane++) {
         band->bad_row[plane] = -1;
         for (int y = first; y < end; y++) {
-            float *out = v->speed->plane[plane].low + (size_t)y * (size_t)x->columns;
+            float *out = v->speed->plane[plane].low + (size_t)y * v->speed->pitch;
             memset(band->sum, 0, sizeof(float) * (size_t)x->scaled_width);
             for (int t = -x->reach; t <= x->reach; t++) {
                 const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
-                const float *row = vmafgpu__speed_row(v, band, plane, from), tap = x->taps[t + x->reach];
-                float *VMAFGPU__RESTRICT sum = band->sum;
-                for (int i = 0; i < x->scaled_width; i++)
-                    sum[i] += tap * row[i];
+                const float *row = vmafgpu__speed_row(v, band, plane, from);
+                v->speed->functions->add_row(band->sum, row, x->taps[t + x->reach], x->scaled_width);
             }
             for (int i = 0; i < x->columns; i++) {
+                const int at = i << VMAFGPU__SPEED_SHIFT;
                 float sum = 0;
-                for (int t = -x->reach; t <= x->reach; t++)
-                    sum += x->taps[t + x->reach] *
-                           band->sum[vmafgpu__reflect((i << VMAFGPU__SPEED_SHIFT) + t, x->scaled_width)];
+                if (at >= x->reach && at + x->reach < x->scaled_width)
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * band->sum[at + t];
+                else
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * band->sum[vmafgpu__reflect(at + t, x->scaled_width)];
                 out[i] = sum;
             }
         }
@@ -5256,55 +5489,141 @@ static vmafgpu_result vmafgpu__speed_illegal(vmafgpu *v, int plane, int y) {
 }
 
 /* Takes the local mean, a small Gaussian, from every sample. */
-static void vmafgpu__speed_subtract_mean(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
-    float *means = plane->means;
-    for (int y = 0; y < h; y++)
-        for (int i = 0; i < w; i++) {
-            float sum = 0;
-            for (int t = -reach; t <= reach; t++)
-                sum += x->local_taps[t + reach] *
-                       plane->low[(size_t)vmafgpu__reflect(y + t, h) * (size_t)w + (size_t)i];
-            means[(size_t)y * (size_t)w + (size_t)i] = sum;
-        }
+    const size_t pitch = speed->pitch;
+    float *line = plane->line + VMAFGPU__CHUNK;
     for (int y = 0; y < h; y++) {
-        const float *row = means + (size_t)y * (size_t)w;
-        for (int i = 0; i < w; i++) {
-            float sum = 0;
-            for (int t = -reach; t <= reach; t++)
-                sum += x->local_taps[t + reach] * row[vmafgpu__reflect(i + t, w)];
-            plane->low[(size_t)y * (size_t)w + (size_t)i] -= sum;
+        float *sum = plane->means + (size_t)y * pitch;
+        memset(line, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(line, plane->low + (size_t)vmafgpu__reflect(y + t, h) * pitch,
+                                      x->local_taps[t + reach], w);
+        for (int t = 1; t <= reach; t++) {
+            line[-t] = line[vmafgpu__reflect(-t, w)];
+            line[w - 1 + t] = line[vmafgpu__reflect(w - 1 + t, w)];
+        }
+        memset(sum, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(sum, line + t, x->local_taps[t + reach], w);
+    }
+    for (size_t y = 0; y < (size_t)h; y++)
+        for (size_t i = 0; i < (size_t)w; i++) {
+            plane->low[y * pitch + i] -= plane->means[y * pitch + i];
+            plane->wide[y * pitch + i] = (double)plane->low[y * pitch + i];
+        }
+}
+
+/* ---- covariance of the places in a block, over all positions of the block ----
+ *
+ * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
+ * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
+ * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
+ * that all windows have, then those above, then those below; along the row of column sums likewise.
+ */
+static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
+    memset(total, 0, sizeof(float) * SIDE);
+    for (int y = 0; y < h; y++)
+        for (int i = 0; i < w; i++)
+            for (int p = 0; p < SIDE; p++)
+                total[p] += plane[(y + p / BLOCK) * pitch + i + p % BLOCK];
+}
+
+static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
+                                              int h, int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    for (int x = 0; x < w; x++) {
+        double core = 0, above[EDGE + 1], below = 0;
+        for (int y = EDGE; y < h; y++)
+            core += a[y * pitch + x] * b[y * b_pitch + x];
+        above[EDGE] = 0;
+        for (int y = EDGE - 1; y >= 0; y--)
+            above[y] = above[y + 1] + a[y * pitch + x] * b[y * b_pitch + x];
+        for (int k = 0; k < places; k++) {
+            out[k * out_pitch + x] = (core + above[k]) + below;
+            if (k + 1 < places)
+                below += a[(h + k) * pitch + x] * b[(h + k) * b_pitch + x];
         }
     }
 }
 
-/* ---- covariance of the places in a block, over all positions of the block ---- */
-
-static void vmafgpu__speed_covariance(const vmafgpu__speed_variant *x, const float *plane, vmafgpu__speed_matrix *out) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
-    const int w = BLOCK * x->blocks_across - BLOCK + 1, h = BLOCK * x->blocks_down - BLOCK + 1;
-    double mean[SIDE], sum[SIDE][SIDE], sample[SIDE];
-    memset(sum, 0, sizeof sum);
-    for (int p = 0; p < SIDE; p++) {
-        const float *start = plane + (p / BLOCK) * x->columns + p % BLOCK;
-        float total = 0;
-        for (int y = 0; y < h; y++)
-            for (int i = 0; i < w; i++)
-                total += start[y * x->columns + i];
-        mean[p] = (double)(total / (float)(w * h));
+/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
+static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    double core = 0, left[EDGE + 1], right = 0;
+    for (int x = EDGE; x < w; x++)
+        core += columns[x];
+    left[EDGE] = 0;
+    for (int x = EDGE - 1; x >= first; x--)
+        left[x] = left[x + 1] + columns[x];
+    for (int k = 0; k <= last; k++) {
+        if (k >= first)
+            sum[k] = (core + left[k]) + right;
+        if (k < last)
+            right += columns[w + k];
     }
+}
+
+/* The same for windows that are smaller than what all windows have: each by itself. */
+static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
+    double sum = 0;
     for (int y = 0; y < h; y++)
-        for (int i = 0; i < w; i++) {
-            const float *start = plane + y * x->columns + i;
-            for (int p = 0; p < SIDE; p++)
-                sample[p] = (double)start[(p / BLOCK) * x->columns + p % BLOCK] - mean[p];
-            for (int p = 0; p < SIDE; p++)
-                for (int q = 0; q <= p; q++)
-                    sum[p][q] += sample[p] * sample[q];
-        }
+        for (int x = 0; x < w; x++)
+            sum += a[y * pitch + x] * b[y * b_pitch + x];
+    return sum;
+}
+
+/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
+ * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
+static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
+                                       int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const int first = dx < 0 ? -dx : 0, last = dx > 0 ? EDGE - dx : EDGE, places = BLOCK - dy;
+    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch, other_pitch = with_other ? pitch : 0;
+    const double *other = with_other ? plane->wide + dy * pitch + dx : plane->ones;
+    if (w < EDGE || h < EDGE) {
+        for (int k = 0; k < places; k++)
+            for (int i = first; i <= last; i++)
+                sum[k][i] = vmafgpu__speed_small_sum(plane->wide + k * pitch + i, other + k * other_pitch + i, pitch,
+                                                     other_pitch, w, h);
+        return;
+    }
+    speed->functions->column_sums(plane->wide + first, other + first, pitch, other_pitch, w + last - first, h, places,
+                                  plane->column_sums + first, pitch);
+    for (int k = 0; k < places; k++)
+        vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
+}
+
+static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
+                                      vmafgpu__speed_matrix *out) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const double n = (double)(w * h);
+    double mean[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
+    float total[SIDE];
+    for (int i = 0; i < w + EDGE; i++)
+        plane->ones[i] = 1;
+    speed->functions->totals(plane->low, (ptrdiff_t)speed->pitch, w, h, total);
     for (int p = 0; p < SIDE; p++)
-        for (int q = 0; q <= p; q++)
-            out->at[p][q] = out->at[q][p] = (float)(sum[p][q] / (double)(w * h));
+        mean[p] = (double)(total[p] / (float)(w * h));
+    memset(out, 0, sizeof *out);
+    vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
+    for (int dy = 0; dy < BLOCK; dy++)
+        for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
+            vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
+            for (int y = 0; y + dy < BLOCK; y++)
+                for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
+                    const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
+                    const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
+                                        n * mean[p] * mean[q];
+                    out->at[p][q] = out->at[q][p] = (float)(both / n);
+                }
+        }
 }
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
@@ -5328,29 +5647,41 @@ static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     return (beta - alpha) / beta;
 }
 
-static void vmafgpu__speed_tridiagonalise(vmafgpu__speed_matrix *a, float *diagonal, float *beside) {
+static void vmafgpu__speed_apply_scalar(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
+        x[r] = 0;
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            x[r] += tau * a->at[r][c] * v[c];
+    }
+}
+
+static void vmafgpu__speed_rank_two_scalar(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+}
+
+static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vmafgpu__speed_matrix *a, float *diagonal,
+                                          float *beside) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
-    float v[SIDE], x[SIDE];
+    float v[VMAFGPU__SPEED_PITCH], x[VMAFGPU__SPEED_PITCH];
     for (int i = 0; i + 2 < SIDE; i++) {
         const int top = i + 1;
         const float tau = vmafgpu__speed_reflector(a, i);
         if (tau == 0)
             continue;
+        memset(v, 0, sizeof v);
+        memset(x, 0, sizeof x);
         for (int r = top; r < SIDE; r++)
             v[r] = r == top ? 1 : a->at[r][i];
+        f->apply(a, top, tau, v, x);
         float product = 0;
-        for (int r = top; r < SIDE; r++) {
-            x[r] = 0;
-            for (int c = top; c < SIDE; c++)
-                x[r] += tau * a->at[r][c] * v[c];
+        for (int r = top; r < SIDE; r++)
             product += x[r] * v[r];
-        }
         const float half = (float)(-0.5 * (double)tau * (double)product);
         for (int r = top; r < SIDE; r++)
             x[r] += half * v[r];
-        for (int r = top; r < SIDE; r++)
-            for (int c = top; c < SIDE; c++)
-                a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+        f->rank_two(a, top, x, v);
     }
     for (int i = 0; i < SIDE; i++) {
         diagonal[i] = a->at[i][i];
@@ -5427,11 +5758,11 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
 }
 
 /* Eigenvalues in the order in which they come out. */
-static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_matrix *matrix, float *d) {
+static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
     float e[VMAFGPU__SPEED_SIDE];
     vmafgpu__speed_matrix a = *matrix;
     int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
-    vmafgpu__speed_tridiagonalise(&a, d, e);
+    vmafgpu__speed_tridiagonalise(f, &a, d, e);
     vmafgpu__speed_chop(d, e, 0, last);
     while (last > 0 && steps < VMAFGPU__SPEED_QR_STEPS) {
         int first = last - 1;
@@ -5449,13 +5780,14 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_matrix *matrix, floa
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-/* out = a * b, b with `columns` columns. Every element is a sum over k from 0 up. */
-static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, const float *b, size_t columns, float *out) {
-    memset(out, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * columns);
-    for (size_t i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        for (size_t k = 0; k < VMAFGPU__SPEED_SIDE; k++)
-            for (size_t j = 0; j < columns; j++)
-                out[i * columns + j] += a->at[i][k] * b[k * columns + j];
+static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                           float *VMAFGPU__RESTRICT out) {
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++) {
+        memset(out + i * pitch, 0, sizeof(float) * (size_t)w);
+        for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++)
+            for (size_t j = 0; j < (size_t)w; j++)
+                out[i * pitch + j] += a->at[i][k] * b[k * pitch + j];
+    }
 }
 
 static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
@@ -5472,9 +5804,9 @@ static float vmafgpu__speed_norm(const float *u) {
 }
 
 /* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
- * has become of it. */
-static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
-                                       vmafgpu__speed_matrix *out) {
+ * has become of it. Returns the length of its vector. */
+static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
+                                        vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
     for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
         u[r] = r < k ? 0 : z->at[r][k];
@@ -5488,81 +5820,106 @@ static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, in
             out->at[r][c] = -2 * u[r] * u[c];
     for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
         out->at[r][r] += 1;
+    return scale;
 }
 
-/* q becomes the transposed orthogonal factor. */
-static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_matrix *matrix, vmafgpu__speed_matrix *q) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE };
+/* q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
+ * products with it leave them out; unless its vector is no number. */
+static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                         vmafgpu__speed_matrix *q) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
     vmafgpu__speed_matrix z = *matrix, reflection, product;
+    memset(&reflection, 0, sizeof reflection);
     vmafgpu__speed_identity(q);
     for (int k = 0; k + 1 < SIDE; k++) {
         for (int i = 0; k > 0 && i < SIDE; i++)
             z.at[k - 1][i] = z.at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
-        vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection);
-        vmafgpu__speed_multiply(&reflection, &z.at[0][0], SIDE, &product.at[0][0]);
-        z = product;
-        vmafgpu__speed_multiply(&reflection, &q->at[0][0], SIDE, &product.at[0][0]);
-        *q = product;
+        const int first = vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection) > 0 ? k : 0;
+        const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
+        f->multiply(&reflection, first, &z.at[0][0], PITCH, SIDE, &product.at[0][0]);
+        memcpy(z.at[first], product.at[first], size);
+        f->multiply(&reflection, first, &q->at[0][0], PITCH, SIDE, &product.at[0][0]);
+        memcpy(q->at[first], product.at[first], size);
+    }
+}
+
+static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *VMAFGPU__RESTRICT own = x + i * pitch;
+        for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+            for (int b = 0; b < w; b++)
+                own[b] -= x[j * pitch + (size_t)b] * r->at[i][j];
+        for (int b = 0; b < w; b++)
+            own[b] /= r->at[i][i];
     }
 }
 
 /* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_matrix *matrix, const float *samples, size_t blocks,
-                                float *solution) {
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                const float *samples, size_t pitch, int blocks, float *solution) {
     vmafgpu__speed_matrix q, r;
-    vmafgpu__speed_orthogonalise(matrix, &q);
-    vmafgpu__speed_multiply(&q, &matrix->at[0][0], VMAFGPU__SPEED_SIDE, &r.at[0][0]);
-    vmafgpu__speed_multiply(&q, samples, blocks, solution);
-    for (int i = VMAFGPU__SPEED_SIDE - 1; i >= 0; i--) {
-        float *x = solution + (size_t)i * blocks;
+    vmafgpu__speed_orthogonalise(f, matrix, &q);
+    f->multiply(&q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &r.at[0][0]);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         if ((double)fabsf(r.at[i][i]) < 1e-6)
             return 0;
-        for (int j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
-            for (size_t b = 0; b < blocks; b++)
-                x[b] -= solution[(size_t)j * blocks + b] * r.at[i][j];
-        for (size_t b = 0; b < blocks; b++)
-            x[b] /= r.at[i][i];
-    }
+    f->multiply(&q, 0, samples, pitch, blocks, solution);
+    f->substitute(&r, pitch, blocks, solution);
     return 1;
 }
 
 /* ---- entropy and score ---- */
 
-static void vmafgpu__speed_gather(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+static void vmafgpu__speed_gather(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
-    float *out = plane->samples;
-    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+    const vmafgpu__speed_variant *x = speed->variant;
+    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++) {
+        float *out = plane->samples + (size_t)p * speed->block_pitch;
         for (int y = 0; y < x->blocks_down; y++)
             for (int i = 0; i < x->blocks_across; i++)
-                *out++ = plane->low[(y * BLOCK + p / BLOCK) * x->columns + i * BLOCK + p % BLOCK];
+                *out++ = plane->low[(ptrdiff_t)speed->pitch * (y * BLOCK + p / BLOCK) + i * BLOCK + p % BLOCK];
+    }
 }
 
+static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size_t pitch, int w, float *out) {
+    for (size_t b = 0; b < (size_t)w; b++) {
+        float sum = 0;
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum += x[p * pitch + b] * y[p * pitch + b] / (float)(int)VMAFGPU__SPEED_SIDE;
+        out[b] = sum;
+    }
+}
+
+static const vmafgpu__speed_functions vmafgpu__speed_scalar = {
+    vmafgpu__speed_import_scalar, vmafgpu__speed_bilinear_scalar, vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
+    vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
+    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
+};
+
 /* Variance and entropy of the blocks of one plane. */
-static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
-    const size_t blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_functions *f = speed->functions;
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__speed_matrix covariance;
     float eigenvalue[VMAFGPU__SPEED_SIDE];
     plane->singular = 0;
-    vmafgpu__speed_subtract_mean(x, plane);
-    vmafgpu__speed_covariance(x, plane->low, &covariance);
-    vmafgpu__speed_eigenvalues(&covariance, eigenvalue);
-    vmafgpu__speed_gather(x, plane);
+    vmafgpu__speed_subtract_mean(speed, plane);
+    vmafgpu__speed_covariance(speed, plane, &covariance);
+    vmafgpu__speed_eigenvalues(f, &covariance, eigenvalue);
+    vmafgpu__speed_gather(speed, plane);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         plane->singular |= (double)eigenvalue[i] < 1e-6;
     if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(&covariance, plane->samples, blocks, plane->solution);
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->samples, speed->block_pitch, blocks,
+                                                plane->solution);
     if (plane->singular)
-        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
-    for (size_t b = 0; b < blocks; b++) {
-        float sum = 0;
-        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
-            sum += plane->solution[p * blocks + b] * plane->samples[p * blocks + b] / (float)(int)VMAFGPU__SPEED_SIDE;
-        plane->variance[b] = sum;
-        plane->entropy[b] = 0;
-    }
+        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
+    f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
+    memset(plane->entropy, 0, sizeof(float) * (size_t)blocks);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
         const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
-        for (size_t b = 0; b < blocks; b++) {
+        for (int b = 0; b < blocks; b++) {
             const double information =
                 vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
             plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
@@ -5573,7 +5930,7 @@ static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__spe
 static void vmafgpu__speed_measure_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     for (int plane = index; plane < VMAFGPU__SPEED_PLANES; plane += v->config.threads)
-        vmafgpu__speed_measure(v->speed->variant, &v->speed->plane[plane]);
+        vmafgpu__speed_measure(v->speed, &v->speed->plane[plane]);
 }
 
 static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
@@ -5601,8 +5958,16 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed_sums *sums)
     vmafgpu__carver carver = { NULL, 0 };
     carver.base = speed->work;
     vmafgpu__speed_layout(v, speed, &carver);
-    for (int i = 0; x->resampled && i < x->scaled_width; i++)
+    for (int i = 0; x->resampled && i < x->scaled_width; i++) {
         vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, i, &speed->columns[i]);
+        for (int k = 0; x->method == VMAFGPU__SPEED_BILINEAR && k < 2; k++) {
+            speed->between.at[k][i] = speed->columns[i].at[k];
+            speed->between.weight[k][i] = speed->columns[i].weight[k];
+        }
+    }
+    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
+        memset(speed->between.at[k] + x->scaled_width, 0,
+               sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, v);
     for (int plane = 0; result == VMAFGPU_OK && plane < VMAFGPU__SPEED_PLANES; plane++)
         for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
@@ -5879,6 +6244,8 @@ typedef struct vmafgpu__cpu_functions {
      * code below does it row by row. */
     void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
     void      (*adm_band)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+    const vmafgpu__cambi_functions *cambi;
+    const vmafgpu__speed_functions *speed;
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
@@ -5928,7 +6295,8 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar, NULL, NULL };
+                                                                  vmafgpu__motion_row_scalar, NULL, NULL,
+                                                                  &vmafgpu__cambi_scalar, &vmafgpu__speed_scalar };
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -7062,9 +7430,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
-    vmafgpu_result result = vmafgpu__cambi_open(v);
+    vmafgpu_result result = vmafgpu__cambi_open(v, v->cpu->functions->cambi);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__speed_open(v);
+        result = vmafgpu__speed_open(v, v->cpu->functions->speed);
     if (result != VMAFGPU_OK)
         return result;
 #ifdef VMAFGPU_NO_THREADS
@@ -7795,7 +8163,7 @@ static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_var
     out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
     out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
     out.means = vmafgpu__speed_part_of(&used, SIDE);
-    out.covariance = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.sums = vmafgpu__speed_part_of(&used, 2 * VMAFGPU__SPEED_DISTANCES * SIDE);
     out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
     out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
     out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
@@ -7851,9 +8219,14 @@ static int vmafgpu__speed_band_rows(const vmafgpu__speed_variant *x) {
     return rows > 8 ? 8 : rows > 0 ? rows : 1;
 }
 
+static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
+    const int used = VMAFGPU__SPEED_BLOCK * x->blocks_across;
+    return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
+}
+
 /* The shape of a launch for so many pairs. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES, TILES = (SIDE + 1) / 2 };
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
     const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
     const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
@@ -7872,9 +8245,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
                              2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(TILES * (TILES + 1) / 2, VMAFGPU__SPEED_COVARIANCE_THREADS), PLANES,
-                             pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
-                             (VMAFGPU__SPEED_COVARIANCE_THREADS + 1) * (size_t)SIDE * sizeof(double));
+        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, PLANES, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+                             (size_t)VMAFGPU__SPEED_BLOCK * (size_t)vmafgpu__speed_chunk_columns(x) * sizeof(double));
         break;
     case VMAFGPU__SPEED_MATRIX:
         vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
@@ -7941,6 +8313,7 @@ static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed
     out->blocks_across = x->blocks_across;
     out->blocks_down = x->blocks_down;
     out->band_rows = vmafgpu__speed_band_rows(x);
+    out->chunk_columns = vmafgpu__speed_chunk_columns(x);
     out->log_table = log_table;
     out->local_reach = x->local_reach;
     memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
@@ -11725,11 +12098,14 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_andnot(a, b) VMAFGPU__V_BITS(andnot)(a, b)                /* ~a & b */
 #  define vmafgpu__v_or(a, b) VMAFGPU__V_BITS(or)(a, b)
 #  define vmafgpu__v_xor(a, b) VMAFGPU__V_BITS(xor)(a, b)
+#  define vmafgpu__v_set8(x) VMAFGPU__V(set1_epi8)(x)
 #  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
 #  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
+#  define vmafgpu__v_add8(a, b) VMAFGPU__V(add_epi8)(a, b)
 #  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
 #  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
 #  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_sub8(a, b) VMAFGPU__V(sub_epi8)(a, b)
 #  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
 #  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
 #  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
@@ -11737,6 +12113,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
 #  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
 #  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V(min_epu16)(a, b)
 #  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
 #  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
 #  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
@@ -11747,6 +12124,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
 #  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
 #  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
@@ -11762,6 +12141,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
 #  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
@@ -11779,6 +12160,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
 #  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
     VMAFGPU__V_OF_F32(VMAFGPU__V(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_fma_f64(a, b, c) \
+    VMAFGPU__V_OF_F64(VMAFGPU__V(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
 #  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
     VMAFGPU__V_OF_F32(VMAFGPU__V(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
 #  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
@@ -11793,6 +12176,9 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
 #  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
 #  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
     _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
         _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
@@ -11801,6 +12187,15 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
 #  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
+#  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
+#  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
+/* One bit for each lane of 16 bits in which a and b differ, every LANE_BITS-th of them; and the first such lane. */
+#  define VMAFGPU__V_LANE_BITS 2
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
+#  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
 /* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
@@ -11827,6 +12222,9 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
  * is set. For 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
+/* The lower half of the floats as doubles, and the upper one. */
+#  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
+#  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
 /* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
@@ -11850,12 +12248,23 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
 #  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
 #  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
 #  define vmafgpu__v_select(bits, a, b) _mm512_ternarylogic_epi32(bits, a, b, 0xca)
 #  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_and(a, b) (_mm512_test_epi32_mask(a, b) != 0)
+#  define vmafgpu__v_equal16(a, b) _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(a, b))
+#  define vmafgpu__v_greater8(a, b) _mm512_movm_epi8(_mm512_cmpgt_epi8_mask(a, b))
+#  define vmafgpu__v_greater16(a, b) _mm512_movm_epi16(_mm512_cmpgt_epi16_mask(a, b))
+#  define VMAFGPU__V_LANE_BITS 1
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) _mm512_cmpneq_epi16_mask(a, b)
+#  define vmafgpu__v_first_lane(lanes) ((int)_tzcnt_u32(lanes))
 #  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
 #  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
 #  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
@@ -11875,6 +12284,9 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
 #  define vmafgpu__v_to_f32_low(a) \
     _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
+#  define vmafgpu__v_high_to_f64(a) \
+    _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
@@ -11923,8 +12335,24 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
 #  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
 #  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, sizeof four);
+    return VMAFGPU__V_OF(u32, vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
+}
+#  define vmafgpu__v_load_u8_as_32(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(p)
+#  define vmafgpu__v_load_u16_as_32(p) \
+    VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
 #  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *p, vmafgpu__v index) {
+    uint32_t at[4], value[4];
+    vmafgpu__v_store(at, index);
+    for (int i = 0; i < 4; i++)
+        memcpy(&value[i], (const char *)p + 4 * (size_t)at[i], 4);
+    return vmafgpu__v_load(value);
+}
+#  define vmafgpu__v_gather32(p, index) VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(p, index)
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
 #  define vmafgpu__v_and(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
@@ -11933,20 +12361,34 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
 #  define vmafgpu__v_select(bits, a, b) vbslq_s8(vreinterpretq_u8_s8(bits), a, b)
 #  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__V_AS(u32, a)) != 0)
+#  define vmafgpu__v_any_and(a, b) vmafgpu__v_any(vandq_s8(a, b))
+#  define vmafgpu__v_equal16(a, b) VMAFGPU__V_OF(u16, vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_greater8(a, b) vreinterpretq_s8_u8(vcgtq_s8(a, b))
+#  define vmafgpu__v_greater16(a, b) VMAFGPU__V_OF(u16, vcgtq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define VMAFGPU__V_LANE_BITS 8
+#  define vmafgpu__v_lanes uint64_t
+#  define vmafgpu__v_unequal16(a, b) \
+    (~vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))), 0) & \
+     0x8080808080808080u)
+#  define vmafgpu__v_first_lane(lanes) (__builtin_ctzll(lanes) >> 3)
 #  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__V_AS(s32, a)) > 0)
 #  define vmafgpu__v_set16(x) VMAFGPU__V_SET(s16, x)
+#  define vmafgpu__v_set8(x) vdupq_n_s8(x)
 #  define vmafgpu__v_set32(x) VMAFGPU__V_SET(s32, x)
 #  define vmafgpu__v_set64(x) VMAFGPU__V_SET(s64, (int64_t)(x))
 #  define vmafgpu__v_add16(a, b) VMAFGPU__V_2(s16, add, a, b)
+#  define vmafgpu__v_add8(a, b) vaddq_s8(a, b)
 #  define vmafgpu__v_add32(a, b) VMAFGPU__V_2(s32, add, a, b)
 #  define vmafgpu__v_add64(a, b) VMAFGPU__V_2(s64, add, a, b)
 #  define vmafgpu__v_sub16(a, b) VMAFGPU__V_2(s16, sub, a, b)
+#  define vmafgpu__v_sub8(a, b) vsubq_s8(a, b)
 #  define vmafgpu__v_sub32(a, b) VMAFGPU__V_2(s32, sub, a, b)
 #  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V_2(u16, qsub, a, b)
 #  define vmafgpu__v_average_u16(a, b) VMAFGPU__V_2(u16, rhadd, a, b)
 #  define vmafgpu__v_abs16(a) VMAFGPU__V_1(s16, abs, a)
 #  define vmafgpu__v_abs32(a) VMAFGPU__V_1(s32, abs, a)
 #  define vmafgpu__v_min16(a, b) VMAFGPU__V_2(s16, min, a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V_2(u16, min, a, b)
 #  define vmafgpu__v_min_u32(a, b) VMAFGPU__V_2(u32, min, a, b)
 #  define vmafgpu__v_max16(a, b) VMAFGPU__V_2(s16, max, a, b)
 #  define vmafgpu__v_max32(a, b) VMAFGPU__V_2(s32, max, a, b)
@@ -11963,6 +12405,8 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_pairs16(a, b) \
     VMAFGPU__V_OF(s32, vpaddq_s32(VMAFGPU__V_MULL_LOW(s16, a, b), VMAFGPU__V_MULL_HIGH(s16, a, b)))
 #  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)(n)))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)-(n)))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
 #  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
 #  define vmafgpu__v_sra32(a, n) VMAFGPU__V_SHIFT(s32, a, vdupq_n_s32(-(n)))
@@ -11979,6 +12423,8 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
 #  define vmafgpu__v_in_order(a) (a)
@@ -12007,9 +12453,12 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_2(f64, div, a, b)
 #  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_2(f64, min, a, b)
 #  define vmafgpu__v_fma_f32(a, b, c) VMAFGPU__V_3(f32, fma, c, a, b)
+#  define vmafgpu__v_fma_f64(a, b, c) VMAFGPU__V_3(f64, fma, c, a, b)
 #  define vmafgpu__v_fnma_f32(a, b, c) VMAFGPU__V_3(f32, fms, c, a, b)
 #  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF(f32, vcvtq_f32_s32(VMAFGPU__V_AS(s32, a)))
 #  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
+#  define vmafgpu__v_low_to_f64(a) VMAFGPU__V_OF(f64, vcvt_f64_f32(vget_low_f32(VMAFGPU__V_AS(f32, a))))
+#  define vmafgpu__v_high_to_f64(a) VMAFGPU__V_OF(f64, vcvt_high_f64_f32(VMAFGPU__V_AS(f32, a)))
 #  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_OF(s32, vcvtq_s32_f32(VMAFGPU__V_AS(f32, a)))
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     VMAFGPU__V_OF(s32, vcombine_s32(vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, a))), \
@@ -13850,6 +14299,575 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
         }
     }
 }
+/* ---- CAMBI ----
+ *
+ * The rows' functions do what their plain forms in >>cambi do, 8, 16 or 32 samples at a time. Counting is another way to
+ * the same integers: per value and column of a strip there is the count in the whole window around it. From row to row
+ * only those columns change it whose sample comes or goes in another value; neighbours that do so alike are a run, which
+ * adds to the columns within reach as many samples as they see of it. Where a row has been flat, there is nothing
+ * to do. A register of samples then reads its counts side by side, once for each value in it.
+ */
+#define VMAFGPU__CAMBI(name) VMAFGPU__LEVEL_NAME(vmafgpu__cambi_##name)
+#undef VMAFGPU__CAMBI_LANES
+#define VMAFGPU__CAMBI_LANES (VMAFGPU__V_BYTES / 2)
+
+static void VMAFGPU__CAMBI(import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    if (!wide) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_load_u8_as_16(source + x), 2));
+    } else if (bit_depth <= 10) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_load(source + 2 * x), 10 - bit_depth));
+    } else {
+        /* Half of the unit dropped is the last bit but one that is: rounding is the average with 0. */
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_average_u16(
+                                          vmafgpu__v_srl16(vmafgpu__v_load(source + 2 * x), bit_depth - 11), zero));
+    }
+}
+
+static void VMAFGPU__CAMBI(soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
+    if (!below)
+        below = row;   /* the average of two samples, taken twice */
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
+        const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
+        vmafgpu__v_store(out + x, vmafgpu__v_srl16(vmafgpu__v_add16(own, other), 2));
+    }
+}
+
+static void VMAFGPU__CAMBI(flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat) {
+    const vmafgpu__v one = vmafgpu__v_set8(1);
+    for (int x = 0; x < (int)vmafgpu__padded(w); x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2], both;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const uint16_t *at = row + x + i * VMAFGPU__CAMBI_LANES;
+            const vmafgpu__v own = vmafgpu__v_load(at);
+            half[i] = vmafgpu__v_and(
+                vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
+                vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
+        }
+        both = vmafgpu__v_and(vmafgpu__v_in_order(vmafgpu__v_pack16(half[0], half[1])), one);
+        if (x + VMAFGPU__V_BYTES > w)
+            both = vmafgpu__v_and(both, vmafgpu__v_load((const uint8_t *)vmafgpu__inside + 64 - (w - x)));
+        vmafgpu__v_store(flat + x, both);
+    }
+}
+
+static void VMAFGPU__CAMBI(slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(column + x, vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
+                                                     vmafgpu__v_load(oldest + x)));
+}
+
+/* Every second byte of two registers. */
+#define vmafgpu__cambi_halve_ VMAFGPU__CAMBI(halve)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve_(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v even = vmafgpu__v_set16(255);
+    return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
+}
+
+/* Whether more than `threshold` of the 49 samples around are flat. */
+#define vmafgpu__cambi_marked_ VMAFGPU__CAMBI(marked)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked_(const uint8_t *column, vmafgpu__v threshold) {
+    vmafgpu__v sum = vmafgpu__v_load(column - 3);
+    VMAFGPU__UNROLL
+    for (int i = -2; i <= 3; i++)
+        sum = vmafgpu__v_add8(sum, vmafgpu__v_load(column + i));
+    return vmafgpu__v_greater8(sum, threshold);
+}
+
+static void VMAFGPU__CAMBI(mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask) {
+    const vmafgpu__v most = vmafgpu__v_set8((int8_t)threshold);
+    (void)sum;
+    if (!halved)
+        for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x, vmafgpu__cambi_marked_(column + x, most));
+    else
+        for (int x = 0; x < w; x += 2 * VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x / 2, vmafgpu__cambi_halve_(
+                                               vmafgpu__cambi_marked_(column + x, most),
+                                               vmafgpu__cambi_marked_(column + x + VMAFGPU__V_BYTES, most)));
+}
+
+static void VMAFGPU__CAMBI(halve_row)(const uint16_t *row, int w, uint16_t *out) {
+    const vmafgpu__v even = vmafgpu__v_set32(65535);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(row + 2 * x), b = vmafgpu__v_load(row + 2 * x + VMAFGPU__CAMBI_LANES);
+        vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even),
+                                                                          vmafgpu__v_and(b, even))));
+    }
+}
+
+static void VMAFGPU__CAMBI(halve_mask)(const uint8_t *mask, int w, uint8_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(out + x, vmafgpu__cambi_halve_(vmafgpu__v_load(mask + 2 * x),
+                                                        vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
+}
+
+static void VMAFGPU__CAMBI(mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v va = vmafgpu__v_load(a + x), vb = vmafgpu__v_load(b + x), vc = vmafgpu__v_load(c + x);
+        const vmafgpu__v least = vmafgpu__v_min16(vmafgpu__v_min16(va, vb), vc);
+        const vmafgpu__v other = vmafgpu__v_select(vmafgpu__v_equal16(vb, vc), vb, least);
+        const vmafgpu__v twice = vmafgpu__v_or(vmafgpu__v_equal16(va, vb), vmafgpu__v_equal16(va, vc));
+        vmafgpu__v_store(out + x, vmafgpu__v_select(twice, va, other));
+    }
+}
+
+static void VMAFGPU__CAMBI(code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
+                                     uint16_t *code) {
+    const vmafgpu__v base = vmafgpu__v_set16((int16_t)variant->base);
+    const vmafgpu__v last = vmafgpu__v_set16((int16_t)(variant->bins - 1)), zero = vmafgpu__v_zero();
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v value = vmafgpu__v_sub16(vmafgpu__v_load(row + x), base);
+        const vmafgpu__v counts = vmafgpu__v_equal16(vmafgpu__v_min_u16(value, last), value);
+        const vmafgpu__v marked = vmafgpu__v_greater16(vmafgpu__v_load_u8_as_16(mask + x), zero);
+        vmafgpu__v_store(code + x, vmafgpu__v_select(vmafgpu__v_and(counts, marked), value, nothing));
+    }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
+}
+
+static const int16_t VMAFGPU__CAMBI(steps)[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+
+/* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
+ * within reach of a column is limited by the run's beginning, its end, its length and the window. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(run)(uint16_t *counts, int first, int last, int reach, int w, int goes) {
+    const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
+    const int end = last + reach < w ? last + reach + 1 : w;
+    const int length = last - first, window = 2 * reach;
+    const vmafgpu__v zero = vmafgpu__v_zero(), lanes = vmafgpu__v_set16(VMAFGPU__CAMBI_LANES);
+    const vmafgpu__v most = vmafgpu__v_set16((int16_t)((length < window ? length : window) + 1));
+    const vmafgpu__v step = vmafgpu__v_load(VMAFGPU__CAMBI(steps));
+    vmafgpu__v before = vmafgpu__v_add16(vmafgpu__v_set16((int16_t)(begin - first + reach + 1)), step);
+    vmafgpu__v after = vmafgpu__v_sub16(vmafgpu__v_set16((int16_t)(last + reach + 1 - begin)), step);
+    for (int x = begin; x < end; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v seen = vmafgpu__v_max16(vmafgpu__v_min16(vmafgpu__v_min16(before, after), most), zero);
+        const vmafgpu__v count = vmafgpu__v_load(counts + x);
+        vmafgpu__v_store(counts + x, goes ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
+        before = vmafgpu__v_add16(before, lanes);
+        after = vmafgpu__v_sub16(after, lanes);
+    }
+}
+
+/* What a strip needs at hand. */
+typedef struct VMAFGPU__CAMBI(state) {
+    const vmafgpu__cambi *cambi;
+    uint16_t *counts;          /* of code 0 */
+    ptrdiff_t pitch;           /* from one code's to the next one's */
+    int       x0, w, reach;    /* first column, columns */
+    int       left, right;     /* columns of the picture within reach */
+    int       found, rows;     /* c-values above 0, and how many rows are in `sum` */
+    vmafgpu__v sum;
+} VMAFGPU__CAMBI(state);
+
+/* A run of samples of one row; first < 0: none. */
+typedef struct VMAFGPU__CAMBI(open_run) { int first, code; } VMAFGPU__CAMBI(open_run);
+
+VMAFGPU__INLINE void VMAFGPU__CAMBI(close)(const VMAFGPU__CAMBI(state) *s, const VMAFGPU__CAMBI(open_run) *run, int end,
+                                           int goes) {
+    if (run->first >= 0)
+        VMAFGPU__CAMBI(run)(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
+}
+
+/* At each of `places`, counted from column x on, a run ends; where one of `differ` is another begins. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(runs)(const VMAFGPU__CAMBI(state) *s, VMAFGPU__CAMBI(open_run) *run,
+                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes differ,
+                                          int goes) {
+    for (; places; places &= places - 1) {
+        const int at = x + vmafgpu__v_first_lane(places);
+        VMAFGPU__CAMBI(close)(s, run, at, goes);
+        run->code = row[at];
+        run->first = (differ & (0 - places) & places) && run->code != VMAFGPU__CAMBI_NOTHING ? at : -1;
+    }
+}
+
+/* A row that comes into the windows, and one that goes: where they differ. */
+static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uint16_t *come, const uint16_t *gone) {
+    enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    VMAFGPU__CAMBI(open_run) in = { -1, 0 }, out = { -1, 0 };
+    vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
+    for (int x = s->left; x < s->right; x += LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
+        vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
+        if (x + LANES > s->right)
+            differ &= ((vmafgpu__v_lanes)1 << (s->right - x) * STEP) - 1;
+        if (!(differ | before))
+            continue;
+        const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
+        VMAFGPU__CAMBI(runs)(s, &in, come, x, edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1))),
+                             differ, 0);
+        VMAFGPU__CAMBI(runs)(s, &out, gone, x, edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1))),
+                             differ, 1);
+        before = differ >> (BITS - 1) << (STEP - 1);
+    }
+    VMAFGPU__CAMBI(close)(s, &in, s->right, 0);
+    VMAFGPU__CAMBI(close)(s, &out, s->right, 1);
+}
+
+/* The c-values of a register of samples, as floats, in an order of their own. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(values)(const VMAFGPU__CAMBI(state) *s, const uint16_t *code, int x, vmafgpu__v codes,
+                                            vmafgpu__v_lanes todo, vmafgpu__v *value) {
+    const vmafgpu__cambi *cambi = s->cambi;
+    const int contrasts = cambi->variant->contrasts;
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    value[0] = value[1] = zero;
+    do {
+        const int own_code = code[vmafgpu__v_first_lane(todo)];
+        const vmafgpu__v own_codes = vmafgpu__v_set16((int16_t)own_code);
+        const vmafgpu__v same = vmafgpu__v_equal16(codes, own_codes);
+        const uint8_t *weights = cambi->weights + (size_t)own_code * (size_t)contrasts;
+        const uint16_t *counts = s->counts + own_code * s->pitch + x;
+        todo &= vmafgpu__v_unequal16(codes, own_codes);
+        if (!cambi->counts[own_code])
+            continue;
+        const vmafgpu__v own = vmafgpu__v_and(vmafgpu__v_load(counts), same);
+        for (int k = 1; k <= contrasts; k++) {
+            const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch),
+                                                     vmafgpu__v_load(counts - k * s->pitch));
+            if (!weights[k - 1] || !vmafgpu__v_any_and(most, same))
+                continue;
+            const vmafgpu__v weight = vmafgpu__v_set32(weights[k - 1]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(own, zero) : vmafgpu__v_unpack_low16(own, zero);
+                const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
+                const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
+                const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
+                /* None is negative, so that their bits are in the order of the values. */
+                value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
+            }
+        }
+    } while (todo);
+}
+
+/* The sum of what is in the lanes, which is exact. */
+static int64_t VMAFGPU__CAMBI(take_sum)(VMAFGPU__CAMBI(state) *s) {
+    double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(lanes, s->sum);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sum += lanes[i];
+    s->sum = vmafgpu__v_zero();
+    s->rows = 0;
+    return (int64_t)(sum * 16777216.0);
+}
+
+/* The samples of a row; returns how much longer the list is. */
+static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list) {
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
+    float *at = list;
+    for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        vmafgpu__v value[2];
+        const vmafgpu__v codes = vmafgpu__v_load(code + x);
+        const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
+        if (!todo)
+            continue;
+        VMAFGPU__CAMBI(values)(s, code + x, x, codes, todo, value);
+        if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
+            continue;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
+            s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
+                                                                   vmafgpu__v_high_to_f64(value[i])));
+        }
+        if (x + VMAFGPU__CAMBI_LANES <= s->w) {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+            at += VMAFGPU__CAMBI_LANES;
+        } else {
+            float last[VMAFGPU__CAMBI_LANES];
+            vmafgpu__v_store(last, value[0]);
+            vmafgpu__v_store(last + VMAFGPU__V_WORDS, value[1]);
+            for (int i = 0; i < VMAFGPU__CAMBI_LANES; i++)
+                if (last[i] > 0)
+                    *at++ = last[i];
+        }
+    }
+    s->rows++;
+    return (size_t)(at - list);
+}
+
+/* A sum of 2^29 or more would round: a row of a strip adds less than 2^22. */
+static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
+                                  int end) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const vmafgpu__plane *codes = &cambi->codes[scale];
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    float *list = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w + band->length[scale];
+    const uint16_t *nothing = codes->data + h * codes->stride;
+    VMAFGPU__CAMBI(state) s;
+    s.cambi = cambi;
+    s.x0 = x0;
+    s.w = x1 - x0;
+    s.reach = cambi->picture->window >> 1;
+    s.pitch = (ptrdiff_t)vmafgpu__padded(s.w);
+    s.counts = band->counts + variant->contrasts * s.pitch;
+    s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
+    s.right = x1 + s.reach < w ? x1 + s.reach : w;
+    s.found = s.rows = 0;
+    s.sum = vmafgpu__v_zero();
+    int64_t sum = 0;
+    memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
+    for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
+        VMAFGPU__CAMBI(slide_rows)(&s, codes->data + y * codes->stride, nothing);
+    for (int y = first; y < end; y++) {
+        const uint16_t *code = codes->data + y * codes->stride;
+        VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
+                                   y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
+        list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
+        if (s.rows == 64)
+            sum += VMAFGPU__CAMBI(take_sum)(&s);
+    }
+    band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
+    band->count[scale] += (size_t)s.found;
+    band->sum[scale] += sum + VMAFGPU__CAMBI(take_sum)(&s);
+}
+
+/* The bits of floats from 0 up are in the order of the values. */
+static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, float low, float high, float *alike,
+                                         size_t *alike_count) {
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* below 2^15 each, so that their sum is exact */
+    const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
+    const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
+    const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
+    int64_t sum = 0;
+    for (size_t start = 0; start < whole; start += TOGETHER) {
+        const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
+        double lanes[VMAFGPU__V_BYTES / 8], total = 0;
+        vmafgpu__v part = vmafgpu__v_zero();
+        for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
+            const vmafgpu__v value = vmafgpu__v_load(values + k);
+            const vmafgpu__v_mask above = vmafgpu__v_greater32(value, below_high);
+            const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
+            part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
+            if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
+                float copy[VMAFGPU__V_WORDS];   /* `alike` may be in the place of values looked at */
+                vmafgpu__v_store(copy, value);
+                for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+                    if (copy[i] >= low && copy[i] < high)
+                        alike[(*alike_count)++] = copy[i];
+            }
+        }
+        vmafgpu__v_store(lanes, part);
+        for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+            total += lanes[i];
+        sum += (int64_t)(total * 16777216.0);
+    }
+    return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
+}
+
+static const vmafgpu__cambi_functions VMAFGPU__LEVEL_NAME(vmafgpu__cambi) = {
+    VMAFGPU__CAMBI(import_row), VMAFGPU__CAMBI(soften), VMAFGPU__CAMBI(flat_row), VMAFGPU__CAMBI(slide),
+    VMAFGPU__CAMBI(mask_row), VMAFGPU__CAMBI(halve_row), VMAFGPU__CAMBI(halve_mask), VMAFGPU__CAMBI(mode_row),
+    VMAFGPU__CAMBI(code_row), VMAFGPU__CAMBI_WIDE_STRIP, VMAFGPU__CAMBI(strip), VMAFGPU__CAMBI(sum_above)
+};
+#undef VMAFGPU__CAMBI
+#undef vmafgpu__cambi_halve_
+#undef vmafgpu__cambi_marked_
+
+/* ---- SpEED chroma ----
+ *
+ * Each element sees the operations of the plain forms in >>speed in their order; only elements beside each other are
+ * worked on at once. Products are rounded by themselves, but for exact ones.
+ */
+#define VMAFGPU__SPEED(name) VMAFGPU__LEVEL_NAME(vmafgpu__speed_##name)
+
+static uint32_t VMAFGPU__SPEED(import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
+    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
+    const int whole = step == bytes ? w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS : 0;
+    uint32_t lanes[VMAFGPU__V_WORDS], all = 0;
+    vmafgpu__v seen = vmafgpu__v_zero();
+    if (bytes == 1) {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
+    } else {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
+            const vmafgpu__v words = vmafgpu__v_load_u16_as_32(source + 2 * x);
+            seen = vmafgpu__v_or(seen, words);
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)),
+                                                                      units), centre));
+        }
+    }
+    vmafgpu__v_store(lanes, seen);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        all |= lanes[i];
+    return all | vmafgpu__speed_import_scalar(source + whole * step, bytes, step, shift, unit, w - whole, row + whole);
+}
+
+static void VMAFGPU__SPEED(bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns,
+                                     int w, float *out) {
+    const vmafgpu__v down[2] = { vmafgpu__v_set_f32(weight[0]), vmafgpu__v_set_f32(weight[1]) };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        vmafgpu__v value = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v both = vmafgpu__v_mul_f32(down[k], vmafgpu__v_load(columns->weight[i] + x));
+                value = vmafgpu__v_add_f32(
+                    value, vmafgpu__v_mul_f32(both, vmafgpu__v_gather32(rows[k], vmafgpu__v_load(columns->at[i] + x))));
+            }
+        }
+        vmafgpu__v_store(out + x, value);
+    }
+}
+
+static void VMAFGPU__SPEED(add_row)(float *sum, const float *row, float tap, int w) {
+    const vmafgpu__v taps = vmafgpu__v_set_f32(tap);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        vmafgpu__v_store(sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
+}
+
+static void VMAFGPU__SPEED(totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, REGISTERS = (BLOCK + VMAFGPU__V_WORDS - 1) / VMAFGPU__V_WORDS };
+    float lanes[REGISTERS * VMAFGPU__V_WORDS];
+    vmafgpu__v sum[BLOCK][REGISTERS];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < BLOCK; k++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[k][i] = vmafgpu__v_zero();
+    for (int y = 0; y < h; y++, plane += pitch)
+        for (int x = 0; x < w; x++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < BLOCK; k++)
+                VMAFGPU__UNROLL
+                for (int i = 0; i < REGISTERS; i++)
+                    sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
+    for (int k = 0; k < BLOCK; k++) {
+        for (int i = 0; i < REGISTERS; i++)
+            vmafgpu__v_store(lanes + i * VMAFGPU__V_WORDS, sum[k][i]);
+        memcpy(total + k * BLOCK, lanes, sizeof(float) * BLOCK);
+    }
+}
+
+static void VMAFGPU__SPEED(column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h,
+                                        int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE, LANES = VMAFGPU__V_BYTES / 8, TOGETHER = 4 };
+    for (int start = 0; start < w; start += TOGETHER * LANES) {
+        vmafgpu__v core[TOGETHER];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < TOGETHER; i++)
+            core[i] = vmafgpu__v_zero();
+        for (int y = EDGE; y < h; y++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < TOGETHER; i++) {
+                const int x = start + i * LANES;
+                core[i] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x), vmafgpu__v_load(b + y * b_pitch + x),
+                                             core[i]);
+            }
+        }
+        for (int i = 0; i < TOGETHER && start + i * LANES < w; i++) {
+            const int x = start + i * LANES;
+            vmafgpu__v above[EDGE + 1], below = vmafgpu__v_zero();
+            above[EDGE] = below;
+            for (int y = EDGE - 1; y >= 0; y--)
+                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x),
+                                              vmafgpu__v_load(b + y * b_pitch + x), above[y + 1]);
+            for (int k = 0; k < places; k++) {
+                vmafgpu__v_store(out + k * out_pitch + x,
+                                     vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
+                if (k + 1 < places)
+                    below = vmafgpu__v_fma_f64(vmafgpu__v_load(a + (h + k) * pitch + x),
+                                               vmafgpu__v_load(b + (h + k) * b_pitch + x), below);
+            }
+        }
+    }
+}
+
+/* Five rows at a time: the whole number of sums that keeps adders busy. */
+static void VMAFGPU__SPEED(multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                     float *out) {
+    enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        for (int row = SIDE - ROWS; row > first - ROWS; row -= ROWS) {
+            vmafgpu__v sum[ROWS];
+            VMAFGPU__UNROLL
+            for (int i = 0; i < ROWS; i++)
+                sum[i] = vmafgpu__v_zero();
+            for (int k = first; k < SIDE; k++) {
+                const vmafgpu__v other = vmafgpu__v_load(b + (size_t)k * pitch + x);
+                VMAFGPU__UNROLL
+                for (int i = 0; i < ROWS; i++)
+                    sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
+            }
+            for (int i = 0; i < ROWS; i++)
+                if (row + i >= first)
+                    vmafgpu__v_store(out + (size_t)(row + i) * pitch + x, sum[i]);
+        }
+}
+
+/* Of a symmetric matrix a row is a column. */
+static void VMAFGPU__SPEED(apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
+    const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
+    vmafgpu__v sum[REGISTERS];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        sum[i] = vmafgpu__v_zero();
+    for (int c = top; c < SIDE; c++) {
+        const vmafgpu__v other = vmafgpu__v_set_f32(v[c]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[i] = vmafgpu__v_add_f32(
+                sum[i], vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
+    }
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        vmafgpu__v_store(x + i * VMAFGPU__V_WORDS, sum[i]);
+    for (int i = 0; i < top; i++)
+        x[i] = 0;
+}
+
+/* Columns before `top` are left as they are, as x and v are 0 there. */
+static void VMAFGPU__SPEED(rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
+        const vmafgpu__v xs = vmafgpu__v_load(x + i), vs = vmafgpu__v_load(v + i);
+        for (int r = top; r < SIDE; r++)
+            vmafgpu__v_store(a->at[r] + i, vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
+                                                           vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
+                                                                           vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
+    }
+}
+
+static void VMAFGPU__SPEED(substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *own = x + i * pitch;
+        for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+            vmafgpu__v rest = vmafgpu__v_load(own + b);
+            for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+                rest = vmafgpu__v_sub_f32(rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b),
+                                                             vmafgpu__v_set_f32(r->at[i][j])));
+            vmafgpu__v_store(own + b, vmafgpu__v_div_f32(rest, vmafgpu__v_set_f32(r->at[i][i])));
+        }
+    }
+}
+
+static void VMAFGPU__SPEED(variances)(const float *x, const float *y, size_t pitch, int w, float *out) {
+    const vmafgpu__v side = vmafgpu__v_set_f32((float)(int)VMAFGPU__SPEED_SIDE);
+    for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+        vmafgpu__v sum = vmafgpu__v_zero();
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_div_f32(vmafgpu__v_mul_f32(vmafgpu__v_load(x + p * pitch + b),
+                                                                       vmafgpu__v_load(y + p * pitch + b)), side));
+        vmafgpu__v_store(out + b, sum);
+    }
+}
+
+static const vmafgpu__speed_functions VMAFGPU__LEVEL_NAME(vmafgpu__speed) = {
+    VMAFGPU__SPEED(import), VMAFGPU__SPEED(bilinear), VMAFGPU__SPEED(add_row), VMAFGPU__SPEED(totals), VMAFGPU__SPEED(column_sums),
+    VMAFGPU__SPEED(multiply), VMAFGPU__SPEED(apply), VMAFGPU__SPEED(rank_two), VMAFGPU__SPEED(substitute),
+    VMAFGPU__SPEED(variances)
+};
+#undef VMAFGPU__SPEED
+
 /* ---- what the engine calls ---- */
 
 static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
@@ -13863,7 +14881,9 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
     VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
-    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows),
+    &VMAFGPU__LEVEL_NAME(vmafgpu__cambi),
+    &VMAFGPU__LEVEL_NAME(vmafgpu__speed)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -13893,6 +14913,19 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__V_OF_F32
 #undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
+#undef vmafgpu__v_load_u8_as_32
+#undef vmafgpu__v_load_u16_as_32
+#undef vmafgpu__v_gather32
+#undef vmafgpu__v_any_and
+#undef vmafgpu__v_equal16
+#undef vmafgpu__v_greater8
+#undef vmafgpu__v_greater16
+#undef VMAFGPU__V_LANE_BITS
+#undef vmafgpu__v_lanes
+#undef vmafgpu__v_unequal16
+#undef vmafgpu__v_first_lane
+#undef vmafgpu__v_low_to_f64
+#undef vmafgpu__v_high_to_f64
 #undef vmafgpu__v_store_low16
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16

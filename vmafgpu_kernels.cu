@@ -3899,85 +3899,150 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
 
 GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 2) { speed_flat(launch); }
 
-/* ---- covariance ---- */
+/* ---- covariance: sums of products of samples that lie some distance apart ----
+ *
+ * For every distance of two places one block, and one for the samples by themselves. In double precision; the products
+ * are exact. A thread sums down a column, for each of the windows that differ by rows; then a thread per such window
+ * sums along the columns, for each of those that differ by columns. What all windows have is summed once. */
 
-/* The places at a position; beyond the last one, anything. */
-GPU_FN void speed_read_places(const vmafgpu__speed_launch &launch, const float *flat, int32_t position, int32_t w,
-                              int32_t count, float (&v)[SPEED_SIDE]) {
-    const int32_t at = position < count ? position : 0;
-    const float *start = flat + at / w * launch.columns + at % w;
-#pragma unroll
-    for (int32_t p = 0; p < SPEED_SIDE; p++)
-        v[p] = load_float(speed_place(launch, start, p));
+enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
+
+struct SpeedDistance {
+    int32_t x, y, first, last;         /* columns where windows begin; 0 .. 4 - y are the rows */
+    bool    is_single;
+};
+
+GPU_FN SpeedDistance speed_distance(int32_t index) {
+    SpeedDistance d;
+    const int32_t beyond = index - VMAFGPU__SPEED_BLOCK, across = 2 * SPEED_EDGE + 1;
+    d.is_single = index == SPEED_SINGLE;
+    d.y = d.is_single || beyond < 0 ? 0 : beyond / across + 1;
+    d.x = d.is_single ? 0 : beyond < 0 ? index : beyond % across - SPEED_EDGE;
+    d.first = d.x < 0 ? -d.x : 0;
+    d.last = d.x > 0 ? SPEED_EDGE - d.x : SPEED_EDGE;
+    return d;
 }
 
-/* A thread has 2 x 2 elements of the matrix, which is symmetric: those of which one at least is not above the diagonal.
- * Positions are laid out in shared memory, as doubles without the mean. */
+/* The product of a sample and the one a distance further. */
+GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
+    return (double)load_float(at) * (is_single ? 1.0 : (double)load_float(other));
+}
+
+/* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */
+GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
+                             double *column, int32_t pitch) {
+    const float *at = flat + x, *other = at + d.y * columns + d.x;
+    double core = 0, above[SPEED_EDGE + 1], below = 0;
+#pragma unroll 8
+    for (int32_t y = SPEED_EDGE; y < h; y++)
+        core += speed_product(at + y * columns, other + y * columns, d.is_single);
+    above[SPEED_EDGE] = 0;
+#pragma unroll
+    for (int32_t y = SPEED_EDGE - 1; y >= 0; y--)
+        above[y] = above[y + 1] + speed_product(at + y * columns, other + y * columns, d.is_single);
+#pragma unroll
+    for (int32_t k = 0; k <= SPEED_EDGE; k++) {
+        if (k > SPEED_EDGE - d.y)
+            break;
+        column[k * pitch] = (core + above[k]) + below;
+        if (k < SPEED_EDGE - d.y)
+            below += speed_product(at + (h + k) * columns, other + (h + k) * columns, d.is_single);
+    }
+}
+
 GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_COVARIANCE_THREADS;
     if (speed_is_skipped(launch))
         return;
-    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down), count = w * h;
-    const int32_t thread = (int32_t)thread_index(), tile = (int32_t)block_x() * THREADS + thread;
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const int32_t thread = (int32_t)thread_index(), chunk = launch.chunk_columns;
+    const SpeedDistance d = speed_distance((int32_t)block_x());
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
-    double *means = (double *)shared_memory(), *samples = means + SPEED_SIDE;
-    int32_t row = 0, start = 0;
-    while (row < SPEED_SIDE / 2 && start + row < tile)
-        start += ++row;
-    const int32_t column = tile - start <= row ? tile - start : 0;
-    int32_t p[2], q[2];   /* beyond the last place, that one again */
-#pragma unroll
-    for (int32_t i = 0; i < 2; i++) {
-        p[i] = 2 * row + i < SPEED_SIDE ? 2 * row + i : SPEED_SIDE - 1;
-        q[i] = 2 * column + i < SPEED_SIDE ? 2 * column + i : SPEED_SIDE - 1;
+    double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
+    if (w < SPEED_EDGE || h < SPEED_EDGE) {   /* windows have nothing in common */
+        const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
+        if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
+            return;
+        double sum = 0;
+        for (int32_t k = y; k < y + h; k++)
+            for (int32_t i = x; i < x + w; i++)
+                sum += speed_product(flat + k * launch.columns + i, flat + (k + d.y) * launch.columns + i + d.x,
+                                     d.is_single);
+        store(sums + thread, sum);
+        return;
     }
 
-    if (thread < SPEED_SIDE)
-        means[thread] = (double)load_float(speed_part(launch, launch.layout.means, block_y()) + thread);
-    double sum[2][2] = {};
-    float next[SPEED_SIDE];
-    speed_read_places(launch, flat, thread, w, count, next);
-    for (int32_t first = 0; first < count; first += THREADS) {
+    double *columns = (double *)shared_memory();
+    const double *row = columns + thread * chunk;   /* of threads that have a row */
+    double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
+    for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
+        const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
+        for (int32_t x = from + thread; x < end; x += THREADS)
+            if (x >= d.first)
+                speed_sum_column(flat, launch.columns, h, x, d, columns + (x - from), chunk);
         block_barrier();
+        if (thread <= SPEED_EDGE - d.y) {
 #pragma unroll
-        for (int32_t i = 0; i < SPEED_SIDE; i++)
-            samples[thread * SPEED_SIDE + i] = (double)next[i] - means[i];
-        block_barrier();
-        speed_read_places(launch, flat, first + THREADS + thread, w, count, next);
-        const int32_t here = count - first < THREADS ? count - first : THREADS;
-#pragma unroll 4
-        for (int32_t i = 0; i < here; i++) {
-            const double *at = samples + i * SPEED_SIDE;
-            const double a0 = at[p[0]], a1 = at[p[1]], b0 = at[q[0]], b1 = at[q[1]];
-            sum[0][0] += a0 * b0;
-            sum[0][1] += a0 * b1;
-            sum[1][0] += a1 * b0;
-            sum[1][1] += a1 * b1;
+            for (int32_t x = SPEED_EDGE - 1; x >= 0; x--)
+                if (from == 0 && x >= d.first)
+                    left[x] = left[x + 1] + row[x];
+            const int32_t last = end < w ? end : w;
+#pragma unroll 8
+            for (int32_t x = from == 0 ? (int32_t)SPEED_EDGE : from; x < last; x++)
+                core += row[x - from];
+#pragma unroll
+            for (int32_t k = 0; k < SPEED_EDGE; k++)
+                if (w + k >= from && w + k < end)
+                    right[k + 1] = right[k] + row[w + k - from];
         }
+        block_barrier();
     }
-    if (tile >= (SPEED_SIDE / 2 + 1) * (SPEED_SIDE / 2 + 2) / 2)
+    if (thread > SPEED_EDGE - d.y)
         return;
-    float *out = speed_part(launch, launch.layout.covariance, block_y());
 #pragma unroll
-    for (int32_t i = 0; i < 2; i++) {
-#pragma unroll
-        for (int32_t k = 0; k < 2; k++) {
-            const float value = (float)quotient(sum[i][k], (double)count);
-            store(out + p[i] * SPEED_SIDE + q[k], value);
-            store(out + q[k] * SPEED_SIDE + p[i], value);
-        }
-    }
+    for (int32_t k = 0; k <= SPEED_EDGE; k++)
+        if (k >= d.first && k <= d.last)
+            store(sums + thread * VMAFGPU__SPEED_BLOCK + k, (core + left[k]) + right[k]);
 }
 
-GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVARIANCE_THREADS, 8) {
+GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVARIANCE_THREADS, 4) {
     speed_covariance(launch);
+}
+
+GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
+
+/* The covariance of places p and q. */
+GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
+    constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
+    if (p > q) {
+        const int32_t larger = p;
+        p = q;
+        q = larger;
+    }
+    const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
+    const float *means = speed_part(launch, launch.layout.means, block_y());
+    const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
+    const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
+    const double n = (double)(speed_positions(launch.blocks_across) * speed_positions(launch.blocks_down));
+    const double mean_p = (double)load_float(means + p), mean_q = (double)load_float(means + q);
+    const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
+                 single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
+    const double both =
+        load_double(sums + index * SPEED_SIDE + p) - mean_p * single_q - mean_q * single_p + n * mean_p * mean_q;
+    return (float)quotient(both, n);
+}
+
+/* All of them, by the threads of a block. */
+GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix) {
+    for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS)
+        matrix[i] = speed_covariance_of(launch, i / SPEED_SIDE, i % SPEED_SIDE);
+    block_barrier();
 }
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start within 12 units. */
-GPU_FN float speed_inverse_root(float v) {
-    float y = reciprocal_root(v);
+/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units. */
+GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
     const float error = fused(-v, fused(y, y, -square), fused(-v, square, 1.0f));
@@ -4069,6 +4134,27 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
 
+struct SpeedTangent { float t, root; };
+
+/* t = a / b for |a| <= |b|, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
+ * the range of floats; the root starts from the quotient before that is refined. */
+GPU_FN SpeedTangent speed_tangent(float a, float b) {
+    const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
+    SpeedTangent out;
+    float y = reciprocal(b);
+    y = fused(y, fused(-b, y, 1.0f), y);
+    const float start = a * y;
+    float root = reciprocal_root(fused(start, start, 1.0f));
+    out.t = fused(fused(-b, start, a), y, start);
+    out.t = fused(fused(-b, out.t, a), y, out.t);
+    if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
+        out.t = quotient(a, b);
+        root = reciprocal_root(1 + out.t * out.t);
+    }
+    out.root = speed_inverse_root(1 + out.t * out.t, root);
+    return out;
+}
+
 /* One QR step on a block of m >= 2. */
 GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
@@ -4076,8 +4162,8 @@ GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     for (int32_t k = 0; k + 1 < m; k++) {
         const float next_aq = k + 2 < m ? d[k + 2] : aq, next_bq = k + 3 < m ? e[k + 2] : bq;
         const bool is_steep = magnitude(z) > magnitude(x);
-        const float t = quotient(is_steep ? -x : -z, is_steep ? z : x);
-        const float root = speed_inverse_root(1 + t * t), other = root * t;
+        const SpeedTangent tangent = speed_tangent(is_steep ? -x : -z, is_steep ? z : x);
+        const float root = tangent.root, other = root * tangent.t;
         const float c = z == 0 ? 1 : is_steep ? other : root, s = z == 0 ? 0 : is_steep ? root : other;
         const float bk1 = c * bk - s * zk;
         const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
@@ -4104,9 +4190,6 @@ GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
 
 GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     const int32_t lane = (int32_t)lane_index();
-    if (warp_index() > 0)
-        return;
-    const float *covariance = speed_part(launch, launch.layout.covariance, block_y());
     float *out = speed_part(launch, launch.layout.eigenvalues, block_y());
     SpeedEigen m;
     m.a = (float *)shared_memory();
@@ -4114,9 +4197,9 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     m.x = m.v + SPEED_SIDE;
     m.d = m.x + SPEED_SIDE;
     m.e = m.d + SPEED_SIDE;
-    for (int32_t i = lane; i < SPEED_SQUARE; i += LANES)
-        m.a[i] = load_float(covariance + i);
-    warp_barrier();
+    speed_read_covariance(launch, m.a);
+    if (warp_index() > 0)
+        return;
     speed_tridiagonalise(m);
 
     uint32_t left = speed_chop(m);
@@ -4213,7 +4296,6 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
 
 GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
     const int32_t thread = (int32_t)thread_index();
-    const float *covariance = speed_part(launch, launch.layout.covariance, block_y());
     SpeedSolver m;
     m.reflection = (float *)shared_memory();   /* read four at a time */
     m.from = m.reflection + SPEED_SIDE * SPEED_REFLECTION_PITCH;
@@ -4221,11 +4303,10 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
     m.matrix = m.to + SPEED_SIDE * SPEED_PITCH;
     m.u = m.matrix + SPEED_SQUARE;
     m.is_singular = (uint32_t *)(m.u + SPEED_SIDE);
+    speed_read_covariance(launch, m.matrix);
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
-        const float v = load_float(covariance + i);
-        m.matrix[i] = v;
-        m.from[row * SPEED_PITCH + column] = v;
+        m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
     if (thread == 0)

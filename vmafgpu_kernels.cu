@@ -3074,13 +3074,12 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 /* One code's count in the window. */
 GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                uint32_t code) {
-    const uint32_t step = 2 * (uint32_t)launch.cell;
-    const uint8_t *at = cells + code;
-    uint32_t sum = 0u - (odd ? at[step / 2] : 0);
+    const uint32_t half = (uint32_t)launch.cell, step = 2 * half, pairs = (uint32_t)launch.reach;
+    uint32_t sum = odd ? 0u - cells[code + half] : cells[code + half + pairs * step];
 #pragma unroll 4
-    for (int32_t i = 0; i < launch.reach; i++, at += step)
-        sum += *at;
-    return sum + at[odd ? 0 : step / 2];
+    for (uint32_t i = 0; i < pairs + odd; i++, code += step)
+        sum += cells[code];
+    return sum;
 }
 
 /* The same as cambi_value_of_four() for any number of contrasts. */

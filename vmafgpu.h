@@ -5439,9 +5439,9 @@ struct vmafgpu__cpu {
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last register */
     VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
 };
 
@@ -5469,12 +5469,21 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
- * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
-    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+/* The widest strip, a multiple of 32: less with many distorted images, whose state lies in the same cache. */
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 32 * 32;
+}
+
+/* Bytes of scratch for up to `together` distorted images. Pairs of rows: nine of them, two quantities at 8 bits and up to three
+ * of the reference, three to five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+    size_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 9 * (size_t)((columns + 31) / 32 * 32) * (3 + 5 * (size_t)count) * sizeof(uint32_t);
+        most = pairs > most ? pairs : most;
+    }
+    return most + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -6712,7 +6721,7 @@ static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *
                                 vmafgpu__band *band) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.width, v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &band->vif);
     if (v->plan.adm_variants && functions->adm_band)
@@ -12015,10 +12024,8 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
-     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
-    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
     const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
     for (int x = 0; x < job->w; x += width) {

@@ -6075,9 +6075,9 @@ struct vmafgpu__cpu {
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last register */
     VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
 };
 
@@ -6105,12 +6105,21 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
- * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
-    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+/* The widest strip, a multiple of 32: less with many distorted images, whose state lies in the same cache. */
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 32 * 32;
+}
+
+/* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
+ * rows; means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+    size_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 10 * (size_t)((columns + 31) / 32 * 128 + 64) * (1 + (size_t)count);
+        most = pairs > most ? pairs : most;
+    }
+    return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -7351,7 +7360,7 @@ static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *
                                 vmafgpu__band *band) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.width, v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &band->vif);
     if (v->plan.adm_variants && functions->adm_band)
@@ -12592,10 +12601,11 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
 
 /* ---- VIF ----
  *
- * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
- * neighbouring samples, and the two sets of taps give the even and the odd columns.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Along a
+ * row the pairs are neighbouring samples, and the two sets of taps give the even and the odd columns. Squares are made
+ * anew for each four rows: that takes less than fetching them from the L2 cache.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -12613,21 +12623,21 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
-    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images the next one's. */
-    uint16_t  *line[2][8], *next_line[2];
+     * halves of the products. And of both images two rows of the next one's. */
+    uint16_t  *line[4][8], *next_line[2][2];
     /* Of as many columns as fill two registers, first the even and then the odd ones. */
-    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
-    int32_t   *variance[4];       /* s1 per row, s2, s12 */
+    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
+    int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
@@ -12642,12 +12652,6 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
-/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
-typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
-    vmafgpu__v even[18], odd[18];
-} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
-#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
-
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
     const int own = vmafgpu__vif_reach(scale), pairs = VMAFGPU__VIF_PAIRS(reach);
@@ -12659,14 +12663,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, i
         const uint32_t odd = (uint16_t)t[2 * i] | (uint32_t)(uint16_t)t[1 + 2 * i] << 16;
         out->even[i] = vmafgpu__v_set32((int32_t)even);
         out->odd[i] = vmafgpu__v_set32((int32_t)odd);
-    }
-}
-
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
-                                                       int pairs) {
-    for (int i = 0; i < 2 * pairs; i++) {
-        out->even[i] = taps->even[i % pairs];
-        out->odd[i] = taps->odd[i % pairs];
     }
 }
 
@@ -12719,26 +12715,6 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void
 }
 #define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
 
-/* The same for the even row or column alone. `at` tells where each register is. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
-                                                                int pairs, int halved, const vmafgpu__v *taps,
-                                                                vmafgpu__v start, vmafgpu__v *even) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = start;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++)
-            even[k] = vmafgpu__v_hold(
-                vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]));
-    }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++)
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-}
-#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
-
 /* ---- pairs of rows ---- */
 
 /* Samples x.. of a row as 16 bits; what lies beyond the last column is anything. */
@@ -12754,47 +12730,28 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
 }
 #define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
 
-/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
-                                                                    vmafgpu__v b, vmafgpu__v sign) {
-    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-    if (wide)
-        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFGPU__VIF_STATE *s,
+                                                                     const vmafgpu__vif_picture *image, int wide, int y) {
+    const int at = vmafgpu__reflect(y, s->job->h);
+    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
-#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+#define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+/* Takes in two rows. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
-                                                            int wide, int pairs, int y, char *to,
-                                                            const char *reference) {
-    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
+                                                            int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
-    const char *row[2];
-    for (int i = 0; i < 2; i++) {
-        const int at = vmafgpu__reflect(y + i, h);
-        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
-        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
-        for (int x = 0; x < s->columns << wide; x += 64)
-            vmafgpu__v_prefetch(next + x);
-    }
+    const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
+    const int w = s->job->w - s->left;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
+        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, x, w);
+        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, x, w);
         const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += step) {
+        for (int i = 0; i < 2; i++, to += VMAFGPU__V_BYTES)
             vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
-            if (squares)
-                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
-            if (squares && reference) {
-                const vmafgpu__v other = vmafgpu__v_load(reference);
-                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
-                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
-                reference += step;
-            }
-        }
     }
 }
 
@@ -12837,62 +12794,141 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                  int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
-                                                                  int halved, int line) {
-    VMAFGPU__VIF_TAPS t;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        t.even[i] = ring->even[pairs - slot + i];
-        t.odd[i] = ring->odd[pairs - slot + i];
+/* Adds pair i of a window to the sums of its four rows. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
-    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
-    vmafgpu__v start[6];
-    for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means                                ? s->mean_start
-                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
-                                                             : s->low_start;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *place[6];
-        vmafgpu__v sum[2][6];
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
+    }
+}
+#define vmafgpu__vif_add_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)
+
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the places
+ * of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come in time. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                             const ptrdiff_t *at, int kind, int scale, int means, int line,
+                                                             const VMAFGPU__VIF_TAPS *taps, int nexts,
+                                                             uint16_t *const *next_line,
+                                                             const VMAFGPU__VIF_TAPS *next_taps, const char *const *ahead) {
+    enum { TOGETHER = VMAFGPU__V_REGISTERS < 32 ? 1 : 2 };
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
+    enum { STEP = VMAFGPU__V_BYTES };
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+        vmafgpu__v sum[2][4], next[2][2], v[2];
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)x << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
-        for (int i = 0; i < count; i++)
-            place[i] = from + i / 2 * plane + i % 2 * step;
-        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            if (means)
-                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
+        for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
-            for (int k = 0; k < squares; k++)
-                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
+            for (int k = half; k < half + TOGETHER; k++) {
+                sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = s->mean_start;
+                next[k][0] = next[k][1] = s->next_start;
+            }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + TOGETHER; k++) {
+                    const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
+                    if (means)
+                        vmafgpu__vif_add_rows_(sum[k], a, taps, i, pairs);
+                    if (nexts && i >= first && i < end)
+                        next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
+                    if (nexts && i > first && i <= end)
+                        next[k][1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][1], a, next_taps->even[i - 1]));
+                }
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; means && row < 4; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 3 ? vmafgpu__v_add32(sum[k][row], sum[k][row]) : sum[k][row];
+            vmafgpu__vif_put_means_(s, s->line[row][line] + x, kind, v);
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; nexts && row < 2; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 2 ? vmafgpu__v_add32(next[k][row], next[k][row]) : next[k][row];
+            vmafgpu__vif_put_means_(s, next_line[row] + x, kind, v);
         }
     }
 }
-#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
+#define vmafgpu__vif_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
 
-/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
- * at once as registers suffice for. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
-                                                               int pairs, int halved, int line) {
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
-    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
-    const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
-    for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
-                                 line + 1 + 2 * k);
+/* Squares of an image and its products with another one, as far as wanted: of four rows, into lines from `line` on. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                int squares, const char *other, int products,
+                                                                const ptrdiff_t *at, int kind, int scale, int line,
+                                                                const VMAFGPU__VIF_TAPS *taps) {
+    enum { BYTES = VMAFGPU__VIF_BYTES };
+    const int count = squares + products, halves = kind == BYTES ? 1 : 2;
+    const int together = VMAFGPU__V_REGISTERS < 32 || count * halves > 2 ? 1 : 2;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    enum { STEP = VMAFGPU__V_BYTES };
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+        vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
+        VMAFGPU__UNROLL
+        for (int half = 0; half < 2; half += together) {
+            VMAFGPU__UNROLL
+            for (int k = half; k < half + together; k++)
+                VMAFGPU__UNROLL
+                for (int p = 0; p < count; p++)
+                    VMAFGPU__UNROLL
+                    for (int row = 0; row < 4; row++) {
+                        sum[p][0][k][row] = s->low_start;
+                        sum[p][1][k][row] = s->high_start;
+                    }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + together; k++) {
+                    vmafgpu__v a = vmafgpu__v_load(from + at[i] + k * STEP);
+                    a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
+                    VMAFGPU__UNROLL
+                    for (int p = 0; p < count; p++) {
+                        vmafgpu__v b = a;
+                        if (p == squares) {
+                            b = vmafgpu__v_load(other + at[i] + k * STEP);
+                            b = kind == BYTES ? b : vmafgpu__v_xor(b, sign);
+                        }
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
+                        vmafgpu__vif_add_rows_(sum[p][0][k], low, taps, i, pairs);
+                        if (halves == 2) {
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+                            vmafgpu__vif_add_rows_(sum[p][1][k], high, taps, i, pairs);
+                        }
+                    }
+                }
+            }
+        }
+        if (products)
+            other += 2 * STEP;
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 4; row++)
+            VMAFGPU__UNROLL
+            for (int p = 0; p < count; p++) {
+                vmafgpu__v v[4];
+                VMAFGPU__UNROLL
+                for (int k = 0; k < 2 * halves; k++) {
+                    v[k] = sum[p][k / 2][k % 2][row];
+                    v[k] = scale == 3 ? vmafgpu__v_add32(v[k], v[k]) : v[k];
+                }
+                vmafgpu__vif_put_squares_(s, s->line[row] + line + 2 * p, x, kind, v);
+            }
+    }
 }
-#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+#define vmafgpu__vif_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
 
 /* Reflects lines at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
     for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
@@ -12906,28 +12942,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_S
 
 /* ---- the next scale's images ---- */
 
-/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
-                                                                   int slot, uint16_t *line) {
-    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
-    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    vmafgpu__v taps[5];
-    ptrdiff_t at[5];
-    for (int i = 0; i < used; i++) {
-        taps[i] = down->even[first + i];
-        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *const place[2] = { from, from + step };
-        vmafgpu__v sum[2];
-        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
-        vmafgpu__vif_put_means_(s, line + x, kind, sum);
-    }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
-}
-
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
@@ -12935,22 +12949,20 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
                                                                     const uint16_t *line) {
     const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    vmafgpu__v taps[5];
-    for (int i = 0; i < used; i++)
-        taps[i] = along->even[i];
     for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
-        vmafgpu__v sum[1];
-        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
-        sum[0] = vmafgpu__v_srli32(sum[0], 16);
+        const uint16_t *from = line + (2 * x - s->left - next_reach);
+        vmafgpu__v sum = start;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < used; i++)
+            sum = vmafgpu__v_add_pairs16(sum, vmafgpu__v_load(from + 2 * i), along->even[i]);
+        sum = vmafgpu__v_srli32(halved ? vmafgpu__v_add32(sum, sum) : sum, 16);
         if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum[0]);
+            vmafgpu__v_store_low16(out + x, sum);
         } else {
             uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum[0]);
+            vmafgpu__v_store_low16(last, sum);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -13210,7 +13222,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
     const VMAFGPU__VIF_TAPS t = *along;
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[2], *covariance = s->variance[3];
+    int32_t *variance = s->variance[4], *covariance = s->variance[5];
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[2][5];
         vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
@@ -13224,7 +13236,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
             covariance += VMAFGPU__V_WORDS;
         }
     }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[4]);
 }
 
 /* The sums of one row. */
@@ -13233,7 +13245,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFG
                                                                      VMAFGPU__VIF_TOTALS *totals) {
     const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[2], *s12 = s->variance[3];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4], *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
@@ -13269,72 +13281,81 @@ static __attribute__((noinline)) void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistic
 
 /* ---- strips and bands ---- */
 
-/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
- * image. */
+/* One strip of the band. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
-    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int reach = 8 >> scale, slots = VMAFGPU__VIF_SLOTS(reach), halved = scale == 3;
     const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
-    const int has_next = scale < 3 && job->reference.next != NULL;
-    const ptrdiff_t plane = s->plane;
-    char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS along, next_down, next_along;
-    VMAFGPU__VIF_RING down;
+    const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
+    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    const ptrdiff_t pitch = ((s->columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK * 2 + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = pitch * slots;
+    VMAFGPU__VIF_TAPS taps, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&taps, scale, reach);
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
     }
-    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
-        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
-        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
-        for (int d = 0; d < job->distorted_count; d++)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
-                                                   to + (3 + 5 * d) * plane, to);
-        if (step < 0)
-            continue;
-        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
+    for (int y = job->first, taken = 0; y < job->end; y += 4) {
+        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
+        for (; taken < from + slots; taken++)
+            for (int d = -1; d < job->distorted_count; d++)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, d < 0 ? &job->reference : &job->distorted[d], wide,
+                                                       job->first - reach + 2 * taken,
+                                                       pairs_at + (1 + d) * plane + taken % slots * pitch);
+        ptrdiff_t at[10];
+        for (int i = 0; i < slots; i++)
+            at[i] = (from + i) % slots * pitch;
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
-        if (shrinks)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
-        if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
-        for (int d = 0; d < job->distorted_count; d++) {
-            const char *at = distorted_at + 5 * d * plane;
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
-            if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
-            if (shrinks && d == 0)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
-                                                               s->next_line[0]);
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
-                                                               s->next_line[1]);
-            if (job->images_only)
+        for (int d = -1; d < job->distorted_count; d++) {
+            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
+            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
+            const int line = d < 0 ? 0 : 3;
+            for (int i = 0; i < 4; i++)
+                ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
+            if (has_next && has_sums)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+            else if (has_next)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+            else
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 0, NULL, NULL, ahead);
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            }
+            if (!has_sums)
                 continue;
+            if (d < 0) {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &taps);
+                continue;
+            }
+            if (!apart)
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &taps);
+            else {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &taps);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &taps);
+            }
             for (int i = 0; i < rows; i++) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &taps);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &taps);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
-            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 2 < job->end)
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, samples, sums[d]);
             samples = 0;
         }
-        y += 2;
     }
 }
 
@@ -13374,20 +13395,18 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
-    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+    for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 64;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
-     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
-    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
     const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
     for (int x = 0; x < job->w; x += width) {
@@ -13395,8 +13414,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
-        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
-                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)

@@ -3790,8 +3790,8 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* The calling thread works too, so one thread fewer is started than config.threads says. */
-static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
+/* For as many threads as are of use, up to config.threads. The calling thread works too, so one fewer is started. */
+static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
@@ -3808,12 +3808,12 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
-    while (t->started < v->config.threads - 1) {
+    while (t->started < useful - 1) {
         if (!vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t)) {
             const int started = t->started;
             vmafgpu__threads_close(v);
-            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
-                                 started + 1, v->config.threads);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of %d threads (config.threads)",
+                                 started + 1, useful);
         }
         t->started++;
     }
@@ -6528,7 +6528,8 @@ static int vmafgpu__is_ready(const vmafgpu *v, int kind, int piece) {
     case VMAFGPU__ADM_PIECES: return vmafgpu__is_done(check, first - 2, end + 3);
     case VMAFGPU__MOTION_PIECES: return vmafgpu__is_done(check, first - 2, end + 2);
     case VMAFGPU__KEEP:   /* nobody reads what was there, and the frame is taken */
-        return vmafgpu__is_done(check, 0, v->config.height) && vmafgpu__is_done(&cpu->chains[VMAFGPU__MOTION_PIECES], first - 2, end + 2);
+        return vmafgpu__is_done(check, 0, v->config.height) &&
+               vmafgpu__is_done(&cpu->chains[VMAFGPU__MOTION_PIECES], first - 2, end + 2);
     }
     if (kind < VMAFGPU__ADM_PIECES) {
         const int reach = vmafgpu__vif_reach(kind - VMAFGPU__VIF_PIECES);
@@ -6871,9 +6872,12 @@ static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions
         worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &worker->vif);
+    const size_t line = vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN;   /* `high` and `low` are where `whole` is, when it is not */
     worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    worker->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    worker->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    if (c->base) {
+        worker->motion.high = (int16_t *)(void *)(worker->motion.whole - VMAFGPU__MARGIN) + VMAFGPU__MARGIN;
+        worker->motion.low = worker->motion.high + line;
+    }
 }
 
 static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
@@ -7002,7 +7006,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
-    return v->config.threads > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v) : VMAFGPU_OK;
+    const int useful = v->cambi || v->speed ? v->config.threads : v->cpu->worker_count;
+    return useful > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v, useful) : VMAFGPU_OK;
 #endif
 }
 

@@ -1492,7 +1492,12 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
-    void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
+    const vmafgpu_allocator *allocator = &v->config.allocator;
+    const int is_callers = allocator->alloc && allocator->free;
+    /* The C library knows which memory the system has cleared already. */
+    void *start = size >= SIZE_MAX - extra ? NULL
+                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
+                                           : calloc(1, size + extra);
     if (!start)
         return NULL;
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
@@ -1502,7 +1507,8 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     block.start = start;
     block.size = size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
-    memset(aligned, 0, size);
+    if (is_callers)
+        memset(aligned, 0, size);
     v->memory += block.size;
     return aligned;
 }
@@ -6945,7 +6951,6 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     const int w = v->config.width, h = v->config.height;
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_chains(v, c, head);
-    head->functions = vmafgpu__choose_level(v->config.cpumask);
     head->wide = v->config.bit_depth > 8;
     head->in_place = vmafgpu__is_in_place(&v->config);
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
@@ -6987,6 +6992,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__cpu head;
     memset(&head, 0, sizeof head);
+    head.functions = vmafgpu__choose_level(v->config.cpumask);
     vmafgpu__cpu_layout(v, &carver, &head);
 
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
@@ -6995,6 +7001,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     v->cpu = (vmafgpu__cpu *)(void *)base;
     carver.base = base;
     carver.used = 0;
+    v->cpu->functions = head.functions;
     vmafgpu__cpu_layout(v, &carver, v->cpu);
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);

@@ -117,7 +117,7 @@ static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
 }
 
 static void test_pieces(const char *what, int width, int height, int depth) {
-    static const int counts[] = {2, 3, 5, 8, 33, 256};
+    static const int counts[] = {2, 5, 8, 33, 256};
     static vmafgpu_parallel_for *const hooks[] = {NULL, forwards, backwards, by_three};
     static const unsigned masks[] = {0, 255};
     film f = film_make(what, width, height, depth, 4, 5);
@@ -157,8 +157,8 @@ int main(void) {
     scores alone[WORKERS];
     pthread_t threads[WORKERS];
     vmafgpu_model_config model;
-    test_pieces("noise+mix", 48, 1100, 8);
-    test_pieces("noise+grain", 37, 700, 10);
+    test_pieces("noise+mix", 48, 700, 8);
+    test_pieces("noise+grain", 37, 500, 10);
     test_pieces("noise+mix", 200, 67, 10);
     memset(workers, 0, sizeof workers);
     films[0] = film_make("texture+mix", 96, 80, 8, 4, 1);

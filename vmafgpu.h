@@ -642,11 +642,11 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
 #  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
 #endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#  include <intrin.h>
+#endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #  include <process.h>
-#  if defined(_MSC_VER) && !defined(__clang__)
-#    include <intrin.h>
-#  endif
 /* As windows.h declares them, which may have been included or not, and may hide them from programs for old systems.
  * MinGW's leaves dllimport out here and there. */
 #  ifdef __clang__
@@ -666,6 +666,7 @@ __declspec(dllimport) void __stdcall WakeConditionVariable(struct _RTL_CONDITION
 __declspec(dllimport) void __stdcall WakeAllConditionVariable(struct _RTL_CONDITION_VARIABLE *);
 __declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void *, unsigned long);
 __declspec(dllimport) int __stdcall CloseHandle(void *);
+__declspec(dllimport) int __stdcall SwitchToThread(void);
 #  ifdef __cplusplus
 }
 #  endif
@@ -674,6 +675,7 @@ __declspec(dllimport) int __stdcall CloseHandle(void *);
 #  endif
 #elif !defined(VMAFGPU_NO_THREADS)
 #  include <pthread.h>
+#  include <sched.h>
 #endif
 
 /* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
@@ -1753,7 +1755,12 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
-    void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
+    const vmafgpu_allocator *allocator = &v->config.allocator;
+    const int is_callers = allocator->alloc && allocator->free;
+    /* The C library knows which memory the system has cleared already. */
+    void *start = size >= SIZE_MAX - extra ? NULL
+                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
+                                           : calloc(1, size + extra);
     if (!start)
         return NULL;
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
@@ -1763,7 +1770,8 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     block.start = start;
     block.size = size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
-    memset(aligned, 0, size);
+    if (is_callers)
+        memset(aligned, 0, size);
     v->memory += block.size;
     return aligned;
 }
@@ -3902,26 +3910,64 @@ static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void 
 static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
 #endif
 
+/* Lets another thread run that is waiting for a processor. */
+#ifdef _WIN32
+static void vmafgpu__give_way(void) { SwitchToThread(); }
+#else
+static void vmafgpu__give_way(void) { sched_yield(); }
+#endif
+#else
+static void vmafgpu__give_way(void) {}
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
 static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
 /* Returns what was there before. */
 static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
+/* Whether it was `from` and is `to` now. */
+static int vmafgpu__atomic_change(int *value, int from, int to) {
+    return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
+}
 #else
 static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
 static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
 /* Returns what was there before. */
-static inline int vmafgpu__atomic_add(int *value, int n) { return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL); }
+static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
+    return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
+}
+/* Whether it was `from` and is `to` now. */
+static inline int vmafgpu__atomic_change(int *value, int from, int to) {
+    return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 #endif
 
-/* ---- the threads of a context ---- */
+/* What is waited for comes soon, so that who waits looks for some tens of microseconds, up to two hundred, before it sleeps;
+ * but it gives way where there are more threads than processors. */
+enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
-enum { VMAFGPU__LOOKS = 1000 };
+/* To be called between looks, with how many there were. */
+static inline void vmafgpu__look_again(int looks) {
+    if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
+        vmafgpu__give_way();
+        return;
+    }
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_pause();
+#elif defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("pause");
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#ifndef VMAFGPU_NO_THREADS
+/* ---- the threads of a context ---- */
 
 struct vmafgpu__threads {
     vmafgpu__lock   lock;
     vmafgpu__signal wake, idle;
+    int             sleepers, is_waiting;     /* threads that sleep, whether the caller does; under the lock */
     vmafgpu__task  *task;
     void           *arg;
     int             count;                    /* parts of a task */
@@ -3931,16 +3977,6 @@ struct vmafgpu__threads {
     int             started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
-
-static inline void vmafgpu__look_again(void) {
-#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
-    _mm_pause();
-#elif defined(__x86_64__) || defined(__i386__)
-    __asm__ volatile("pause");
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 /* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
  * is whole before its first part is given out. */
@@ -3952,7 +3988,8 @@ static void vmafgpu__threads_work(vmafgpu__threads *t) {
         t->task(t->arg, index);
         if (vmafgpu__atomic_add(&t->running, -1) == 1) {
             vmafgpu__lock_take(&t->lock);
-            vmafgpu__signal_one(&t->idle);
+            if (t->is_waiting)
+                vmafgpu__signal_one(&t->idle);
             vmafgpu__lock_give(&t->lock);
         }
     }
@@ -3963,12 +4000,16 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     int seen = 0;
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
-            vmafgpu__look_again();
-        vmafgpu__lock_take(&t->lock);
-        while (vmafgpu__atomic_get(&t->round) == seen)
-            vmafgpu__signal_wait(&t->wake, &t->lock);
+            vmafgpu__look_again(i);
+        if (vmafgpu__atomic_get(&t->round) == seen) {
+            vmafgpu__lock_take(&t->lock);
+            t->sleepers++;
+            while (vmafgpu__atomic_get(&t->round) == seen)
+                vmafgpu__signal_wait(&t->wake, &t->lock);
+            t->sleepers--;
+            vmafgpu__lock_give(&t->lock);
+        }
         seen = vmafgpu__atomic_get(&t->round);
-        vmafgpu__lock_give(&t->lock);
         if (vmafgpu__atomic_get(&t->quit))
             return 0;
         vmafgpu__threads_work(t);
@@ -3979,7 +4020,8 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
-    vmafgpu__signal_all(&t->wake);
+    if (t->sleepers)
+        vmafgpu__signal_all(&t->wake);
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -3991,10 +4033,14 @@ static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void 
     vmafgpu__threads_call(t);
     vmafgpu__threads_work(t);
     for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
-        vmafgpu__look_again();
+        vmafgpu__look_again(i);
+    if (!vmafgpu__atomic_get(&t->running))
+        return;
     vmafgpu__lock_take(&t->lock);
+    t->is_waiting = 1;
     while (vmafgpu__atomic_get(&t->running))
         vmafgpu__signal_wait(&t->idle, &t->lock);
+    t->is_waiting = 0;
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -4013,8 +4059,8 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* The calling thread works too, so one thread fewer is started than config.threads says. */
-static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
+/* For as many threads as are of use, up to config.threads. The calling thread works too, so one fewer is started. */
+static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
@@ -4031,12 +4077,12 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
-    while (t->started < v->config.threads - 1) {
+    while (t->started < useful - 1) {
         if (!vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t)) {
             const int started = t->started;
             vmafgpu__threads_close(v);
-            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
-                                 started + 1, v->config.threads);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of %d threads (config.threads)",
+                                 started + 1, useful);
         }
         t->started++;
     }
@@ -5999,13 +6045,16 @@ static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *refe
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
- * keeps a few lines of intermediate results, never planes, and adds to sums of its own. At scale 0 it takes a block of
- * rows through all features before it goes on to the next, so that the rows are read from memory once.
+ * A frame pair is worked off in pieces: a band of rows of one feature at one scale. A piece keeps a few lines of
+ * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
+ * free takes the first piece, in the order of the chains, whose input is there. So nobody waits for a scale to be
+ * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
+ * rows are still in a cache when the next feature reads them.
  */
 enum {
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
-    VMAFGPU__BLOCK = 128,      /* rows of a block */
+    VMAFGPU__BAND = 128,       /* rows of a band at most, and at least: each reads rows of its neighbours anew */
+    VMAFGPU__LEAST_BAND = 32,
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
@@ -6035,16 +6084,39 @@ typedef struct vmafgpu__adm_row {
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-typedef struct vmafgpu__band {
+/* What a thread works with. */
+typedef struct vmafgpu__worker {
     vmafgpu__sums      sums;
     vmafgpu__motion_lines motion;
     vmafgpu__vif_lines vif;
-    vmafgpu__adm_lines adm;
-    vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    void              *vif_scratch, *adm_scratch;    /* of the vector code */
-    int                checked;                      /* rows before this one fit the bit depth */
-    int                is_illegal;                   /* and then came one that does not */
-} vmafgpu__band;
+    void              *vif_scratch;        /* of the vector code */
+} vmafgpu__worker;
+
+/* What ADM works with besides. It takes many lines and a fifth of the time, so that many threads share a few. */
+typedef struct vmafgpu__adm_room {
+    vmafgpu__adm_lines lines;
+    vmafgpu__adm_row   rows[VMAFGPU__MAX_VARIANTS][3];
+    void              *scratch;            /* of the vector code */
+    int                is_taken;           /* atomic */
+} vmafgpu__adm_room;
+
+/* The chains, and the order in which they are looked through. */
+enum {
+    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
+    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
+    VMAFGPU__VIF_PIECES,                   /* of scale 0, then of the others */
+    VMAFGPU__ADM_PIECES = VMAFGPU__VIF_PIECES + 4,
+    VMAFGPU__MOTION_PIECES = VMAFGPU__ADM_PIECES + 4,
+    VMAFGPU__CHAINS
+};
+
+typedef struct vmafgpu__chain {
+    int  count;                            /* of pieces */
+    int *first;                            /* pair of rows of each, in ADM row of the wavelet's bands; and the end */
+    int *done;                             /* of each; atomic */
+    int  limit;                            /* how many this frame has: all or none */
+    int  next;                             /* the first that nobody has taken; atomic */
+} vmafgpu__chain;
 
 struct vmafgpu__cpu {
     const struct vmafgpu__cpu_functions *functions;
@@ -6059,17 +6131,21 @@ struct vmafgpu__cpu {
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
-    vmafgpu__band  *bands;
+    vmafgpu__worker *workers;              /* threads beyond worker_count have nothing to do */
+    int             worker_count;
+    vmafgpu__adm_room *rooms;
+    int             room_count;
 
-    /* The present stage. */
+    /* The present frame. */
     vmafgpu__view   pair[2];
     vmafgpu__view   before[2];             /* reference of one and of two frames before */
     vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
-    int             only_motion;
-    int             scale;
+    int             is_illegal;            /* atomic: one was met that does not */
+    vmafgpu__chain  chains[VMAFGPU__CHAINS];
     vmafgpu        *members[VMAFGPU__MAX_DISTORTED];   /* whose pairs with one reference are worked off; itself first */
     int             member_count;
     int             is_prepared;           /* the sums of the next pair are there already */
+    int             keeps;                 /* this frame's reference will be kept, whatever comes */
 };
 
 /* ---- VIF: what the engine hands over ---- */
@@ -6473,19 +6549,17 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, const vmafgpu_frame *frame
     return VMAFGPU_OK;
 }
 
-/* Whether all samples of the rows before `end` that the band may read fit the bit depth. */
-static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
+/* Whether all samples of the rows first..end-1 fit the bit depth. */
+static int vmafgpu__check_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
     uint32_t all = 0;
     for (int i = 0; i < 1 + cpu->member_count; i++) {
         const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->cpu->check[1];
-        for (int y = band->checked; y < end && view->data; y++)
+        for (int y = first; y < end && view->data; y++)
             all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(view, y), v->config.width);
     }
-    band->checked = end;
-    band->is_illegal |= (all & illegal) != 0;
-    return !band->is_illegal;
+    return (all & illegal) == 0;
 }
 
 /* Columns x..x + CHUNK - 1 of a view's row. */
@@ -6557,12 +6631,12 @@ static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_line
     return sum;
 }
 
-static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
+static void vmafgpu__motion_band(const vmafgpu *v, vmafgpu__worker *worker, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int i = 0; i < 2; i++)
         if (cpu->before[i].data)
-            band->sums.motion[i] +=
-                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
+            worker->sums.motion[i] +=
+                vmafgpu__motion_rows(v, &worker->motion, &cpu->before[i], &cpu->pair[0], first, end);
 }
 
 /* ---- VIF ---- */
@@ -6700,13 +6774,13 @@ static vmafgpu__view vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int 
 }
 
 /* Row y of a scale: its sums. */
-static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, const vmafgpu__view *image, int y) {
+static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__worker *worker, int scale, const vmafgpu__view *image, int y) {
     const int w = v->config.width >> scale, h = v->config.height >> scale;
     const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
     const int reach = vmafgpu__vif_reach(scale), wide = scale || v->cpu->wide;
     const uint16_t *taps = vmafgpu__vif_taps[scale];
-    const vmafgpu__vif_lines *lines = &band->vif;
+    const vmafgpu__vif_lines *lines = &worker->vif;
     const void *rows[2][17];
     for (int f = 0; f < 2; f++)
         for (int k = 0; k <= 2 * reach; k++)
@@ -6725,7 +6799,7 @@ static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, c
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
+    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &worker->sums.vif[scale]);
 }
 
 /* An image of a scale and where that of the next one goes. */
@@ -6743,16 +6817,16 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
 }
 
 /* The same by vector code, for all members. */
-static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_job job;
     memset(&job, 0, sizeof job);
     for (int i = 0; i < cpu->member_count; i++) {
         distorted[i] = vmafgpu__vif_picture_of(cpu->members[i]->cpu, scale, 1);
-        sums[i] = &cpu->members[i]->cpu->bands[index].sums.vif[scale];
+        sums[i] = &cpu->members[i]->cpu->workers[index].sums.vif[scale];
     }
     job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
     job.distorted = distorted;
@@ -6766,15 +6840,15 @@ static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     job.end = end;
     job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
     job.plan = &v->plan;
-    job.scratch = band->vif_scratch;
+    job.scratch = worker->vif_scratch;
     if (first < end)
         cpu->functions->vif_band(&job, sums);
 }
 
 /* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
-static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     if (v->cpu->functions->vif_band) {
-        vmafgpu__vif_vectors(v, band, scale, first, end);
+        vmafgpu__vif_vectors(v, worker, scale, first, end);
         return;
     }
     const vmafgpu__cpu *cpu = v->cpu;
@@ -6783,7 +6857,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     for (int f = 0; f < 2; f++)
         image[f] = vmafgpu__vif_image(cpu, scale, f);
     for (int y = first; y < end && !(scale == 0 && v->plan.vif_skips_scale_0); y++)
-        vmafgpu__vif_row(v, band, scale, image, y);
+        vmafgpu__vif_row(v, worker, scale, image, y);
     if (scale + 1 == VMAFGPU__SCALES)
         return;
     const int reach = vmafgpu__vif_reach(scale + 1), mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
@@ -6793,7 +6867,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
             for (int k = 0; k <= 2 * reach; k++)
                 rows[k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(2 * y + k - reach, h));
             const vmafgpu__plane next = cpu->vif[scale + 1][f];
-            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, band->vif.mean[0],
+            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, worker->vif.mean[0],
                                     next.data + y * next.stride);
         }
 }
@@ -6963,37 +7037,36 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines 
     }
 }
 
-/* Rows first..end-1 are the band's; of what the band does for them this is the part from row `from` up to `to`. */
-static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end, int from, int to) {
+/* Rows first..end-1 of a scale: their sums, and the low-pass rows of the next scale. */
+static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                              int first, int end) {
     const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
-    vmafgpu__adm_sums *sums = &band->sums.adm[scale];
+    vmafgpu__adm_sums *sums = &worker->sums.adm[scale];
     const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
     const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
-    if (first == end)
-        return;
     /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = from == first ? first - 1 : from; y < (to == end ? end + 1 : to); y++) {
+    for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom;
         if (y >= 0 && y < g.h && (own || needed))
-            vmafgpu__adm_wavelet_row(v, &band->adm, &g, scale, y, own, left, needed ? right : left);
+            vmafgpu__adm_wavelet_row(v, &room->lines, &g, scale, y, own, left, needed ? right : left);
         if (needed) {
-            vmafgpu__adm_decouple_row(&band->adm, left, right);
+            vmafgpu__adm_decouple_row(&room->lines, left, right);
             for (int i = 0; i < v->plan.adm_variants; i++)
-                vmafgpu__adm_weigh_row(&band->adm, &v->plan.adm[i], scale, left, right, &band->adm_rows[i][y % 3]);
+                vmafgpu__adm_weigh_row(&room->lines, &v->plan.adm[i], scale, left, right, &room->rows[i][y % 3]);
             if (own && y >= g.top && y < g.h - g.top)
-                vmafgpu__adm_denominator_row(&g, scale, &band->adm, sums->denominator);
+                vmafgpu__adm_denominator_row(&g, scale, &room->lines, sums->denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g.top || done >= g.h - g.top)
             continue;
         const int above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
         for (int i = 0; i < v->plan.adm_variants; i++) {
-            const vmafgpu__adm_row *rows = band->adm_rows[i];
+            const vmafgpu__adm_row *rows = room->rows[i];
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 0, sums->numerator[i]);
+                                  room->lines.column_sum, 0, sums->numerator[i]);
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 1, sums->impairment[i]);
+                                  room->lines.column_sum, 1, sums->impairment[i]);
         }
     }
 }
@@ -7022,9 +7095,10 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
 }
 
 /* The same by vector code, for all members. The denominator is the reference's and comes with the first. */
-static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                                 int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
@@ -7041,14 +7115,14 @@ static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i]->cpu, scale, 1);
-    task.scratch = band->adm_scratch;
+    task.scratch = room->scratch;
     cpu->functions->adm_band(&task, first, end, sums);
     for (int i = 0; i < cpu->member_count; i++)
-        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->bands[index].sums.adm[scale], &sums[i], &sums[0],
+        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->workers[index].sums.adm[scale], &sums[i], &sums[0],
                               v->plan.adm_variants);
 }
 
-/* ---- stages ---- */
+/* ---- pieces ---- */
 
 /* Keeps the reference for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
@@ -7065,62 +7139,156 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* A band of one scale. All parts begin at even rows, so that those of the next scale fall to one of them each. */
-static void vmafgpu__stage_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
+/* Whether the pieces that have what is in first..end-1 are done. */
+static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
+    int low = 0;
+    for (int high = chain->limit; low < high;) {
+        const int middle = (low + high) / 2;
+        if (chain->first[middle + 1] <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < chain->limit && chain->first[low] < end; low++)
+        if (!vmafgpu__atomic_get(&chain->done[low]))
+            return 0;
+    return 1;
+}
+
+/* Whether a chain of scale 0 is so far ahead that others should catch up first. */
+static int vmafgpu__is_ahead(const vmafgpu__cpu *cpu, int kind, int piece) {
+    static const int behind[3] = { VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES };
+    const int lead = (cpu->worker_count + (kind == VMAFGPU__CHECK)) * (VMAFGPU__BAND / 2);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu__chain *chain = &cpu->chains[behind[i]];
+        if (behind[i] > kind && chain->limit &&
+            cpu->chains[kind].first[piece] - chain->first[vmafgpu__atomic_get(&chain->next)] >= lead)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether what a piece reads is there. Row y of a scale's image comes from the pair of rows y of the scale before, row y of
+ * a low-pass band from row y of the band; a row or two more than needed do no harm. */
+static int vmafgpu__is_ready(const vmafgpu *v, int kind, int piece) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    const int scale = cpu->scale, h = v->config.height >> scale, adm_h = vmafgpu__adm_size(v->config.height, scale);
-    const int with_pair = !cpu->only_motion;
-    int first, end;
-    vmafgpu__part((h + 1) / 2, index, v->config.threads, &first, &end);
-    const int vif_end = end * 2 < h ? end * 2 : h;
-    int adm_first, adm_end;
-    vmafgpu__part(adm_h, index, v->config.threads, &adm_first, &adm_end);
-    const int reach = scale == 0 ? vmafgpu__vif_reach(0) + 3 : 0;
-    int lowest = first * 2 < adm_first * 2 ? first * 2 : adm_first * 2;
-    band->checked = lowest > reach ? lowest - reach : 0;
-    const int rows = vif_end - first * 2, blocks = (rows + VMAFGPU__BLOCK - 1) / VMAFGPU__BLOCK;
-    for (int i = 0; i < (blocks ? blocks : 1); i++) {
-        const int last = i + 1 >= blocks;
-        const int from = first * 2 + i * VMAFGPU__BLOCK, to = last ? vif_end : from + VMAFGPU__BLOCK;
-        /* The rows of ADM keep up with those of VIF. */
-        int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
-        adm_to = adm_to < adm_end ? adm_to : adm_end;
-        if (scale == 0 && cpu->wide) {
-            int needed = to > adm_to * 2 ? to : adm_to * 2;
-            needed = needed + reach < h ? needed + reach : h;
-            if (!vmafgpu__check_rows(v, band, needed))
-                return;
-        }
-        if (with_pair && v->plan.vif_variants)
-            vmafgpu__vif_rows(v, band, scale, from, to);
-        if (with_pair && v->plan.adm_variants && adm_from < adm_to)
-        {
-            if (cpu->functions->adm_band)
-                vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
-            else
-                vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
-        }
-        if (scale == 0)
-            vmafgpu__motion_block(v, band, from, to);
+    const vmafgpu__chain *chain = &cpu->chains[kind], *input = chain - 1, *check = &cpu->chains[VMAFGPU__CHECK];
+    const int first = chain->first[piece], end = chain->first[piece + 1];
+    switch (kind) {
+    case VMAFGPU__CHECK: return !vmafgpu__is_ahead(cpu, kind, piece);
+    case VMAFGPU__VIF_PIECES:
+        return !vmafgpu__is_ahead(cpu, kind, piece) &&
+               vmafgpu__is_done(check, first - vmafgpu__vif_reach(0) / 2 - 1, end + vmafgpu__vif_reach(0) / 2 + 1);
+    case VMAFGPU__ADM_PIECES: return vmafgpu__is_done(check, first - 2, end + 3);
+    case VMAFGPU__MOTION_PIECES: return vmafgpu__is_done(check, first - 2, end + 2);
+    case VMAFGPU__KEEP:   /* nobody reads what was there, and the frame is taken */
+        return vmafgpu__is_done(check, 0, v->config.height) &&
+               vmafgpu__is_done(&cpu->chains[VMAFGPU__MOTION_PIECES], first - 2, end + 2);
+    }
+    if (kind < VMAFGPU__ADM_PIECES) {
+        const int reach = vmafgpu__vif_reach(kind - VMAFGPU__VIF_PIECES);
+        return vmafgpu__is_done(input, 2 * first - reach - 2, 2 * end + reach + 2);
+    }
+    return vmafgpu__is_done(input, 2 * first - 4, 2 * end + 5);
+}
+
+static vmafgpu__adm_room *vmafgpu__take_room(vmafgpu__cpu *cpu) {
+    for (int i = 0; i < cpu->room_count; i++)
+        if (!vmafgpu__atomic_get(&cpu->rooms[i].is_taken) && vmafgpu__atomic_change(&cpu->rooms[i].is_taken, 0, 1))
+            return &cpu->rooms[i];
+    return NULL;
+}
+
+static int vmafgpu__is_adm(int kind) {
+    return kind >= VMAFGPU__ADM_PIECES && kind < VMAFGPU__ADM_PIECES + VMAFGPU__SCALES;
+}
+
+static void vmafgpu__run_piece(const vmafgpu *v, vmafgpu__worker *worker, vmafgpu__adm_room *room, int kind, int piece) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const int first = cpu->chains[kind].first[piece], end = cpu->chains[kind].first[piece + 1];
+    if (vmafgpu__is_adm(kind)) {
+        if (cpu->functions->adm_band)
+            vmafgpu__adm_vectors(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        else
+            vmafgpu__adm_rows(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        return;
+    }
+    const int scale = kind > VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES ? kind - VMAFGPU__VIF_PIECES : 0;
+    const int h = v->config.height >> scale, last = 2 * end < h ? 2 * end : h;
+    if (kind == VMAFGPU__MOTION_PIECES)
+        vmafgpu__motion_band(v, worker, 2 * first, last);
+    else if (kind == VMAFGPU__KEEP)
+        vmafgpu__keep_rows(v, 2 * first, last);
+    else if (kind != VMAFGPU__CHECK)
+        vmafgpu__vif_rows(v, worker, scale, 2 * first, last);
+    else if (!vmafgpu__check_rows(v, 2 * first, last))
+        vmafgpu__atomic_set(&cpu->is_illegal, 1);
+}
+
+/* Takes a piece of this chain if there is one to take, and does it. */
+static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__worker *worker, int kind, int *is_over) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__chain *chain = &cpu->chains[kind];
+    vmafgpu__adm_room *room = NULL;
+    const int piece = vmafgpu__atomic_get(&chain->next);
+    if (piece >= chain->limit)
+        return 0;
+    *is_over = 0;
+    if (!vmafgpu__is_ready(v, kind, piece) || (vmafgpu__is_adm(kind) && (room = vmafgpu__take_room(cpu)) == NULL))
+        return 0;
+    const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
+    if (is_mine && !vmafgpu__atomic_get(&cpu->is_illegal))
+        vmafgpu__run_piece(v, worker, room, kind, piece);
+    if (room)
+        vmafgpu__atomic_set(&room->is_taken, 0);
+    if (is_mine)
+        vmafgpu__atomic_set(&chain->done[piece], 1);
+    return 1;
+}
+
+/* One thread's part of a frame: pieces, until all are taken. */
+static void vmafgpu__frame_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cpu *cpu = v->cpu;
+    if (index >= cpu->worker_count)
+        return;
+    for (int looks = 0;;) {
+        int is_over = 1, kind = 0;
+        while (kind < VMAFGPU__CHAINS && !vmafgpu__work_on(v, &cpu->workers[index], kind, &is_over))
+            kind++;
+        if (kind < VMAFGPU__CHAINS)
+            looks = 0;
+        else if (is_over)
+            return;
+        else
+            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
     }
 }
 
-static vmafgpu_result vmafgpu__run_stage(vmafgpu *v, int scale, int only_motion) {
-    v->cpu->scale = scale;
-    v->cpu->only_motion = only_motion;
-    for (int i = 0; i < v->config.threads; i++)
-        v->cpu->bands[i].is_illegal = 0;
-    return vmafgpu__run(v, vmafgpu__stage_task, v);
+/* Works off the reference in pair[0], and the members' distorted frames if they are wanted. */
+static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
+    vmafgpu__cpu *cpu = v->cpu;
+    int checks = cpu->check[0].data != NULL;
+    for (int i = 0; i < cpu->member_count; i++)
+        checks |= cpu->members[i]->cpu->check[1].data != NULL;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &cpu->chains[kind];
+        const int wanted = kind == VMAFGPU__CHECK            ? checks
+                           : kind == VMAFGPU__MOTION_PIECES ? cpu->before[0].data || cpu->before[1].data
+                           : kind == VMAFGPU__KEEP           ? cpu->keeps
+                                                             : with_pair;
+        chain->limit = wanted ? chain->count : 0;
+        chain->next = 0;
+        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
+    }
+    cpu->is_illegal = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__frame_task, v);
+    return result == VMAFGPU_OK && cpu->is_illegal ? VMAFGPU_ERROR_FRAME : result;
 }
 
-/* Names the first illegal sample of the frame at a place, if a band met one and it is in this frame. */
-static vmafgpu_result vmafgpu__stage_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
-    for (int i = 0; i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal && v->cpu->check[place].data)
-            return vmafgpu__check_samples(v, frame, name);
-    return VMAFGPU_OK;
+/* Names the first illegal sample of the frame at a place, if one was met and it is in this frame. */
+static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
+    return v->cpu->is_illegal && v->cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
 /* Motion against a frame that is no part of the clip. */
@@ -7131,11 +7299,13 @@ static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *j
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, job->previous, 0, "previous reference", 1, &cpu->before[0]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stage(v, 0, 1);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 1, job->previous, "previous reference");
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        result = vmafgpu__run_frame(v, 0);
+    if (result == VMAFGPU_ERROR_FRAME) {
+        vmafgpu_result named = vmafgpu__frame_result(v, 1, job->previous, "previous reference");
+        if (named == VMAFGPU_OK)
+            named = vmafgpu__frame_result(v, 0, job->reference, "reference");
+        result = named == VMAFGPU_OK ? result : named;
+    }
     memset(cpu->before, 0, sizeof cpu->before);
     return result;
 }
@@ -7145,8 +7315,8 @@ static void vmafgpu__begin(vmafgpu *v) {
     vmafgpu__cpu *cpu = v->cpu;
     memset(cpu->before, 0, sizeof cpu->before);
     memset(cpu->check, 0, sizeof cpu->check);
-    for (int i = 0; i < v->config.threads; i++)
-        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    for (int i = 0; i < cpu->worker_count; i++)
+        memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
     cpu->members[0] = v;
     cpu->member_count = 1;
 }
@@ -7162,20 +7332,9 @@ static void vmafgpu__set_before(vmafgpu *v, int history) {
             v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
 }
 
-/* The stages of the reference in pair[0], and of the members' distorted frames if they are wanted. */
-static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
-    vmafgpu_result result = vmafgpu__run_stage(v, 0, !with_pair);
-    for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal)
-            return VMAFGPU_ERROR_FRAME;
-    for (int scale = 1; result == VMAFGPU_OK && with_pair && scale < VMAFGPU__SCALES; scale++)
-        result = vmafgpu__run_stage(v, scale, 0);
-    return result;
-}
-
 /* Banding and chroma of the pair whose luma is in `pair`. */
 static vmafgpu_result vmafgpu__score_v1(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu__sums *sums = &v->cpu->bands[0].sums;
+    vmafgpu__sums *sums = &v->cpu->workers[0].sums;
     const vmafgpu_result result = vmafgpu__cambi_score(v, v->cpu->pair, v->cpu->wide, sums->cambi);
     return result == VMAFGPU_OK ? vmafgpu__speed_score(v, reference, distorted, sums->speed) : result;
 }
@@ -7194,13 +7353,13 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
     if (result == VMAFGPU_OK && job->distorted)
         result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, job->distorted != NULL);
+        result = vmafgpu__run_frame(v, job->distorted != NULL);
     if (result == VMAFGPU_OK && job->distorted)
         return vmafgpu__score_v1(v, job->reference, job->distorted);
     if (result == VMAFGPU_ERROR_FRAME) {
-        vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        vmafgpu_result named = vmafgpu__frame_result(v, 0, job->reference, "reference");
         if (named == VMAFGPU_OK)
-            named = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+            named = vmafgpu__frame_result(v, 1, job->distorted, "distorted");
         result = named == VMAFGPU_OK ? result : named;
     }
     return result;
@@ -7209,15 +7368,19 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
-    if (!cpu->is_prepared || job->detached)
+    const int keeps = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
+    /* Where nothing can fail after the samples are checked, the reference is kept on the way. */
+    cpu->keeps = keeps && !is_prepared && !v->plan.cambi_variants && !v->plan.speed_variants &&
+                 (v->config.threads == 1 || !v->config.parallel_for);
+    if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    cpu->is_prepared = 0;
-    if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
-        /* A hook that fails must not leave half a frame: then all of it is copied here. */
-        if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
-            vmafgpu__keep_rows(v, 0, v->config.height);
+    /* A hook that fails must not leave half a frame: then all of it is copied here. */
+    if (result == VMAFGPU_OK && keeps && !cpu->keeps && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+        vmafgpu__keep_rows(v, 0, v->config.height);
+    if (result == VMAFGPU_OK && keeps)
         cpu->current = (cpu->current + 1) % cpu->ring;
-    }
+    cpu->is_prepared = 0;
+    cpu->keeps = 0;
     return result;
 }
 
@@ -7265,12 +7428,12 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     for (int i = 0; i < count && result == VMAFGPU_OK; i++)
         result = vmafgpu__view_frame(contexts[i], &distorted[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, 1);
+        result = vmafgpu__run_frame(v, 1);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         vmafgpu__cpu *member = contexts[i]->cpu;
         member->pair[0] = cpu->pair[0];
-        for (int index = 0; index < v->config.threads; index++)
-            memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
+        for (int k = 0; k < cpu->worker_count; k++)
+            memcpy(member->workers[k].sums.motion, cpu->workers[k].sums.motion, sizeof cpu->workers[k].sums.motion);
         result = vmafgpu__score_v1(contexts[i], reference, &distorted[i]);
         member->is_prepared = result == VMAFGPU_OK;
     }
@@ -7278,14 +7441,14 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the bands. */
+/* Adds up what the threads have summed. */
 static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
     (void)patience;
     memset(sums, 0, sizeof *sums);
-    memcpy(sums->cambi, v->cpu->bands[0].sums.cambi, sizeof sums->cambi);
-    memcpy(sums->speed, v->cpu->bands[0].sums.speed, sizeof sums->speed);
-    for (int index = 0; index < v->config.threads; index++) {
-        const vmafgpu__sums *part = &v->cpu->bands[index].sums;
+    memcpy(sums->cambi, v->cpu->workers[0].sums.cambi, sizeof sums->cambi);
+    memcpy(sums->speed, v->cpu->workers[0].sums.speed, sizeof sums->speed);
+    for (int index = 0; index < v->cpu->worker_count; index++) {
+        const vmafgpu__sums *part = &v->cpu->workers[index].sums;
         for (int i = 0; i < 2; i++)
             sums->motion[i] += part->motion[i];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -7356,24 +7519,70 @@ static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lin
     adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
 }
 
-static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
-                                vmafgpu__band *band) {
+static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                  vmafgpu__worker *worker) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.width, v->config.together));
+        worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
     else if (v->plan.vif_variants)
-        vmafgpu__carve_vif_lines(c, w, &band->vif);
-    if (v->plan.adm_variants && functions->adm_band)
-        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
-    else if (v->plan.adm_variants) {
-        vmafgpu__carve_adm_lines(c, w, &band->adm);
-        for (int i = 0; i < v->plan.adm_variants; i++)
-            for (int row = 0; row < 3; row++)
-                vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
+        vmafgpu__carve_vif_lines(c, w, &worker->vif);
+    const size_t line = vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN;   /* `high` and `low` are where `whole` is, when it is not */
+    worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    if (c->base) {
+        worker->motion.high = (int16_t *)(void *)(worker->motion.whole - VMAFGPU__MARGIN) + VMAFGPU__MARGIN;
+        worker->motion.low = worker->motion.high + line;
     }
-    band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+}
+
+static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                vmafgpu__adm_room *room) {
+    const int w = v->config.width;
+    if (functions->adm_band) {
+        room->scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
+        return;
+    }
+    vmafgpu__carve_adm_lines(c, w, &room->lines);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int row = 0; row < 3; row++)
+            vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &room->rows[i][row]);
+}
+
+/* Cuts pairs of rows into pieces that become smaller towards the end, so that all threads are done at about the same
+ * time; `first` may be null. How many there are. */
+static int vmafgpu__cut(int pairs, int threads, int *first) {
+    int count = 0;
+    for (int at = 0; at < pairs || count == 0; count++) {
+        int size = (pairs - at) / (2 * threads);
+        size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
+               : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
+                                                        : size;
+        if (pairs - at - size < VMAFGPU__LEAST_BAND / 4)
+            size = pairs - at;
+        at += size;
+        if (first)
+            first[count + 1] = at;
+    }
+    return count;
+}
+
+/* The pieces of all chains, and how many threads can be of use. */
+static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
+    const int h = v->config.height, threads = v->config.threads;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &head->chains[kind];
+        const int is_vif = kind >= VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES;
+        const int scale = is_vif ? kind - VMAFGPU__VIF_PIECES : vmafgpu__is_adm(kind) ? kind - VMAFGPU__ADM_PIECES : 0;
+        const int wanted = is_vif ? v->plan.vif_variants : vmafgpu__is_adm(kind) ? v->plan.adm_variants : 1;
+        const int pairs = vmafgpu__is_adm(kind) ? vmafgpu__adm_size(h, scale) : ((h >> scale) + 1) / 2;
+        chain->count = wanted ? vmafgpu__cut(pairs, threads, NULL) : 0;
+        chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
+        chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
+        if (c->base && wanted)
+            (void)vmafgpu__cut(pairs, threads, chain->first);
+    }
+    const int pieces = head->chains[VMAFGPU__CHECK].count;
+    head->worker_count = threads < pieces ? threads : pieces;
+    head->room_count = !v->plan.adm_variants ? 0 : head->worker_count < 8 ? head->worker_count : 8 + head->worker_count / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -7386,12 +7595,10 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
-static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head, vmafgpu__band *bands) {
+static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height;
     (void)vmafgpu__carve(c, sizeof *head);
-    (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
-    head->bands = bands;
-    head->functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__layout_chains(v, c, head);
     head->wide = v->config.bit_depth > 8;
     head->in_place = vmafgpu__is_in_place(&v->config);
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
@@ -7417,17 +7624,24 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
             for (int f = 0; f < 2; f++)
                 head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
         }
-    for (int i = 0; i < v->config.threads; i++)
-        vmafgpu__carve_band(v, head->functions, c, &bands[c->base ? i : 0]);
+    head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->worker_count);
+    head->rooms = (vmafgpu__adm_room *)vmafgpu__carve(c, sizeof(vmafgpu__adm_room) * (size_t)head->room_count);
+    for (int i = 0; i < head->worker_count; i++) {
+        vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
+        vmafgpu__carve_worker(v, head->functions, c, worker);
+    }
+    for (int i = 0; i < head->room_count; i++) {
+        vmafgpu__adm_room unused, *room = c->base ? &head->rooms[i] : &unused;
+        vmafgpu__carve_room(v, head->functions, c, room);
+    }
 }
 
 static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__cpu head;
-    vmafgpu__band band;
     memset(&head, 0, sizeof head);
-    memset(&band, 0, sizeof band);
-    vmafgpu__cpu_layout(v, &carver, &head, &band);
+    head.functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__cpu_layout(v, &carver, &head);
 
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
@@ -7435,8 +7649,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     v->cpu = (vmafgpu__cpu *)(void *)base;
     carver.base = base;
     carver.used = 0;
-    const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
-    vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
+    v->cpu->functions = head.functions;
+    vmafgpu__cpu_layout(v, &carver, v->cpu);
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
     vmafgpu_result result = vmafgpu__cambi_open(v, v->cpu->functions->cambi);
@@ -7447,7 +7661,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
-    return v->config.threads > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v) : VMAFGPU_OK;
+    const int useful = v->cambi || v->speed ? v->config.threads : v->cpu->worker_count;
+    return useful > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v, useful) : VMAFGPU_OK;
 #endif
 }
 

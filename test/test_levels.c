@@ -206,7 +206,7 @@ static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *
 
 static void check_leavings(const vmafgpu *got, const vmafgpu *expected) {
     const int w = got->config.width, h = got->config.height;
-    CHECK(memcmp(&got->cpu->bands[0].sums, &expected->cpu->bands[0].sums, sizeof(vmafgpu__sums)) == 0);
+    CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
     for (int f = 0; f < 2; f++) {
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
             const vmafgpu__plane *a = &got->cpu->vif[s][f], *b = &expected->cpu->vif[s][f];

@@ -634,7 +634,7 @@ static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
 static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     const vmafgpu__cambi *a = got->cambi, *b = expected->cambi;
     const vmafgpu__cambi_variant *variant = &got->plan.cambi[0];
-    CHECK(memcmp(&got->cpu->bands[0].sums, &expected->cpu->bands[0].sums, sizeof(vmafgpu__sums)) == 0);
+    CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
         const int w = vmafgpu__cambi_size(variant, variant->picture[0].width, s);
         const int h = vmafgpu__cambi_size(variant, variant->picture[0].height, s);

@@ -1463,7 +1463,7 @@ enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
     VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
-    VMAFGPU__CAMBI_SHRINK_THREADS = 256,
+    VMAFGPU__CAMBI_SHRINK_THREADS = 512,
     VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
     VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
     VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
@@ -1474,7 +1474,7 @@ enum {
     VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
     VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_PARTS = 32,    /* blocks of a scale */
+    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
     VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
@@ -1490,7 +1490,7 @@ typedef struct vmafgpu__cambi_plane {
     int64_t  top;                        /* how many of the largest c-values are summed */
     int32_t  width, height, pitch;
     int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
-    int32_t  first_block;                /* of the count */
+    int32_t  first_block, first_part;    /* blocks of the count and of the selection */
 } vmafgpu__cambi_plane;
 
 /* One picture of one variant; all its launches. */
@@ -8265,7 +8265,7 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
     const vmafgpu__cambi_picture *p = &variant->picture[image];
     const vmafgpu__cambi_scratch layout = vmafgpu__cambi_scratch_of(variant, p);
     const int depth = out->batch.bit_depth;
-    int blocks = 0;
+    int blocks = 0, parts = 0;
     vmafgpu__cambi_ranges(out, variant, p);
     out->scratch = scratch;
     out->scratch_size = scratch_size;
@@ -8300,7 +8300,9 @@ static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *
         plane->rows = s < 2 ? VMAFGPU__CAMBI_COUNT_ROWS : VMAFGPU__CAMBI_COUNT_ROWS / 2;
         plane->strips = (plane->width + VMAFGPU__CAMBI_COUNT_WIDTH - 1) / VMAFGPU__CAMBI_COUNT_WIDTH;
         plane->first_block = blocks;
+        plane->first_part = parts;
         blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
+        parts += (plane->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS;
     }
     return out->centres > 0;
 }
@@ -8330,8 +8332,8 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
         shape.shared = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2;
         break;
     case VMAFGPU__CAMBI_SELECT:
-        shape.grid[0] = VMAFGPU__CAMBI_SELECT_PARTS;
-        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
+        shape.grid[0] = (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) /
+                                                      VMAFGPU__CAMBI_SELECT_ROWS);
         shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
         shape.shared = VMAFGPU__CAMBI_SELECT_BINS * 4;
         break;

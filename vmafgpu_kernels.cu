@@ -2919,21 +2919,24 @@ GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16
     }
 }
 
-GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_THREADS, 4) {
+GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_THREADS, 2) {
     enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE, OWN = VMAFGPU__CAMBI_SHRINK_TILE, LOW = 15, COUNT = 87 };
     if (!cambi_source(launch))
         return;
     unsigned char *out = cambi_scratch(launch);
     uint16_t *first = (uint16_t *)shared_memory(), *second = first + SIDE * SIDE;
     const vmafgpu__cambi_plane &plane = launch.scale[0];
-#pragma unroll 1
-    for (uint32_t n = thread_index(); n < COUNT * COUNT; n += VMAFGPU__CAMBI_SHRINK_THREADS) {
+#pragma unroll 8
+    for (uint32_t i = 0; i < (COUNT * COUNT + VMAFGPU__CAMBI_SHRINK_THREADS - 1) / VMAFGPU__CAMBI_SHRINK_THREADS; i++) {
+        const uint32_t n = i * VMAFGPU__CAMBI_SHRINK_THREADS + thread_index();
         const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT);
         const int32_t x = 2 * ((int32_t)block_x() * OWN - LOW + column),
                       y = 2 * ((int32_t)block_y() * OWN - LOW + row);
         const bool inside = x >= 0 && x < plane.width && y >= 0 && y < plane.height;
-        first[row * SIDE + column] =
+        const uint16_t sample =
             inside ? load((const uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x) : (uint16_t)0;
+        if (n < COUNT * COUNT)
+            first[row * SIDE + column] = sample;
     }
     block_barrier();
     cambi_shrink_scale<1, 14, 85, 1, 15, 64>(launch, first, second, out);
@@ -2969,6 +2972,11 @@ GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t pair, int32_t y) {
                : 0;
 }
 
+/* One sample; an unmarked one outside. */
+GPU_FN uint32_t cambi_own(const CambiStrip &strip, const vmafgpu__cambi_plane &plane, int32_t x, int32_t y) {
+    return x < plane.width ? load((const uint16_t *)(strip.samples + (int64_t)y * strip.pitch) + x) : 0u;
+}
+
 /* Counts one of the two samples, up or down. */
 GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t *histogram, uint32_t cell_words, uint32_t two,
                                uint32_t second, uint32_t unit) {
@@ -2981,14 +2989,14 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t *histogram, uin
 }
 
 /* The c-value of a sample with four contrasts; every lane takes part. `cells`: of the pair with the window's first
- * column, `odd` where that is its second; `centre`: the code, counted from the first that is looked at. */
+ * column, `odd` where that is its second; `centre`: the code, counted from the first that is looked at; `weights`: of
+ * the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
-                                    uint32_t centre, uint32_t code) {
+                                    uint32_t centre, uint32_t weights) {
     enum { SPLIT = VMAFGPU__CAMBI_COUNT_SPLIT };
     const uint32_t part = thread_index() % SPLIT, step = 2 * (uint32_t)launch.cell,
                    pairs = (uint32_t)launch.reach;
-    const uint32_t weights = load((const uint32_t *)launch.weights + code);
     const uint8_t *at = cells + (centre & ~3u);
     uint32_t low[3] = {}, high[3] = {}, rest[3] = {};
     if (part == 0) {
@@ -3143,21 +3151,31 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     strip.counted = (uint32_t)(launch.range + 2 * launch.contrasts);
     const uint32_t centres = (uint32_t)launch.range;
 
-    /* In which rows there is something to look at; the highest bit is the first. */
+    /* In which rows there is something to look at; the highest bit is the first. Warps of 64 lanes look at two at a
+     * time. */
+    enum { AT_ONCE = THREADS / (WIDTH / 2), TURNS = VMAFGPU__CAMBI_COUNT_ROWS / AT_ONCE };
     if (thread_index() == 0)
         rows[0] = 0;
     block_barrier();
-    for (int32_t row = (int32_t)warp_index(); row < plane.rows; row += THREADS / LANES) {
-        bool found = false;
-        for (int32_t pair = (int32_t)lane_index(); pair < WIDTH / 2; pair += LANES) {
-            const uint32_t two = first_y + row < plane.height ? cambi_pair(strip, pair + margin / 2, first_y + row) : 0;
-            found |= (two & 65535) - mark - low < centres || (two >> 16) - mark - low < centres;
-        }
-        if (any_lane(found) && lane_index() == 0)
-            shared_add(rows, 0x80000000u >> row);
+    const uint32_t scanned = thread_index() / (WIDTH / 2);
+    uint32_t two[TURNS];
+#pragma unroll
+    for (uint32_t i = 0; i < TURNS; i++) {
+        const int32_t row = (int32_t)(scanned + i * AT_ONCE);
+        two[i] = row < plane.rows
+                     ? cambi_pair(strip, (int32_t)(thread_index() % (WIDTH / 2)) + margin / 2, first_y + row)
+                     : 0;
     }
+    uint32_t found = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < TURNS; i++)
+        if (any_lane((two[i] & 65535) - mark - low < centres || (two[i] >> 16) - mark - low < centres))
+            found |= (LANES > WIDTH / 2 ? 3u : 1u) << (LANES > WIDTH / 2 ? 30 : 31) >> (i * AT_ONCE);
+    if (found && lane_index() == 0)
+        shared_add(rows, found >> (scanned));
     block_barrier();
-    uint32_t todo = rows[0];
+    const int32_t below = plane.height - first_y;
+    uint32_t todo = rows[0] & (below < 32 ? ~(0xffffffffu >> below) : 0xffffffffu);
     if (!todo)
         return;
 
@@ -3171,31 +3189,32 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     const int32_t column = (int32_t)(thread_index() / SPLIT), x = strip.x + column;
     const uint32_t offset = (uint32_t)(column + margin - reach), odd = offset & 1;
     const uint8_t *cells = (const uint8_t *)strip.histograms + (offset >> 1) * 2 * (uint32_t)launch.cell;
-    const uint16_t *own = (const uint16_t *)strip.samples + x;
     uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
-    int32_t y = first_y + leading_zeros(todo);
-    uint32_t come = 0, gone = 0, count = 0;
+    int32_t y = first_y + leading_zeros(todo), next = y;
+    uint32_t come = 0, gone = 0, count = 0, word = 0, next_word = cambi_own(strip, plane, x, y);
     int64_t sum = 0;
     if (pair < pairs)
         for (int32_t row = y - reach + side; row <= y + reach; row += SIDES) {
-            const uint32_t two = cambi_pair(strip, pair, row);
-            cambi_count_sample(strip, histogram, cell_words, two, 0, 1);
-            cambi_count_sample(strip, histogram, cell_words, two, 1, 1);
+            const uint32_t both = cambi_pair(strip, pair, row);
+            cambi_count_sample(strip, histogram, cell_words, both, 0, 1);
+            cambi_count_sample(strip, histogram, cell_words, both, 1, 1);
         }
     for (;;) {
+        word = next_word;
+        const uint32_t centre = word - mark - low;
+        const bool is_looked_at = centre < centres;
+        const uint32_t safe = is_looked_at ? centre : 0;
+        const uint32_t weights = GROUP ? load((const uint32_t *)launch.weights + safe + low) : 0;
         todo &= ~(0x80000000u >> (y - first_y));
+        next = todo ? first_y + leading_zeros(todo) : y;
+        next_word = cambi_own(strip, plane, x, next);
         if (pair < pairs) {
             come = cambi_pair(strip, pair, y + 1 + reach);
             gone = cambi_pair(strip, pair, y - reach);
         }
         block_barrier();
-        const uint32_t word = x < plane.width ? load((const uint16_t *)((const uint8_t *)own + (int64_t)y * plane.pitch))
-                                              : 0u;
-        const uint32_t centre = word - mark - low;
-        const bool is_looked_at = centre < centres;
         if (any_lane(is_looked_at)) {
-            const uint32_t safe = is_looked_at ? centre : 0;
-            const uint32_t bits = GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, safe, safe + low)
+            const uint32_t bits = GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, safe, weights)
                                         : cambi_value_of_any(launch, cells, odd, safe, safe + low);
             if (is_looked_at && thread_index() % SPLIT == 0) {
                 store(values + (int64_t)y * plane.width, bits);
@@ -3206,7 +3225,6 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         if (!todo)
             break;
         block_barrier();
-        const int32_t next = first_y + leading_zeros(todo);
         for (;;) {
             if (pair < pairs)
 #pragma unroll
@@ -3292,8 +3310,13 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     if (!cambi_source(launch))
         return;
     unsigned char *scratch = cambi_scratch(launch);
-    const uint32_t scale = block_y(), pass = (uint32_t)launch.pass;
+    const uint32_t pass = (uint32_t)launch.pass;
+    uint32_t scale = 0;
+#pragma unroll
+    for (int s = 1; s < VMAFGPU__CAMBI_SCALES; s++)
+        scale += (int32_t)block_x() >= launch.scale[s].first_part;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    const int32_t first_y = ((int32_t)block_x() - plane.first_part) * VMAFGPU__CAMBI_SELECT_ROWS;
     const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
     /* Where there are c-values that nobody asked for; `order` wants all of them. */
     const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
@@ -3310,23 +3333,34 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         histogram[n] = 0;
     block_barrier();
     int64_t sum = 0;
-    for (int32_t y = (int32_t)block_x(); y < plane.height; y += VMAFGPU__CAMBI_SELECT_PARTS) {
+#pragma unroll 1
+    for (int32_t y = first_y; y < first_y + VMAFGPU__CAMBI_SELECT_ROWS && y < plane.height; y++) {
         const uint16_t *samples = (const uint16_t *)(scratch + plane.samples + (int64_t)y * plane.pitch);
         uint32_t *values = (uint32_t *)(scratch + plane.values) + (int64_t)y * plane.width;
-        for (int32_t x = (int32_t)thread_index(); x < plane.width; x += THREADS) {
-            if (!cambi_has_value(launch, load(samples + x))) {
-                if (is_filled)
-                    store(values + x, 0u);
-                continue;
+#pragma unroll 1
+        for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
+            const uint64_t four = load((const uint64_t *)(samples + x));
+            uint32_t bits[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                if (x + i >= plane.width)
+                    continue;
+                if (!cambi_has_value(launch, (uint32_t)(four >> 16 * i) & 65535)) {
+                    if (is_filled)
+                        store(values + x + i, 0u);
+                    continue;
+                }
+                const uint32_t key = bits[i] - CAMBI_LEAST;
+                if (!bits[i])
+                    continue;
+                if (pass == PASSES)
+                    sum -= bits[i] <= least ? cambi_units(bits[i]) : 0;
+                else if (key >> shift >> BITS == known)
+                    shared_add(histogram + (key >> shift & (BINS - 1)), 1);
             }
-            const uint32_t bits = peek(values + x);
-            if (!bits)
-                continue;
-            const uint32_t key = bits - CAMBI_LEAST;
-            if (pass == PASSES)
-                sum -= bits <= least ? cambi_units(bits) : 0;
-            else if (key >> shift >> BITS == known)
-                shared_add(histogram + (key >> shift & (BINS - 1)), 1);
         }
     }
     if (pass < PASSES) {
@@ -3337,7 +3371,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         return;
     }
     sum = warp_sum(sum);
-    if (block_x() == 0 && warp_index() == 0)
+    if (first_y == 0 && warp_index() == 0)
         sum += (int64_t)rank * cambi_units(least);
     if (sum && lane_index() == 0)
         atomic_add(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);

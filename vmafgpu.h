@@ -38,7 +38,6 @@
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - cambi and speed_chroma, hence the models of v1, run on the CPU only in this version, see GPU;
  *   - no float features, no speed_temporal, PSNR or SSIM; no heatmap files of cambi;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
@@ -80,8 +79,6 @@
  * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
  * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
  * _backend_note() tell what computes, and why it is not the GPU.
- *   - With the features cambi and speed_chroma AUTO takes the CPU, and vmafgpu_backend_note() says so; CUDA and HIP are
- *     refused.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
@@ -90,7 +87,8 @@
  *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
- *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay
+ *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
+ *     is in the same kind of memory and read as it is. Pinned and device frames stay
  *     borrowed until vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream()
  *     has a stream wait. gpu.stream says which of your streams fills device frames; else they are ready when they are
  *     pushed. Give gpu.frames what all frames are, and no memory is taken for other kinds.
@@ -150,8 +148,8 @@
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
  *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
  *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count,
- *     and it calls log2 (with lanczos4 sin).
+ *     library. Only speed_chroma is float throughout; the order of its operations is fixed, whatever the thread count
+ *     and the backend. Its logarithms are the header's own; its tables call exp and log2 (with lanczos4 sin).
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
@@ -262,7 +260,8 @@ typedef enum vmafgpu_memory_kind {
  * takes it, else until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
  * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
- * Only those chroma samples are read, and checked against the bit depth, that the feature needs.
+ * Only those chroma samples are read, and checked against the bit depth, that the feature needs; on a GPU the check is
+ * part of the pair's result, not of the push.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
  * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
@@ -643,11 +642,11 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
 #  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
 #endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#  include <intrin.h>
+#endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #  include <process.h>
-#  if defined(_MSC_VER) && !defined(__clang__)
-#    include <intrin.h>
-#  endif
 /* As windows.h declares them, which may have been included or not, and may hide them from programs for old systems.
  * MinGW's leaves dllimport out here and there. */
 #  ifdef __clang__
@@ -667,6 +666,7 @@ __declspec(dllimport) void __stdcall WakeConditionVariable(struct _RTL_CONDITION
 __declspec(dllimport) void __stdcall WakeAllConditionVariable(struct _RTL_CONDITION_VARIABLE *);
 __declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void *, unsigned long);
 __declspec(dllimport) int __stdcall CloseHandle(void *);
+__declspec(dllimport) int __stdcall SwitchToThread(void);
 #  ifdef __cplusplus
 }
 #  endif
@@ -675,6 +675,7 @@ __declspec(dllimport) int __stdcall CloseHandle(void *);
 #  endif
 #elif !defined(VMAFGPU_NO_THREADS)
 #  include <pthread.h>
+#  include <sched.h>
 #endif
 
 /* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
@@ -1030,6 +1031,127 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int square_shift = scale == 2 ? 30 : 31;
     const int64_t z = (magnitude * magnitude + ((int64_t)1 << square_shift)) >> square_shift;
     return (z * magnitude + vmafgpu__half(shift)) >> shift;
+}
+
+/* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
+
+enum { VMAFGPU__LOG2_ENTRIES = 64 };
+
+/* Per interval of the significand, those below 1.37 from 1 up, then the upper ones halved: a short factor that brings
+ * it to near 1, and minus that factor's logarithm as a sum, its first part in units of 2^-40. The interval around 1
+ * has 1 and 0. */
+VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
+    { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
+    { 1.421875, -0.5077946401988811, 1.848297648e-13 }, { 1.40625, -0.49185309632957797, -9.674511591e-14 },
+    { 1.390625, -0.4757334309661019, -2.958771073e-13 }, { 1.376953125, -0.46147944728636503, 2.091283729e-13 },
+    { 1.361328125, -0.4450148458681724, -2.506863535e-13 }, { 1.34765625, -0.4304525516654394, -9.201476612e-14 },
+    { 1.333984375, -0.41574176828999043, -1.000297100e-13 }, { 1.3203125, -0.4008794362825938, 4.094943282e-13 },
+    { 1.306640625, -0.3858624006415994, 1.384645276e-13 }, { 1.29296875, -0.37068740680751944, 3.017396687e-13 },
+    { 1.279296875, -0.35535109642478346, -2.916329807e-14 }, { 1.267578125, -0.34207466799944086, 3.023473248e-13 },
+    { 1.255859375, -0.3286749273283931, 4.457781492e-13 }, { 1.2421875, -0.31288295528429444, -6.092125481e-14 },
+    { 1.23046875, -0.2992080183876169, 3.380848357e-13 }, { 1.21875, -0.2854022188621457, -1.026683669e-13 },
+    { 1.20703125, -0.2714630279042467, -1.278615870e-13 }, { 1.1953125, -0.2573878426928786, 2.268500032e-13 },
+    { 1.185546875, -0.24555270625569392, 1.184199987e-14 }, { 1.173828125, -0.23122118071114528, -4.015537901e-14 },
+    { 1.1640625, -0.21916852046251734, 3.557639335e-13 }, { 1.15234375, -0.20457114424880274, -4.008679479e-13 },
+    { 1.142578125, -0.19229281447042013, -3.467453027e-13 }, { 1.1328125, -0.17990909001491673, -1.774033941e-14 },
+    { 1.123046875, -0.1674181458320163, 2.787393602e-13 }, { 1.11328125, -0.1548181090520302, -7.382810116e-14 },
+    { 1.103515625, -0.1421070573023826, -1.674561608e-13 }, { 1.09375, -0.12928301694500988, 4.342119598e-14 },
+    { 1.083984375, -0.11634396123736224, -1.060744660e-13 }, { 1.076171875, -0.10590850857079204, -3.655774509e-13 },
+    { 1.06640625, -0.09275714092018461, 3.321615847e-13 }, { 1.05859375, -0.08214904135365941, -2.121474084e-13 },
+    { 1.048828125, -0.06877827798507496, -3.376407278e-13 }, { 1.041015625, -0.05799172275874298, -4.328729038e-13 },
+    { 1.033203125, -0.04712391211432987, 3.041243393e-13 }, { 1.0234375, -0.033423001537812524, 3.622454576e-13 },
+    { 1.015625, -0.022367813028722594, 2.680857593e-13 }, { 1.0078125, -0.011227255423364113, 1.099927471e-13 },
+    { 1.0, 0.0, 0.0 }, { 0.984375, 0.02272007650026353, -1.800011105e-13 },
+    { 0.96875, 0.04580368961342174, -2.969474195e-13 }, { 0.955078125, 0.06630934504755714, 2.091215567e-13 },
+    { 0.94140625, 0.08711066376963572, 4.026599065e-13 }, { 0.927734375, 0.10821629678139288, 2.969260251e-13 },
+    { 0.9140625, 0.1296352804165508, 4.466345292e-14 }, { 0.90234375, 0.14825095858395798, -1.552641331e-14 },
+    { 0.888671875, 0.17027726491414796, -2.065789908e-13 }, { 0.876953125, 0.18942836525911844, -2.653787780e-13 },
+    { 0.865234375, 0.20883711144506378, -8.209028020e-14 }, { 0.853515625, 0.22851053049907932, 3.223110043e-13 },
+    { 0.841796875, 0.24845594091129897, -3.971029533e-13 }, { 0.83203125, 0.265290379774342, -1.802428793e-13 },
+    { 0.8203125, 0.2857544823336866, 1.907530158e-13 }, { 0.810546875, 0.3030324737655974, 1.155080874e-13 },
+    { 0.80078125, 0.32051990049421875, 3.352132292e-13 }, { 0.791015625, 0.338221902227815, 1.979185238e-13 },
+    { 0.78125, 0.3561438102251486, 1.266771905e-13 }, { 0.771484375, 0.37429115693521453, 3.201970258e-13 },
+    { 0.76171875, 0.3926696862499739, 4.154175792e-13 }, { 0.75390625, 0.4075429627318954, 2.419412132e-14 },
+    { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
+};
+
+/* Bits of a double and back; devices bring their own. */
+#ifndef VMAFGPU__BITS_OF
+VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+#  define VMAFGPU__BITS_OF(v) vmafgpu__bits_of(v)
+#  define VMAFGPU__DOUBLE_OF(bits) vmafgpu__double_of(bits)
+#endif
+
+/* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
+ *
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
+ * cut to 26 bits, and so are the sums of what cutting has left. */
+VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
+    const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
+    const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
+    uint64_t bits = VMAFGPU__BITS_OF(v);
+    int exponent = 0;
+    if (bits - 0x0010000000000000u >= infinity - 0x0010000000000000u) {
+        if (bits << 1 == 0)
+            return VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63);
+        if (bits << 1 > infinity << 1 || bits == infinity)
+            return v + v;
+        if (bits >> 63)
+            return VMAFGPU__DOUBLE_OF(0x7ff8000000000000u);
+        bits = VMAFGPU__BITS_OF(v * 18014398509481984.0);   /* 2^54 */
+        exponent = -54;
+    }
+    const uint64_t offset = bits - start;
+    const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
+    exponent += (int)((int64_t)offset >> 52);
+    bits -= offset & (uint64_t)0xfff << 52;
+
+    const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
+    const double near = high * factor - 1, beside = (m - high) * factor;
+    const double r = near + beside, lost = beside - (r - near);
+    const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
+
+    double tail = 0.1602994489876626;   /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    tail = tail * r - 0.18033688011112042;
+    tail = tail * r + 0.2060992915555662;
+    tail = tail * r - 0.2404491734814939;
+    tail = tail * r + 0.28853900817779266;
+    tail = tail * r - 0.36067376022224085;
+    tail = tail * r + 0.4808983469629878;
+    tail = tail * r - 0.7213475204444817;
+    tail = tail * (r * r);
+
+    const double base = exponent + entry[1], linear = r_high * whole;
+    const double sum = base + linear, rounded_off = linear - (sum - base);
+    return sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+}
+
+/* ---- SpEED ---- */
+
+/* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
+ * else in float. */
+VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
+                                        double *d) {
+    const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
+    const double mean = 1 + (double)(reference + distorted) / 2.0;
+    const double of_r = mode == 2 ? own_d : mode == 3 ? mean : own_r;
+    const double of_d = mode == 0 || mode == 2   ? own_d
+                        : mode == 1              ? own_r
+                        : mode == 3 || mode == 4 ? mean
+                        : mode == 5              ? 1 + (0.75 * (double)reference + 0.25 * (double)distorted)
+                                                 : 1 + (0.25 * (double)reference + 0.75 * (double)distorted);
+    *r = vmafgpu__log2(of_r, table);
+    *d = vmafgpu__log2(of_d, table);
 }
 
 /* ================================================================================================
@@ -1398,6 +1520,81 @@ typedef struct vmafgpu__cambi_launch {
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
 
+/* ---- SpEED ---- */
+
+/* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
+ * solution, entropies, score. */
+enum {
+    VMAFGPU__SPEED_LOW_THREADS = 128, VMAFGPU__SPEED_LOW_COLUMNS = 128,  /* columns of a block at most */
+    VMAFGPU__SPEED_WIDE_REACH = 4,
+    VMAFGPU__SPEED_CHECK_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_THREADS = 256,
+    VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
+    VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
+    VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
+    VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
+    VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
+    VMAFGPU__SPEED_QR_STEPS = 500,
+    VMAFGPU__SPEED_ENTROPY_THREADS = 64,
+    VMAFGPU__SPEED_SCORE_THREADS = 256
+};
+
+/* Places in a pair's scratch, in floats; each thing is there for four planes, u and v of the reference and of the
+ * distorted frame in turn, that far apart. */
+typedef struct vmafgpu__speed_part { uint32_t first, next; } vmafgpu__speed_part;
+
+typedef struct vmafgpu__speed_scratch {
+    uint64_t size;                          /* in bytes */
+    vmafgpu__speed_part low, flat, means;
+    vmafgpu__speed_part sums;               /* doubles, for each distance and each place */
+    vmafgpu__speed_part eigenvalues, q, r;  /* behind the eigenvalues: whether one is not positive; behind q: whether
+                                               one of r's diagonal is 0 */
+    vmafgpu__speed_part variance, entropy;
+} vmafgpu__speed_scratch;
+
+/* Where the samples are, and how the prescale and the low-pass read them. */
+typedef struct vmafgpu__speed_low_launch {
+    float                 *scratch;         /* of the first pair */
+    vmafgpu__speed_scratch layout;
+    uint32_t              *illegal;         /* [pairs] */
+    const uint64_t        *columns, *rows;  /* per sample after the prescale `sources` entries: index, and the bits of
+                                               a float above; NULL: there is no prescale */
+    int32_t sources, has_weights;           /* has_weights: the weights do not sum to 1 */
+    int32_t width, height;                  /* of the plane */
+    int32_t scaled_width, scaled_height;
+    int32_t low_columns, block_columns, reach;
+    int32_t bytes, step, shift;             /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
+    float   unit;
+    float   taps[VMAFGPU__SPEED_TAPS];
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__speed_low_launch;
+
+/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time. */
+VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, const void *data, int64_t pitch) {
+    const uint64_t step = (uint64_t)launch->step, start = (uint64_t)(uintptr_t)data / step * step;
+    return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
+           (start | (uint64_t)pitch) % (step == 1 ? 8 : 16) == 0 && (uintptr_t)data % (uintptr_t)launch->bytes == 0;
+}
+
+/* All that comes later. */
+typedef struct vmafgpu__speed_launch {
+    float                 *scratch;
+    vmafgpu__speed_scratch layout;
+    vmafgpu__sums         *sums;            /* [pairs] */
+    uint32_t pairs;                         /* bit set: the pair has a distorted frame */
+    int32_t  variant;
+    int32_t  columns, rows, blocks_across, blocks_down;
+    int32_t  band_rows;                     /* that flat makes and sums at a time */
+    int32_t  chunk_columns;                 /* that covariance sums at a time */
+    int32_t  local_reach;
+    float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
+    float    noise, base;
+    int32_t  weighting;
+    const void *log_table;                  /* vmafgpu__log2_table */
+} vmafgpu__speed_launch;
+
 #ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
@@ -1560,7 +1757,12 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
-    void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
+    const vmafgpu_allocator *allocator = &v->config.allocator;
+    const int is_callers = allocator->alloc && allocator->free;
+    /* The C library knows which memory the system has cleared already. */
+    void *start = size >= SIZE_MAX - extra ? NULL
+                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
+                                           : calloc(1, size + extra);
     if (!start)
         return NULL;
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
@@ -1570,7 +1772,8 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     block.start = start;
     block.size = size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
-    memset(aligned, 0, size);
+    if (is_callers)
+        memset(aligned, 0, size);
     v->memory += block.size;
     return aligned;
 }
@@ -3709,26 +3912,64 @@ static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void 
 static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
 #endif
 
+/* Lets another thread run that is waiting for a processor. */
+#ifdef _WIN32
+static void vmafgpu__give_way(void) { SwitchToThread(); }
+#else
+static void vmafgpu__give_way(void) { sched_yield(); }
+#endif
+#else
+static void vmafgpu__give_way(void) {}
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
 static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
 /* Returns what was there before. */
 static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
+/* Whether it was `from` and is `to` now. */
+static int vmafgpu__atomic_change(int *value, int from, int to) {
+    return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
+}
 #else
 static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
 static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
 /* Returns what was there before. */
-static inline int vmafgpu__atomic_add(int *value, int n) { return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL); }
+static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
+    return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
+}
+/* Whether it was `from` and is `to` now. */
+static inline int vmafgpu__atomic_change(int *value, int from, int to) {
+    return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 #endif
 
-/* ---- the threads of a context ---- */
+/* What is waited for comes soon, so that who waits looks for some tens of microseconds, up to two hundred, before it sleeps;
+ * but it gives way where there are more threads than processors. */
+enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
-enum { VMAFGPU__LOOKS = 1000 };
+/* To be called between looks, with how many there were. */
+static inline void vmafgpu__look_again(int looks) {
+    if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
+        vmafgpu__give_way();
+        return;
+    }
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_pause();
+#elif defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("pause");
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#ifndef VMAFGPU_NO_THREADS
+/* ---- the threads of a context ---- */
 
 struct vmafgpu__threads {
     vmafgpu__lock   lock;
     vmafgpu__signal wake, idle;
+    int             sleepers, is_waiting;     /* threads that sleep, whether the caller does; under the lock */
     vmafgpu__task  *task;
     void           *arg;
     int             count;                    /* parts of a task */
@@ -3738,16 +3979,6 @@ struct vmafgpu__threads {
     int             started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
-
-static inline void vmafgpu__look_again(void) {
-#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
-    _mm_pause();
-#elif defined(__x86_64__) || defined(__i386__)
-    __asm__ volatile("pause");
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 /* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
  * is whole before its first part is given out. */
@@ -3759,7 +3990,8 @@ static void vmafgpu__threads_work(vmafgpu__threads *t) {
         t->task(t->arg, index);
         if (vmafgpu__atomic_add(&t->running, -1) == 1) {
             vmafgpu__lock_take(&t->lock);
-            vmafgpu__signal_one(&t->idle);
+            if (t->is_waiting)
+                vmafgpu__signal_one(&t->idle);
             vmafgpu__lock_give(&t->lock);
         }
     }
@@ -3770,12 +4002,16 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     int seen = 0;
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
-            vmafgpu__look_again();
-        vmafgpu__lock_take(&t->lock);
-        while (vmafgpu__atomic_get(&t->round) == seen)
-            vmafgpu__signal_wait(&t->wake, &t->lock);
+            vmafgpu__look_again(i);
+        if (vmafgpu__atomic_get(&t->round) == seen) {
+            vmafgpu__lock_take(&t->lock);
+            t->sleepers++;
+            while (vmafgpu__atomic_get(&t->round) == seen)
+                vmafgpu__signal_wait(&t->wake, &t->lock);
+            t->sleepers--;
+            vmafgpu__lock_give(&t->lock);
+        }
         seen = vmafgpu__atomic_get(&t->round);
-        vmafgpu__lock_give(&t->lock);
         if (vmafgpu__atomic_get(&t->quit))
             return 0;
         vmafgpu__threads_work(t);
@@ -3786,7 +4022,8 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
-    vmafgpu__signal_all(&t->wake);
+    if (t->sleepers)
+        vmafgpu__signal_all(&t->wake);
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -3798,10 +4035,14 @@ static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void 
     vmafgpu__threads_call(t);
     vmafgpu__threads_work(t);
     for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
-        vmafgpu__look_again();
+        vmafgpu__look_again(i);
+    if (!vmafgpu__atomic_get(&t->running))
+        return;
     vmafgpu__lock_take(&t->lock);
+    t->is_waiting = 1;
     while (vmafgpu__atomic_get(&t->running))
         vmafgpu__signal_wait(&t->idle, &t->lock);
+    t->is_waiting = 0;
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -3820,8 +4061,8 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* The calling thread works too, so one thread fewer is started than config.threads says. */
-static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
+/* For as many threads as are of use, up to config.threads. The calling thread works too, so one fewer is started. */
+static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
@@ -3838,12 +4079,12 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
-    while (t->started < v->config.threads - 1) {
+    while (t->started < useful - 1) {
         if (!vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t)) {
             const int started = t->started;
             vmafgpu__threads_close(v);
-            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
-                                 started + 1, v->config.threads);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of %d threads (config.threads)",
+                                 started + 1, useful);
         }
         t->started++;
     }
@@ -3906,7 +4147,8 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * is worked off in stages (import, mask, a filter per scale, counting), each in row bands, one per thread.
  */
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache */
+    VMAFGPU__CAMBI_STRIP = 128,        /* columns whose histograms are worked on at a time: they stay in the cache... */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256,   /* ...and those of the vector code */
     VMAFGPU__CAMBI_GROUP = 16,         /* neighbouring counts are added up in groups of so many */
     VMAFGPU__CAMBI_REACH = 3,          /* of the mask's neighbourhood of 7x7 */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
@@ -3921,12 +4163,39 @@ typedef struct vmafgpu__cambi_band {
     uint8_t  *column;                  /* how many of seven rows are flat there, with margins */
     uint8_t  *sum_line;                /* and how many of 49 samples */
     uint8_t  *histograms;              /* per column of a strip and its surroundings: how often each value occurs */
-    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of c-values above 0, which begin where the band's rows would */
+    uint16_t *counts;                  /* the same for the vector code: per value and column, in the whole window */
+    size_t    length[VMAFGPU__CAMBI_SCALES];   /* of the list of c-values, which begins where the band's rows would */
+    size_t    count[VMAFGPU__CAMBI_SCALES];    /* of those above 0 among them */
     int64_t   sum[VMAFGPU__CAMBI_SCALES];
     int       first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
+/* What is done to rows: in plain C here, in vectors in >>levels. Lines and rows of planes can be read CHUNK columns beyond
+ * their width rounded up to CHUNK, whatever is there, and written up to that. */
+typedef struct vmafgpu__cambi_functions {
+    /* A row of bytes or words with 10 bits. */
+    void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
+    void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
+    /* Which samples equal their neighbours to the right and below, 1 or 0; 0 beyond the row. */
+    void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
+    /* A row that comes and one that goes, in the sums of seven rows. */
+    void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
+    /* Not 0 where more than `threshold` samples of 7x7 are flat, at every column or every second one. */
+    void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
+    /* w samples, or marks, out of every second one. */
+    void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
+    void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
+    void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
+    void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
+                     uint16_t *code);
+    int  strip_columns;
+    /* Counts in rows first..end-1 of columns x0..x1-1, at most strip_columns. */
+    void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first, int end);
+    int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
+} vmafgpu__cambi_functions;
+
 struct vmafgpu__cambi {
+    const vmafgpu__cambi_functions *functions;
     unsigned char *work;               /* memory that every picture lays out anew */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
@@ -3937,15 +4206,16 @@ struct vmafgpu__cambi {
     int             is_wide;           /* whether it has words, or bytes */
     int             scale;
     int            *source_column, *source_row;                /* where samples are taken from */
-    vmafgpu__plane  image;                                     /* 10 bits */
-    uint8_t        *mask;                                      /* of scale 0, without padding */
+    vmafgpu__plane  image;                                     /* 10 bits, scale 0 */
+    uint8_t        *mask[VMAFGPU__CAMBI_SCALES];               /* rows are as long as those of `codes` */
     vmafgpu__plane  filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane  codes[VMAFGPU__CAMBI_SCALES];              /* values counted from variant->base, or NOTHING */
     size_t          histogram_size;                            /* of one column */
     int             span;                                      /* counts that are added up for a sample */
     uint8_t        *weights;                                   /* per code how much each difference counts... */
     uint8_t        *counts;                                    /* ...and whether any does */
-    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands */
+    float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
+                                                                  zeros among them */
     int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
 };
@@ -4143,13 +4413,13 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    cambi->image = vmafgpu__carve_plane(c, w, h);
-    cambi->mask = (uint8_t *)vmafgpu__carve(
-        c, (size_t)vmafgpu__cambi_size(variant, w, 0) * (size_t)vmafgpu__cambi_size(variant, h, 0));
+    cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        /* One more row each: what may be read beyond the last one, and of the codes one with nothing in it. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
-        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh);
-        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh);
+        cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
+        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh + 1);
+        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
         cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
     }
     vmafgpu__cambi_band *bands =
@@ -4161,10 +4431,13 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
             band->line[k] = (uint16_t *)vmafgpu__carve(c, wide * sizeof(uint16_t));
         for (int k = 0; k < 8; k++)
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
-        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CAMBI_REACH);
+        band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
         band->histograms = (uint8_t *)vmafgpu__carve(
             c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        if (cambi->functions->strip_columns > VMAFGPU__CAMBI_STRIP)
+            band->counts = (uint16_t *)vmafgpu__carve(
+                c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
     }
 }
 
@@ -4203,10 +4476,11 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions) {
     vmafgpu__cambi head;
     size_t most = 0;
     memset(&head, 0, sizeof head);
+    head.functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
             vmafgpu__carver carver = { NULL, 0 };
@@ -4221,6 +4495,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v) {
     v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, start + most);
     if (!v->cambi)
         return vmafgpu__fail_memory(v, "the feature cambi", start + most);
+    v->cambi->functions = functions;
     v->cambi->work = (unsigned char *)v->cambi + start;
     vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     return VMAFGPU_OK;
@@ -4240,101 +4515,145 @@ static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     }
 }
 
-/* A row of the source with 10 bits. */
-static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *VMAFGPU__RESTRICT row) {
-    const vmafgpu__cambi *cambi = v->cambi;
-    const int bit_depth = v->config.bit_depth;
-    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+/* A sample with 10 bits. */
+static inline uint16_t vmafgpu__cambi_ten_bits(int sample, int bit_depth) {
     const int up = bit_depth < 10 ? 10 - bit_depth : 0, down = bit_depth > 10 ? bit_depth - 10 : 0;
-    const int half = (int)vmafgpu__half(down);
-    const int is_whole = cambi->picture->width == v->config.width;
-    if (is_whole && !cambi->is_wide)
-        for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(source[x] << up);
-    else if (is_whole)
-        for (int x = 0; x < v->config.width; x++)
-            row[x] = (uint16_t)(((vmafgpu__word(source, x) << up) + half) >> down);
+    return (uint16_t)(((sample << up) + (int)vmafgpu__half(down)) >> down);
+}
+
+static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, int bit_depth, int w,
+                                             uint16_t *VMAFGPU__RESTRICT row) {
+    if (wide)
+        for (int x = 0; x < w; x++)
+            row[x] = vmafgpu__cambi_ten_bits(vmafgpu__word(source, x), bit_depth);
     else
-        for (int x = 0; x < cambi->picture->width; x++) {
-            const int k = cambi->source_column[x];
-            row[x] = (uint16_t)((((cambi->is_wide ? vmafgpu__word(source, k) : source[k]) << up) + half) >> down);
-        }
+        for (int x = 0; x < w; x++)
+            row[x] = (uint16_t)(source[x] << 2);
 }
 
-/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. */
-static void vmafgpu__cambi_soften(const uint16_t *row, const uint16_t *below, int w, uint16_t *VMAFGPU__RESTRICT out) {
-    if (below)
-        for (int x = 0; x + 1 < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
-    else
-        for (int x = 0; x + 1 < w; x++)
-            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
-    out[w - 1] = below ? (uint16_t)((row[w - 1] + below[w - 1]) >> 1) : row[w - 1];
-}
-
-static void vmafgpu__cambi_import_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
-    vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, h = cambi->picture->height;
-    int first, end;
-    vmafgpu__part(h, index, v->config.threads, &first, &end);
-    for (int y = first; y < end; y++) {
-        uint16_t *out = cambi->image.data + y * cambi->image.stride;
-        if (!cambi->variant->softened) {
-            vmafgpu__cambi_import_row(v, y, out);
-            continue;
-        }
-        uint16_t *row = band->line[y & 1], *below = band->line[(y + 1) & 1];
-        if (y == first)
-            vmafgpu__cambi_import_row(v, y, row);
-        if (y + 1 < h)
-            vmafgpu__cambi_import_row(v, y + 1, below);
-        vmafgpu__cambi_soften(row, y + 1 < h ? below : NULL, w, out);
-    }
-}
-
-/* Which samples of row y equal their neighbours to the right and below; none outside the picture. */
-static void vmafgpu__cambi_flat_row(const vmafgpu__cambi *cambi, int y, uint8_t *VMAFGPU__RESTRICT flat) {
-    const int w = cambi->picture->width, h = cambi->picture->height;
-    if (y < 0 || y >= h) {
-        memset(flat, 0, (size_t)w);
+/* Row y of the picture. */
+static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *row) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
+    const int bit_depth = v->config.bit_depth;
+    if (cambi->picture->width == v->config.width) {
+        cambi->functions->import_row(source, cambi->is_wide, bit_depth, v->config.width, row);
         return;
     }
-    const uint16_t *row = cambi->image.data + y * cambi->image.stride;
-    const uint16_t *below = y + 1 < h ? row + cambi->image.stride : row;
-    for (int x = 0; x + 1 < w; x++)
-        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
-    flat[w - 1] = row[w - 1] == below[w - 1];
+    for (int x = 0; x < cambi->picture->width; x++) {
+        const int k = cambi->source_column[x];
+        row[x] = vmafgpu__cambi_ten_bits(cambi->is_wide ? vmafgpu__word(source, k) : source[k], bit_depth);
+    }
 }
 
-static void vmafgpu__cambi_mask_task(void *arg, int index) {
+/* Takes dither back: each sample becomes the average of itself and its neighbours to the right and below. The last column
+ * has no neighbour to the right, which a copy of itself stands for; the last row none below. */
+static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                         uint16_t *VMAFGPU__RESTRICT out) {
+    if (below)
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2);
+    else
+        for (int x = 0; x < w; x++)
+            out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
+}
+
+/* None outside the picture is flat. The last sample has itself for a neighbour to the right. */
+static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
+                                           uint8_t *VMAFGPU__RESTRICT flat) {
+    for (int x = 0; x < w; x++)
+        flat[x] = (uint8_t)((row[x] == row[x + 1]) & (row[x] == below[x]));
+    memset(flat + w, 0, vmafgpu__padded(w) - (size_t)w);
+}
+
+static void vmafgpu__cambi_slide_scalar(uint8_t *VMAFGPU__RESTRICT column, const uint8_t *newest, const uint8_t *oldest,
+                                        int w) {
+    for (int x = 0; x < w; x++)
+        column[x] = (uint8_t)(column[x] + newest[x] - oldest[x]);
+}
+
+static void vmafgpu__cambi_mask_row_scalar(const uint8_t *column, int w, int halved, int threshold,
+                                           uint8_t *VMAFGPU__RESTRICT sum, uint8_t *VMAFGPU__RESTRICT mask) {
+    for (int x = 0; x < w; x++)
+        sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] + column[x + 2] +
+                           column[x + 3]);
+    for (int x = 0; x << halved < w; x++)
+        mask[x] = sum[x << halved] > threshold;
+}
+
+static void vmafgpu__cambi_halve_row_scalar(const uint16_t *row, int w, uint16_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = row[2 * x];
+}
+
+static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++)
+        out[x] = mask[2 * x];
+}
+
+/* Makes row y of the picture in line 2 or 3 of the band, in turn; rows come one after the other, the first at `start`. */
+static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
+    const vmafgpu__cambi *cambi = v->cambi;
+    const int w = cambi->picture->width, h = cambi->picture->height;
+    uint16_t *out = band->line[2 + (y & 1)];
+    if (!cambi->variant->softened) {
+        vmafgpu__cambi_import_row(v, y, out);
+    } else {
+        for (int k = y == start ? y : y + 1; k <= y + 1 && k < h; k++) {
+            uint16_t *row = band->line[k & 1];
+            vmafgpu__cambi_import_row(v, k, row);
+            row[w] = row[w - 1];
+        }
+        cambi->functions->soften(band->line[y & 1], y + 1 < h ? band->line[(y + 1) & 1] : NULL, w, out);
+    }
+    out[w] = out[w - 1];
+    return out;
+}
+
+/* The samples of scale 0 before its filter, and which of them are marked: those in whose neighbourhood enough samples
+ * of the picture are flat. */
+static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     vmafgpu__cambi_band *band = &cambi->bands[index];
-    const int w = cambi->picture->width, reach = VMAFGPU__CAMBI_REACH, threshold = cambi->picture->mask_threshold;
-    const int halved = cambi->variant->halved, mask_w = vmafgpu__cambi_size(cambi->variant, w, 0);
-    uint8_t *column = band->column + reach;
+    const int w = cambi->picture->width, h = cambi->picture->height, reach = VMAFGPU__CAMBI_REACH;
+    const int halved = cambi->variant->halved;
+    const int scaled_w = vmafgpu__cambi_size(cambi->variant, w, 0);
+    uint8_t *column = band->column + VMAFGPU__CHUNK;
+    const uint16_t *row, *below;
     int first, end;
-    vmafgpu__part(cambi->picture->height, index, v->config.threads, &first, &end);
-    memset(band->column, 0, (size_t)w + 2 * (size_t)reach);
-    for (int y = first - reach; y < end + reach; y++) {
-        uint8_t *VMAFGPU__RESTRICT newest = band->flat[(y + 8) & 7];
-        const uint8_t *VMAFGPU__RESTRICT oldest = band->flat[(y + 1) & 7];   /* seven rows before */
-        vmafgpu__cambi_flat_row(cambi, y, newest);
-        for (int x = 0; x < w; x++)
-            column[x] = (uint8_t)(column[x] + newest[x]);
-        for (int x = 0; x < w && y > first + reach; x++)
-            column[x] = (uint8_t)(column[x] - oldest[x]);
-        if (y < first + reach || ((y - reach) & halved))
-            continue;
-        uint8_t *VMAFGPU__RESTRICT mask = cambi->mask + (size_t)((y - reach) >> halved) * (size_t)mask_w;
-        uint8_t *VMAFGPU__RESTRICT sum = band->sum_line;
-        for (int x = 0; x < w; x++)
-            sum[x] = (uint8_t)(column[x - 3] + column[x - 2] + column[x - 1] + column[x] + column[x + 1] +
-                               column[x + 2] + column[x + 3]);
-        for (int x = 0; x < mask_w; x++)
-            mask[x] = sum[x << halved] > threshold;
+    vmafgpu__part(vmafgpu__cambi_size(cambi->variant, h, 0), index, v->config.threads, &first, &end);
+    if (first == end)
+        return;
+    memset(band->column, 0, vmafgpu__padded(w) + 2 * VMAFGPU__CHUNK);
+    for (int i = 0; i < 8; i++)
+        memset(band->flat[i], 0, vmafgpu__padded(w));
+    int y = (first << halved) - reach;
+    y = y > 0 ? y : 0;
+    const int start = y;
+    below = vmafgpu__cambi_make_row(v, band, start, start);
+    for (; y <= ((end - 1) << halved) + reach; y++) {
+        uint8_t *newest = band->flat[y & 7];
+        const int own = y >> halved, marked = (y - reach) >> halved;
+        if (y < h) {
+            row = below;
+            below = y + 1 < h ? vmafgpu__cambi_make_row(v, band, y + 1, start) : row;
+            f->flat_row(row, below, w, newest);
+            if (own >= first && own < end && own << halved == y) {
+                uint16_t *image = cambi->image.data + own * cambi->image.stride;
+                if (halved)
+                    f->halve_row(row, scaled_w, image);
+                else
+                    memcpy(image, row, sizeof *row * (size_t)w);
+            }
+        } else {
+            memset(newest, 0, vmafgpu__padded(w));
+        }
+        f->slide(column, newest, band->flat[(y + 1) & 7], w);   /* seven rows before */
+        if (y - reach >= first << halved && marked << halved == y - reach)
+            f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
+                        cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
     }
 }
 
@@ -4346,65 +4665,71 @@ static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Row y of the present scale before its filter: every second sample of the filtered scale before. */
-static void vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT row) {
-    const vmafgpu__plane *from = cambi->scale ? &cambi->filtered[cambi->scale - 1] : &cambi->image;
-    const int shift = cambi->scale ? 1 : cambi->variant->halved;
-    const uint16_t *source = from->data + ((ptrdiff_t)y << shift) * from->stride;
-    if (shift)
-        for (int x = 0; x < w; x++)
-            row[x] = source[2 * x];
-    else
-        memcpy(row, source, sizeof *row * (size_t)w);
+/* Row y of the present scale before its filter: every second sample of the filtered scale before, into the line, or what
+ * is there already. */
+static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
+    if (!cambi->scale)
+        return cambi->image.data + y * cambi->image.stride;
+    const vmafgpu__plane *from = &cambi->filtered[cambi->scale - 1];
+    cambi->functions->halve_row(from->data + 2 * y * from->stride, w, line);
+    return line;
 }
 
 /* The same, filtered along the row. */
-static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *VMAFGPU__RESTRICT raw,
-                                          uint16_t *VMAFGPU__RESTRICT row) {
-    vmafgpu__cambi_fetch_row(cambi, y, w, raw);
-    for (int x = 1; x + 1 < w; x++)
-        row[x] = vmafgpu__cambi_mode(raw[x - 1], raw[x], raw[x + 1]);
+static void vmafgpu__cambi_fetch_filtered(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line, uint16_t *row) {
+    const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line);
+    cambi->functions->mode_row(raw, raw + 1, raw + 2, w - 2, row + 1);
     row[0] = raw[0];
     row[w - 1] = raw[w - 1];
 }
 
-static void vmafgpu__cambi_filter_rows(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
-                                       uint16_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__cambi_mode_row_scalar(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w,
+                                           uint16_t *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++)
         out[x] = vmafgpu__cambi_mode(a[x], b[x], c[x]);
 }
 
-static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask,
-                                    int shift, int w, uint16_t *VMAFGPU__RESTRICT code) {
+/* Beyond the row there is nothing. */
+static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant, const uint16_t *row,
+                                           const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
         const uint32_t counted = (uint16_t)(row[x] - base);   /* wraps below base */
-        code[x] = (uint16_t)(((mask[x << shift] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
+        code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
 }
 
 /* Filters a scale and codes it for counting. The outer rows stay as they are. */
 static void vmafgpu__cambi_filter_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
-    vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi *cambi = v->cambi;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     const vmafgpu__cambi_variant *variant = cambi->variant;
-    const int scale = cambi->scale, mask_w = vmafgpu__cambi_size(variant, cambi->picture->width, 0);
+    const int scale = cambi->scale;
     const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
     const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    const size_t mask_stride = vmafgpu__padded(w);
     uint16_t *const *line = cambi->bands[index].line;
     int first, end, next;
     vmafgpu__part(h, index, v->config.threads, &first, &end);
     next = first > 0 ? first - 1 : 0;
     for (int y = first; y < end; y++) {
         uint16_t *out = cambi->filtered[scale].data + y * cambi->filtered[scale].stride;
+        uint8_t *mask = cambi->mask[scale] + (size_t)y * mask_stride;
         for (; next <= y + 1 && next < h; next++)
             vmafgpu__cambi_fetch_filtered(cambi, next, w, line[3], line[next % 3]);
-        if (y == 0 || y == h - 1)
-            vmafgpu__cambi_fetch_row(cambi, y, w, out);
-        else
-            vmafgpu__cambi_filter_rows(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
-        vmafgpu__cambi_code_row(variant, out, cambi->mask + ((size_t)y << scale) * (size_t)mask_w, scale, w,
-                                cambi->codes[scale].data + y * cambi->codes[scale].stride);
+        if (y == 0 || y == h - 1) {
+            const uint16_t *raw = vmafgpu__cambi_fetch_row(cambi, y, w, line[3]);
+            memcpy(out, raw, sizeof *out * (size_t)w);
+        } else {
+            f->mode_row(line[(y + 2) % 3], line[y % 3], line[(y + 1) % 3], w, out);
+        }
+        if (scale)
+            f->halve_mask(cambi->mask[scale - 1] +
+                              2 * (size_t)y * vmafgpu__padded(vmafgpu__cambi_size(variant, cambi->picture->width, scale - 1)),
+                          w, mask);
+        f->code_row(variant, out, mask, w, cambi->codes[scale].data + y * cambi->codes[scale].stride);
     }
 }
 
@@ -4463,8 +4788,8 @@ static int64_t vmafgpu__cambi_units(float value) {
 }
 
 /* Counts in the rows first..end-1 of a strip that begins at column x0. */
-static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
-                                 int first, int end) {
+static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
+                                        int first, int end) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP, MAX_SPAN = (2 * VMAFGPU__CAMBI_CONTRASTS + GROUP) / GROUP * GROUP };
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const vmafgpu__plane *codes = &cambi->codes[scale];
@@ -4521,9 +4846,19 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
             }
         }
     }
-    band->count[scale] = found;
+    band->length[scale] = band->count[scale] = found;
     band->sum[scale] = sum;
 }
+
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count);
+
+static const vmafgpu__cambi_functions vmafgpu__cambi_scalar = {
+    vmafgpu__cambi_import_row_scalar, vmafgpu__cambi_soften_scalar, vmafgpu__cambi_flat_row_scalar,
+    vmafgpu__cambi_slide_scalar, vmafgpu__cambi_mask_row_scalar, vmafgpu__cambi_halve_row_scalar,
+    vmafgpu__cambi_halve_mask_scalar, vmafgpu__cambi_mode_row_scalar, vmafgpu__cambi_code_row_scalar,
+    VMAFGPU__CAMBI_STRIP, vmafgpu__cambi_strip_scalar, vmafgpu__cambi_sum_above_scalar
+};
 
 static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     const vmafgpu__cambi *cambi = v->cambi;
@@ -4533,13 +4868,13 @@ static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     vmafgpu__part(vmafgpu__cambi_size(cambi->variant, cambi->picture->height, scale), index, v->config.threads, &first,
                   &end);
     band->first_row[scale] = first;
-    band->count[scale] = 0;
+    band->length[scale] = band->count[scale] = 0;
     band->sum[scale] = 0;
     if (cambi->in_place)
         memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    for (int x = 0; x < w && first < end; x += VMAFGPU__CAMBI_STRIP)
-        vmafgpu__cambi_strip(cambi, band, scale, x, x + VMAFGPU__CAMBI_STRIP < w ? x + VMAFGPU__CAMBI_STRIP : w, first,
-                             end);
+    const vmafgpu__cambi_functions *f = cambi->in_place ? &vmafgpu__cambi_scalar : cambi->functions;
+    for (int x = 0; x < w && first < end; x += f->strip_columns)
+        f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
 }
 
 static void vmafgpu__cambi_count_task(void *arg, int index) {
@@ -4561,42 +4896,103 @@ static uint32_t vmafgpu__float_bits(float value) {
     return bits;
 }
 
-/* The c-values above 0 that a band found. */
+static float vmafgpu__float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The list of c-values that a band found. */
 static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, size_t *count) {
     const vmafgpu__cambi *cambi = v->cambi;
     const size_t w = (size_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale);
-    *count = cambi->bands[band].count[scale];
+    *count = cambi->bands[band].length[scale];
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* The c-value of rank `rank`, counted from 1 at the largest. Positive floats are in the order of their bits, of which
- * the passes find eleven, eleven and ten. */
-static float vmafgpu__cambi_select(const vmafgpu *v, int scale, int64_t rank) {
-    static const int shifts[3] = { 21, 10, 0 };
-    uint32_t found = 0, known = 0;
-    float value;
-    for (int pass = 0; pass < 3; pass++) {
-        const int shift = shifts[pass];
-        const uint32_t mask = pass < 2 ? 2047 : 1023;
-        int64_t histogram[2048];
-        uint32_t digit = mask;
-        memset(histogram, 0, sizeof histogram);
-        for (int i = 0; i < v->config.threads; i++) {
-            size_t count;
-            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-            for (size_t k = 0; k < count; k++) {
-                const uint32_t bits = vmafgpu__float_bits(values[k]);
-                if ((bits & known) == found)
-                    histogram[bits >> shift & mask]++;
-            }
+/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
+ * 2048 values there. */
+enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048 };
+
+/* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
+ * values with these bits. Neighbours are often alike, so that each has a histogram of its own to count in. */
+static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
+    enum { NEIGHBOURS = 4 };
+    uint32_t histogram[VMAFGPU__CAMBI_DIGITS + 1][NEIGHBOURS], digit = VMAFGPU__CAMBI_DIGITS + 1;
+    int64_t above = 0;
+    memset(histogram, 0, sizeof histogram);
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        for (size_t k = 0; k < count; k++) {
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16;   /* 0 has a place of its own */
+            histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
-        while (histogram[digit] < rank)
-            rank -= histogram[digit--];
-        found |= digit << shift;
-        known |= mask << shift;
     }
-    memcpy(&value, &found, sizeof value);
-    return value;
+    do {
+        *rank -= above;
+        digit--;
+        above = 0;
+        for (int i = 0; i < NEIGHBOURS; i++)
+            above += histogram[digit][i];
+    } while (above < *rank);
+    return digit - 1 + VMAFGPU__CAMBI_LOWEST;
+}
+
+/* The sum of the values from `high` on, in units of 2^-24; those from `low` on and below `high` go to `alike`. */
+static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
+                                               size_t *alike_count) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const float value = values[k];
+        if (value >= high)
+            sum += vmafgpu__cambi_units(value);
+        else if (value >= low)
+            alike[(*alike_count)++] = value;
+    }
+    return sum;
+}
+
+/* The sum of the `rank` largest of n values whose upper sixteen bits are alike, in units of 2^-24. */
+static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
+    uint32_t found = 0, known = 0;
+    int64_t sum = 0;
+    if (!n)
+        return 0;
+    for (int shift = 8; shift >= 0; shift -= 8) {
+        uint32_t histogram[256], digit = 255;
+        int64_t rest = rank;
+        memset(histogram, 0, sizeof histogram);
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found)
+                histogram[vmafgpu__float_bits(values[k]) >> shift & 255]++;
+        while (histogram[digit] < rest)
+            rest -= histogram[digit--];
+        for (size_t k = 0; k < n; k++)
+            if ((vmafgpu__float_bits(values[k]) & known) == found &&
+                (vmafgpu__float_bits(values[k]) >> shift & 255) > digit)
+                sum += vmafgpu__cambi_units(values[k]);
+        rank = rest;
+        found |= digit << shift;
+        known |= 255u << shift;
+    }
+    found |= vmafgpu__float_bits(values[0]) & 0xffff0000u;
+    return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
+}
+
+/* The sum of the `top` largest c-values of a scale, of which there are more. The lists are used up. */
+static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
+    const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
+    float *alike = v->cambi->values[scale];   /* the front of the lists, which has been looked at by then */
+    size_t alike_count = 0;
+    int64_t sum = 0;
+    for (int i = 0; i < v->config.threads; i++) {
+        size_t count;
+        const float *values = vmafgpu__cambi_found(v, i, scale, &count);
+        sum += v->cambi->functions->sum_above(values, count, vmafgpu__float_of_bits(digit << 16),
+                                              vmafgpu__float_of_bits((digit + 1) << 16), alike, &alike_count);
+    }
+    return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
 /* Moves the `top` largest of n values to the front, in the very order in which the reference leaves them: Hoare's
@@ -4646,25 +5042,13 @@ static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t
 
 /* The sum of the `top` largest c-values of a scale, in units of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool(vmafgpu *v, int scale, int64_t top, int64_t *units) {
-    int64_t all = 0, sum = 0, rest = top;
+    int64_t all = 0, sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
         all += (int64_t)v->cambi->bands[i].count[scale];
         sum += v->cambi->bands[i].sum[scale];
     }
-    if (all > top) {
-        const float least = vmafgpu__cambi_select(v, scale, top);
-        sum = 0;
-        for (int i = 0; i < v->config.threads; i++) {
-            size_t count;
-            const float *values = vmafgpu__cambi_found(v, i, scale, &count);
-            for (size_t k = 0; k < count; k++)
-                if (values[k] > least) {
-                    sum += vmafgpu__cambi_units(values[k]);
-                    rest--;
-                }
-        }
-        sum += rest * vmafgpu__cambi_units(least);
-    }
+    if (all > top)
+        sum = vmafgpu__cambi_sum_top(v, scale, top);
     *units = sum;
     return sum >= (int64_t)1 << 53 ? vmafgpu__cambi_pool_rounded(v, scale, top, units) : VMAFGPU_OK;
 }
@@ -4683,9 +5067,10 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_import_task, v);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__run(v, vmafgpu__cambi_mask_task, v);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
+        memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
+               0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
+    vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
     for (cambi->scale = 0; result == VMAFGPU_OK && cambi->scale < VMAFGPU__CAMBI_SCALES; cambi->scale++)
         result = vmafgpu__run(v, vmafgpu__cambi_filter_task, v);
     if (result == VMAFGPU_OK)
@@ -4717,15 +5102,16 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair
  * element still sees the same operations one after another.
  */
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,   /* of the matrices... */
+    VMAFGPU__SPEED_PITCH = 32,             /* ...and from row to row; between them are zeros */
+    VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
     VMAFGPU__SPEED_PLANES = 4,             /* u and v, of the reference and of the distorted frame */
-    VMAFGPU__SPEED_RESAMPLE = 9,           /* samples that make a new one along a side, at most */
-    VMAFGPU__SPEED_QR_STEPS = 500
+    VMAFGPU__SPEED_RESAMPLE = 9            /* samples that make a new one along a side, at most */
 };
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_SIDE]; } vmafgpu__speed_matrix;
+typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
 /* From which samples along a side a new one is made, and how much each counts. */
 typedef struct vmafgpu__speed_source {
@@ -4734,14 +5120,52 @@ typedef struct vmafgpu__speed_source {
     float weight[VMAFGPU__SPEED_RESAMPLE];
 } vmafgpu__speed_source;
 
+/* The same for the columns of a bilinear prescale, side by side. */
+typedef struct vmafgpu__speed_between {
+    int32_t *at[2];
+    float   *weight[2];
+} vmafgpu__speed_between;
+
+/* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
 typedef struct vmafgpu__speed_plane {
-    float *low;                            /* after the low-pass; later without the local mean */
-    float *means;                          /* local means down the columns, of the same size */
-    float *samples;                        /* per place in a block a row with all blocks */
-    float *solution;
-    float *variance, *entropy;             /* per block */
-    int    singular;
+    float  *low;                           /* after the low-pass; later without the local mean */
+    float  *means;                         /* local means, of the same size */
+    float  *line;                          /* of local means down the columns, with margins */
+    double *wide, *ones;                   /* `low` in double precision; a row of ones */
+    double *column_sums;                   /* EDGE + 1 rows */
+    float  *samples;                       /* per place in a block a row with all blocks */
+    float  *solution;
+    float  *variance, *entropy;            /* per block */
+    int     singular;
 } vmafgpu__speed_plane;
+
+/* What is done to rows: in plain C here, in vectors in >>levels. They may be read and written up to their padded width. */
+typedef struct vmafgpu__speed_functions {
+    /* Samples `step` bytes apart, of one byte or two, as floats, as if they had 8 bits, around 0; returns the OR of words. */
+    uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
+    /* A row between two, with its weights. */
+    void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
+                     float *out);
+    /* sum += tap * row */
+    void (*add_row)(float *sum, const float *row, float tap, int w);
+    /* The sums of the windows of w x h at each place of a block, sample by sample. */
+    void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
+    /* Sums of products down the columns of windows h rows high that begin at rows 0..places-1, one row of `out` each. The
+     * rows that all windows have come first, from EDGE on; then those above them, upwards; then those below. The products
+     * are exact, fused or not. */
+    void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
+                        double *out, ptrdiff_t out_pitch);
+    /* Rows from `first` on of out = a * b, where row and column before `first` of a are those of the identity. Every
+     * element is a sum over k from `first` up. */
+    void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
+    /* From `top` on: x = (tau * a) * v, and a -= x v' + v x', for a symmetric a. */
+    void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
+    void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
+    /* Solves r x = b for an upper triangle r, with b in place of x. */
+    void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
+    /* The mean over the rows of x * y, added up from the first. */
+    void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
+} vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_band {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
@@ -4750,10 +5174,13 @@ typedef struct vmafgpu__speed_band {
 } vmafgpu__speed_band;
 
 struct vmafgpu__speed {
+    const vmafgpu__speed_functions *functions;
     unsigned char *work;                   /* memory that every variant lays out anew */
     const vmafgpu__speed_variant *variant;
+    size_t pitch, block_pitch;             /* of `low` and the like, of rows of blocks */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_source *columns;        /* of the prescale */
+    vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
     vmafgpu__speed_band *bands;
 };
@@ -4860,12 +5287,23 @@ static vmafgpu_result vmafgpu__plan_speed(vmafgpu *v, const vmafgpu__extractor *
 /* Lays the work memory out for a variant. */
 static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafgpu__carver *c) {
     const vmafgpu__speed_variant *x = speed->variant;
-    const size_t low = (size_t)x->columns * (size_t)x->rows, blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+    const size_t pitch = vmafgpu__padded(x->columns), low = pitch * (size_t)(x->rows + 1);
+    const size_t blocks = vmafgpu__padded(x->blocks_across * x->blocks_down);
+    speed->pitch = pitch;
+    speed->block_pitch = blocks;
     speed->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *speed->columns * (size_t)x->scaled_width);
+    for (int k = 0; k < 2; k++) {
+        speed->between.at[k] = (int32_t *)vmafgpu__carve(c, sizeof(int32_t) * vmafgpu__padded(x->scaled_width));
+        speed->between.weight[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+    }
     for (int i = 0; i < VMAFGPU__SPEED_PLANES; i++) {
         vmafgpu__speed_plane *plane = &speed->plane[i];
         plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
+        plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
+        plane->wide = (double *)vmafgpu__carve(c, sizeof(double) * low);
+        plane->ones = (double *)vmafgpu__carve(c, sizeof(double) * pitch);
+        plane->column_sums = (double *)vmafgpu__carve(c, sizeof(double) * pitch * VMAFGPU__SPEED_BLOCK);
         plane->samples = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->solution = (float *)vmafgpu__carve(c, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
         plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
@@ -4877,13 +5315,13 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__speed_band unused, *band = bands ? &bands[i] : &unused;
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->width);
-        band->row = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
-        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)x->scaled_width);
+            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
+        band->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
     }
 }
 
-static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
+static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
     vmafgpu__speed head;
     size_t most = 0;
     memset(&head, 0, sizeof head);
@@ -4899,6 +5337,7 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v) {
     v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
     if (!v->speed)
         return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
+    v->speed->functions = functions;
     v->speed->work = (unsigned char *)v->speed + start;
     return VMAFGPU_OK;
 }
@@ -4925,26 +5364,30 @@ static uint32_t vmafgpu__chroma_illegal(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_SEMIPLANAR_HIGH ? (1u << (16 - c->bit_depth)) - 1 : 0xffffu << c->bit_depth & 0xffffu;
 }
 
-/* Samples of a row as floats, as if they had 8 bits, around 0. Not 0 if one does not fit the bit depth. */
-static uint32_t vmafgpu__speed_import(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int w,
-                                      float *VMAFGPU__RESTRICT row) {
-    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
-    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
-    const uint32_t illegal = vmafgpu__chroma_illegal(c);
+static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
+                                             float *VMAFGPU__RESTRICT row) {
     uint32_t seen = 0;
-    int step;
-    const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
-    if (c->bytes_per_sample == 1) {
+    if (bytes == 1)
         for (int x = 0; x < w; x++)
             row[x] = (float)(int)source[x * step] - 128;
-        return 0;
-    }
-    for (int x = 0; x < w; x++) {
-        const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
-        seen |= word;
-        row[x] = (float)(int)(word >> shift) * unit - 128;
-    }
-    return seen & illegal;
+    else
+        for (int x = 0; x < w; x++) {
+            const uint32_t word = (uint32_t)source[x * step] | (uint32_t)source[x * step + 1] << 8;
+            seen |= word;
+            row[x] = (float)(int)(word >> shift) * unit - 128;
+        }
+    return seen;
+}
+
+/* A row of the frame. Not 0 if a sample does not fit the bit depth. */
+static uint32_t vmafgpu__speed_import(const vmafgpu *v, const vmafgpu_frame *frame, int plane, int y, float *row) {
+    const vmafgpu_config *c = &v->config;
+    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0, bytes = c->bytes_per_sample;
+    const float unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    int step;
+    const uint8_t *source = vmafgpu__chroma_row(c, frame, plane, y, &step);
+    const uint32_t seen = v->speed->functions->import(source, bytes, step, shift, unit, v->speed->variant->width, row);
+    return bytes == 2 ? seen & vmafgpu__chroma_illegal(c) : 0;
 }
 
 /* Keys' cubic with a = -3/4. */
@@ -4998,6 +5441,18 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
     return method == VMAFGPU__SPEED_LANCZOS4 ? value / weights : value;
 }
 
+/* The same, in the same order, from two rows and columns. */
+static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
+                                           const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
+    for (int x = 0; x < w; x++) {
+        float value = 0;
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < 2; i++)
+                value += weight[k] * columns->weight[i][x] * rows[k][columns->at[i][x]];
+        out[x] = value;
+    }
+}
+
 /* Row y of a plane after the prescale; notes rows with illegal samples. */
 static float *vmafgpu__speed_row(const vmafgpu *v, vmafgpu__speed_band *band, int plane, int y) {
     const vmafgpu__speed *speed = v->speed;
@@ -5008,14 +5463,26 @@ static float *vmafgpu__speed_row(const vmafgpu *v, vmafgpu__speed_band *band, in
     if (x->resampled)
         vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
     for (int k = 0; k < down.count; k++)
-        if (vmafgpu__speed_import(&v->config, speed->frame[plane & 1], plane >> 1, down.at[k], x->width,
-                                  band->source[k]) && (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
+        if (vmafgpu__speed_import(v, speed->frame[plane & 1], plane >> 1, down.at[k], band->source[k]) &&
+            (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
             band->bad_row[plane] = down.at[k];
     if (!x->resampled)
         return band->source[0];
+    if (x->method == VMAFGPU__SPEED_BILINEAR) {
+        const float *rows[2];
+        rows[0] = band->source[0];
+        rows[1] = band->source[1];
+        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, band->row);
+        return band->row;
+    }
     for (int i = 0; i < x->scaled_width; i++)
         band->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, band->source);
     return band->row;
+}
+
+static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
+    for (int i = 0; i < w; i++)
+        sum[i] += tap * row[i];
 }
 
 /* The low-pass of all planes, where its samples are kept: down the columns, then along the rows. */
@@ -5028,20 +5495,22 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     for (int plane = 0; plane < VMAFGPU__SPEED_PLANES; plane++) {
         band->bad_row[plane] = -1;
         for (int y = first; y < end; y++) {
-            float *out = v->speed->plane[plane].low + (size_t)y * (size_t)x->columns;
+            float *out = v->speed->plane[plane].low + (size_t)y * v->speed->pitch;
             memset(band->sum, 0, sizeof(float) * (size_t)x->scaled_width);
             for (int t = -x->reach; t <= x->reach; t++) {
                 const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
-                const float *row = vmafgpu__speed_row(v, band, plane, from), tap = x->taps[t + x->reach];
-                float *VMAFGPU__RESTRICT sum = band->sum;
-                for (int i = 0; i < x->scaled_width; i++)
-                    sum[i] += tap * row[i];
+                const float *row = vmafgpu__speed_row(v, band, plane, from);
+                v->speed->functions->add_row(band->sum, row, x->taps[t + x->reach], x->scaled_width);
             }
             for (int i = 0; i < x->columns; i++) {
+                const int at = i << VMAFGPU__SPEED_SHIFT;
                 float sum = 0;
-                for (int t = -x->reach; t <= x->reach; t++)
-                    sum += x->taps[t + x->reach] *
-                           band->sum[vmafgpu__reflect((i << VMAFGPU__SPEED_SHIFT) + t, x->scaled_width)];
+                if (at >= x->reach && at + x->reach < x->scaled_width)
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * band->sum[at + t];
+                else
+                    for (int t = -x->reach; t <= x->reach; t++)
+                        sum += x->taps[t + x->reach] * band->sum[vmafgpu__reflect(at + t, x->scaled_width)];
                 out[i] = sum;
             }
         }
@@ -5068,55 +5537,141 @@ static vmafgpu_result vmafgpu__speed_illegal(vmafgpu *v, int plane, int y) {
 }
 
 /* Takes the local mean, a small Gaussian, from every sample. */
-static void vmafgpu__speed_subtract_mean(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
-    float *means = plane->means;
-    for (int y = 0; y < h; y++)
-        for (int i = 0; i < w; i++) {
-            float sum = 0;
-            for (int t = -reach; t <= reach; t++)
-                sum += x->local_taps[t + reach] *
-                       plane->low[(size_t)vmafgpu__reflect(y + t, h) * (size_t)w + (size_t)i];
-            means[(size_t)y * (size_t)w + (size_t)i] = sum;
-        }
+    const size_t pitch = speed->pitch;
+    float *line = plane->line + VMAFGPU__CHUNK;
     for (int y = 0; y < h; y++) {
-        const float *row = means + (size_t)y * (size_t)w;
-        for (int i = 0; i < w; i++) {
-            float sum = 0;
-            for (int t = -reach; t <= reach; t++)
-                sum += x->local_taps[t + reach] * row[vmafgpu__reflect(i + t, w)];
-            plane->low[(size_t)y * (size_t)w + (size_t)i] -= sum;
+        float *sum = plane->means + (size_t)y * pitch;
+        memset(line, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(line, plane->low + (size_t)vmafgpu__reflect(y + t, h) * pitch,
+                                      x->local_taps[t + reach], w);
+        for (int t = 1; t <= reach; t++) {
+            line[-t] = line[vmafgpu__reflect(-t, w)];
+            line[w - 1 + t] = line[vmafgpu__reflect(w - 1 + t, w)];
+        }
+        memset(sum, 0, sizeof(float) * (size_t)w);
+        for (int t = -reach; t <= reach; t++)
+            speed->functions->add_row(sum, line + t, x->local_taps[t + reach], w);
+    }
+    for (size_t y = 0; y < (size_t)h; y++)
+        for (size_t i = 0; i < (size_t)w; i++) {
+            plane->low[y * pitch + i] -= plane->means[y * pitch + i];
+            plane->wide[y * pitch + i] = (double)plane->low[y * pitch + i];
+        }
+}
+
+/* ---- covariance of the places in a block, over all positions of the block ----
+ *
+ * For two places that lie dx, dy apart the sum of products is over a window of the plane of all products of samples dx, dy
+ * apart. So that plane is made once for each of the 41 distances, and its columns are added up once for all windows. The sums
+ * are in double precision, of products that are exact, and their order is the same everywhere: down each column the rows
+ * that all windows have, then those above, then those below; along the row of column sums likewise.
+ */
+static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
+    memset(total, 0, sizeof(float) * SIDE);
+    for (int y = 0; y < h; y++)
+        for (int i = 0; i < w; i++)
+            for (int p = 0; p < SIDE; p++)
+                total[p] += plane[(y + p / BLOCK) * pitch + i + p % BLOCK];
+}
+
+static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
+                                              int h, int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    for (int x = 0; x < w; x++) {
+        double core = 0, above[EDGE + 1], below = 0;
+        for (int y = EDGE; y < h; y++)
+            core += a[y * pitch + x] * b[y * b_pitch + x];
+        above[EDGE] = 0;
+        for (int y = EDGE - 1; y >= 0; y--)
+            above[y] = above[y + 1] + a[y * pitch + x] * b[y * b_pitch + x];
+        for (int k = 0; k < places; k++) {
+            out[k * out_pitch + x] = (core + above[k]) + below;
+            if (k + 1 < places)
+                below += a[(h + k) * pitch + x] * b[(h + k) * b_pitch + x];
         }
     }
 }
 
-/* ---- covariance of the places in a block, over all positions of the block ---- */
-
-static void vmafgpu__speed_covariance(const vmafgpu__speed_variant *x, const float *plane, vmafgpu__speed_matrix *out) {
-    enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
-    const int w = BLOCK * x->blocks_across - BLOCK + 1, h = BLOCK * x->blocks_down - BLOCK + 1;
-    double mean[SIDE], sum[SIDE][SIDE], sample[SIDE];
-    memset(sum, 0, sizeof sum);
-    for (int p = 0; p < SIDE; p++) {
-        const float *start = plane + (p / BLOCK) * x->columns + p % BLOCK;
-        float total = 0;
-        for (int y = 0; y < h; y++)
-            for (int i = 0; i < w; i++)
-                total += start[y * x->columns + i];
-        mean[p] = (double)(total / (float)(w * h));
+/* Sums of w columns from each of the columns first..last on, first >= 0, last <= EDGE. */
+static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE };
+    double core = 0, left[EDGE + 1], right = 0;
+    for (int x = EDGE; x < w; x++)
+        core += columns[x];
+    left[EDGE] = 0;
+    for (int x = EDGE - 1; x >= first; x--)
+        left[x] = left[x + 1] + columns[x];
+    for (int k = 0; k <= last; k++) {
+        if (k >= first)
+            sum[k] = (core + left[k]) + right;
+        if (k < last)
+            right += columns[w + k];
     }
+}
+
+/* The same for windows that are smaller than what all windows have: each by itself. */
+static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h) {
+    double sum = 0;
     for (int y = 0; y < h; y++)
-        for (int i = 0; i < w; i++) {
-            const float *start = plane + y * x->columns + i;
-            for (int p = 0; p < SIDE; p++)
-                sample[p] = (double)start[(p / BLOCK) * x->columns + p % BLOCK] - mean[p];
-            for (int p = 0; p < SIDE; p++)
-                for (int q = 0; q <= p; q++)
-                    sum[p][q] += sample[p] * sample[q];
-        }
+        for (int x = 0; x < w; x++)
+            sum += a[y * pitch + x] * b[y * b_pitch + x];
+    return sum;
+}
+
+/* Sums of products of samples dx, dy apart: sum[y][x] of the window that begins at column x, row y, where that and the
+ * one dx, dy further both are places in a block. Without the samples dx, dy apart, sums of samples. */
+static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
+                                       int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const int first = dx < 0 ? -dx : 0, last = dx > 0 ? EDGE - dx : EDGE, places = BLOCK - dy;
+    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch, other_pitch = with_other ? pitch : 0;
+    const double *other = with_other ? plane->wide + dy * pitch + dx : plane->ones;
+    if (w < EDGE || h < EDGE) {
+        for (int k = 0; k < places; k++)
+            for (int i = first; i <= last; i++)
+                sum[k][i] = vmafgpu__speed_small_sum(plane->wide + k * pitch + i, other + k * other_pitch + i, pitch,
+                                                     other_pitch, w, h);
+        return;
+    }
+    speed->functions->column_sums(plane->wide + first, other + first, pitch, other_pitch, w + last - first, h, places,
+                                  plane->column_sums + first, pitch);
+    for (int k = 0; k < places; k++)
+        vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
+}
+
+static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
+                                      vmafgpu__speed_matrix *out) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
+    const double n = (double)(w * h);
+    double mean[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
+    float total[SIDE];
+    for (int i = 0; i < w + EDGE; i++)
+        plane->ones[i] = 1;
+    speed->functions->totals(plane->low, (ptrdiff_t)speed->pitch, w, h, total);
     for (int p = 0; p < SIDE; p++)
-        for (int q = 0; q <= p; q++)
-            out->at[p][q] = out->at[q][p] = (float)(sum[p][q] / (double)(w * h));
+        mean[p] = (double)(total[p] / (float)(w * h));
+    memset(out, 0, sizeof *out);
+    vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
+    for (int dy = 0; dy < BLOCK; dy++)
+        for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
+            vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
+            for (int y = 0; y + dy < BLOCK; y++)
+                for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
+                    const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
+                    const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
+                                        n * mean[p] * mean[q];
+                    out->at[p][q] = out->at[q][p] = (float)(both / n);
+                }
+        }
 }
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
@@ -5140,29 +5695,41 @@ static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     return (beta - alpha) / beta;
 }
 
-static void vmafgpu__speed_tridiagonalise(vmafgpu__speed_matrix *a, float *diagonal, float *beside) {
+static void vmafgpu__speed_apply_scalar(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
+        x[r] = 0;
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            x[r] += tau * a->at[r][c] * v[c];
+    }
+}
+
+static void vmafgpu__speed_rank_two_scalar(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++)
+        for (int c = top; c < VMAFGPU__SPEED_SIDE; c++)
+            a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+}
+
+static void vmafgpu__speed_tridiagonalise(const vmafgpu__speed_functions *f, vmafgpu__speed_matrix *a, float *diagonal,
+                                          float *beside) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
-    float v[SIDE], x[SIDE];
+    float v[VMAFGPU__SPEED_PITCH], x[VMAFGPU__SPEED_PITCH];
     for (int i = 0; i + 2 < SIDE; i++) {
         const int top = i + 1;
         const float tau = vmafgpu__speed_reflector(a, i);
         if (tau == 0)
             continue;
+        memset(v, 0, sizeof v);
+        memset(x, 0, sizeof x);
         for (int r = top; r < SIDE; r++)
             v[r] = r == top ? 1 : a->at[r][i];
+        f->apply(a, top, tau, v, x);
         float product = 0;
-        for (int r = top; r < SIDE; r++) {
-            x[r] = 0;
-            for (int c = top; c < SIDE; c++)
-                x[r] += tau * a->at[r][c] * v[c];
+        for (int r = top; r < SIDE; r++)
             product += x[r] * v[r];
-        }
         const float half = (float)(-0.5 * (double)tau * (double)product);
         for (int r = top; r < SIDE; r++)
             x[r] += half * v[r];
-        for (int r = top; r < SIDE; r++)
-            for (int c = top; c < SIDE; c++)
-                a->at[r][c] -= x[r] * v[c] + v[r] * x[c];
+        f->rank_two(a, top, x, v);
     }
     for (int i = 0; i < SIDE; i++) {
         diagonal[i] = a->at[i][i];
@@ -5239,11 +5806,11 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
 }
 
 /* Eigenvalues in the order in which they come out. */
-static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_matrix *matrix, float *d) {
+static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, float *d) {
     float e[VMAFGPU__SPEED_SIDE];
     vmafgpu__speed_matrix a = *matrix;
     int last = VMAFGPU__SPEED_SIDE - 1, steps = 0;
-    vmafgpu__speed_tridiagonalise(&a, d, e);
+    vmafgpu__speed_tridiagonalise(f, &a, d, e);
     vmafgpu__speed_chop(d, e, 0, last);
     while (last > 0 && steps < VMAFGPU__SPEED_QR_STEPS) {
         int first = last - 1;
@@ -5261,13 +5828,14 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_matrix *matrix, floa
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
-/* out = a * b, b with `columns` columns. Every element is a sum over k from 0 up. */
-static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, const float *b, size_t columns, float *out) {
-    memset(out, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * columns);
-    for (size_t i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        for (size_t k = 0; k < VMAFGPU__SPEED_SIDE; k++)
-            for (size_t j = 0; j < columns; j++)
-                out[i * columns + j] += a->at[i][k] * b[k * columns + j];
+static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                           float *VMAFGPU__RESTRICT out) {
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++) {
+        memset(out + i * pitch, 0, sizeof(float) * (size_t)w);
+        for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++)
+            for (size_t j = 0; j < (size_t)w; j++)
+                out[i * pitch + j] += a->at[i][k] * b[k * pitch + j];
+    }
 }
 
 static void vmafgpu__speed_identity(vmafgpu__speed_matrix *a) {
@@ -5284,9 +5852,9 @@ static float vmafgpu__speed_norm(const float *u) {
 }
 
 /* The reflection that clears column k of z below the diagonal. Its sign is that of the matrix decomposed, not of what
- * has become of it. */
-static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
-                                       vmafgpu__speed_matrix *out) {
+ * has become of it. Returns the length of its vector. */
+static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
+                                        vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
     for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
         u[r] = r < k ? 0 : z->at[r][k];
@@ -5300,82 +5868,108 @@ static void vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, in
             out->at[r][c] = -2 * u[r] * u[c];
     for (int r = 0; r < VMAFGPU__SPEED_SIDE; r++)
         out->at[r][r] += 1;
+    return scale;
 }
 
-/* q becomes the transposed orthogonal factor. */
-static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_matrix *matrix, vmafgpu__speed_matrix *q) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE };
+/* q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
+ * products with it leave them out; unless its vector is no number. */
+static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                         vmafgpu__speed_matrix *q) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
     vmafgpu__speed_matrix z = *matrix, reflection, product;
+    memset(&reflection, 0, sizeof reflection);
     vmafgpu__speed_identity(q);
     for (int k = 0; k + 1 < SIDE; k++) {
         for (int i = 0; k > 0 && i < SIDE; i++)
             z.at[k - 1][i] = z.at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
-        vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection);
-        vmafgpu__speed_multiply(&reflection, &z.at[0][0], SIDE, &product.at[0][0]);
-        z = product;
-        vmafgpu__speed_multiply(&reflection, &q->at[0][0], SIDE, &product.at[0][0]);
-        *q = product;
+        const int first = vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection) > 0 ? k : 0;
+        const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
+        f->multiply(&reflection, first, &z.at[0][0], PITCH, SIDE, &product.at[0][0]);
+        memcpy(z.at[first], product.at[first], size);
+        f->multiply(&reflection, first, &q->at[0][0], PITCH, SIDE, &product.at[0][0]);
+        memcpy(q->at[first], product.at[first], size);
+    }
+}
+
+static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *VMAFGPU__RESTRICT own = x + i * pitch;
+        for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+            for (int b = 0; b < w; b++)
+                own[b] -= x[j * pitch + (size_t)b] * r->at[i][j];
+        for (int b = 0; b < w; b++)
+            own[b] /= r->at[i][i];
     }
 }
 
 /* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_matrix *matrix, const float *samples, size_t blocks,
-                                float *solution) {
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+                                const float *samples, size_t pitch, int blocks, float *solution) {
     vmafgpu__speed_matrix q, r;
-    vmafgpu__speed_orthogonalise(matrix, &q);
-    vmafgpu__speed_multiply(&q, &matrix->at[0][0], VMAFGPU__SPEED_SIDE, &r.at[0][0]);
-    vmafgpu__speed_multiply(&q, samples, blocks, solution);
-    for (int i = VMAFGPU__SPEED_SIDE - 1; i >= 0; i--) {
-        float *x = solution + (size_t)i * blocks;
+    vmafgpu__speed_orthogonalise(f, matrix, &q);
+    f->multiply(&q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &r.at[0][0]);
+    for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         if ((double)fabsf(r.at[i][i]) < 1e-6)
             return 0;
-        for (int j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
-            for (size_t b = 0; b < blocks; b++)
-                x[b] -= solution[(size_t)j * blocks + b] * r.at[i][j];
-        for (size_t b = 0; b < blocks; b++)
-            x[b] /= r.at[i][i];
-    }
+    f->multiply(&q, 0, samples, pitch, blocks, solution);
+    f->substitute(&r, pitch, blocks, solution);
     return 1;
 }
 
 /* ---- entropy and score ---- */
 
-static void vmafgpu__speed_gather(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
+static void vmafgpu__speed_gather(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
-    float *out = plane->samples;
-    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+    const vmafgpu__speed_variant *x = speed->variant;
+    for (int p = 0; p < VMAFGPU__SPEED_SIDE; p++) {
+        float *out = plane->samples + (size_t)p * speed->block_pitch;
         for (int y = 0; y < x->blocks_down; y++)
             for (int i = 0; i < x->blocks_across; i++)
-                *out++ = plane->low[(y * BLOCK + p / BLOCK) * x->columns + i * BLOCK + p % BLOCK];
+                *out++ = plane->low[(ptrdiff_t)speed->pitch * (y * BLOCK + p / BLOCK) + i * BLOCK + p % BLOCK];
+    }
 }
 
+static void vmafgpu__speed_variances_scalar(const float *x, const float *y, size_t pitch, int w, float *out) {
+    for (size_t b = 0; b < (size_t)w; b++) {
+        float sum = 0;
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum += x[p * pitch + b] * y[p * pitch + b] / (float)(int)VMAFGPU__SPEED_SIDE;
+        out[b] = sum;
+    }
+}
+
+static const vmafgpu__speed_functions vmafgpu__speed_scalar = {
+    vmafgpu__speed_import_scalar, vmafgpu__speed_bilinear_scalar, vmafgpu__speed_add_row_scalar, vmafgpu__speed_totals_scalar,
+    vmafgpu__speed_column_sums_scalar, vmafgpu__speed_multiply_scalar, vmafgpu__speed_apply_scalar,
+    vmafgpu__speed_rank_two_scalar, vmafgpu__speed_substitute_scalar, vmafgpu__speed_variances_scalar
+};
+
 /* Variance and entropy of the blocks of one plane. */
-static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__speed_plane *plane) {
-    const size_t blocks = (size_t)x->blocks_across * (size_t)x->blocks_down;
+static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    const vmafgpu__speed_functions *f = speed->functions;
+    const vmafgpu__speed_variant *x = speed->variant;
+    const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__speed_matrix covariance;
     float eigenvalue[VMAFGPU__SPEED_SIDE];
     plane->singular = 0;
-    vmafgpu__speed_subtract_mean(x, plane);
-    vmafgpu__speed_covariance(x, plane->low, &covariance);
-    vmafgpu__speed_eigenvalues(&covariance, eigenvalue);
-    vmafgpu__speed_gather(x, plane);
+    vmafgpu__speed_subtract_mean(speed, plane);
+    vmafgpu__speed_covariance(speed, plane, &covariance);
+    vmafgpu__speed_eigenvalues(f, &covariance, eigenvalue);
+    vmafgpu__speed_gather(speed, plane);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         plane->singular |= (double)eigenvalue[i] < 1e-6;
     if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(&covariance, plane->samples, blocks, plane->solution);
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->samples, speed->block_pitch, blocks,
+                                                plane->solution);
     if (plane->singular)
-        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * blocks);
-    for (size_t b = 0; b < blocks; b++) {
-        float sum = 0;
-        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
-            sum += plane->solution[p * blocks + b] * plane->samples[p * blocks + b] / (float)(int)VMAFGPU__SPEED_SIDE;
-        plane->variance[b] = sum;
-        plane->entropy[b] = 0;
-    }
+        memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
+    f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
+    memset(plane->entropy, 0, sizeof(float) * (size_t)blocks);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++) {
         const float positive = eigenvalue[i] < 0 ? 0 : eigenvalue[i];
-        for (size_t b = 0; b < blocks; b++) {
-            const double information = log2((double)(positive * plane->variance[b] + x->noise));
+        for (int b = 0; b < blocks; b++) {
+            const double information =
+                vmafgpu__log2((double)(positive * plane->variance[b] + x->noise), vmafgpu__log2_table);
             plane->entropy[b] = (float)((double)plane->entropy[b] + (information + vmafgpu__speed_log_2_pi_e));
         }
     }
@@ -5384,21 +5978,7 @@ static void vmafgpu__speed_measure(const vmafgpu__speed_variant *x, vmafgpu__spe
 static void vmafgpu__speed_measure_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     for (int plane = index; plane < VMAFGPU__SPEED_PLANES; plane += v->config.threads)
-        vmafgpu__speed_measure(v->speed->variant, &v->speed->plane[plane]);
-}
-
-/* The weights of two entropies. Where both variances enter, the sum is taken in double precision, else in float. */
-static void vmafgpu__speed_weights(int mode, float reference, float distorted, double *r, double *d) {
-    const double own_r = log2((double)(1 + reference)), own_d = log2((double)(1 + distorted));
-    switch (mode) {
-    case 0: *r = own_r; *d = own_d; break;
-    case 1: *r = *d = own_r; break;
-    case 2: *r = *d = own_d; break;
-    case 3: *r = *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 4: *r = own_r; *d = log2(1 + (double)(reference + distorted) / 2.0); break;
-    case 5: *r = own_r; *d = log2(1 + (0.75 * (double)reference + 0.25 * (double)distorted)); break;
-    default: *r = own_r; *d = log2(1 + (0.25 * (double)reference + 0.75 * (double)distorted)); break;
-    }
+        vmafgpu__speed_measure(v->speed, &v->speed->plane[plane]);
 }
 
 static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafgpu__speed_plane *reference,
@@ -5411,7 +5991,8 @@ static float vmafgpu__speed_compare(const vmafgpu__speed_variant *x, const vmafg
         double weight_r, weight_d;
         if (reference->entropy[b] < x->base && distorted->entropy[b] < x->base)
             continue;
-        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], &weight_r, &weight_d);
+        vmafgpu__speed_weights(x->weighting, reference->variance[b], distorted->variance[b], vmafgpu__log2_table,
+                               &weight_r, &weight_d);
         const float r = (float)((double)reference->entropy[b] * weight_r);
         const float d = (float)((double)distorted->entropy[b] * weight_d);
         score += fabsf(r - d);
@@ -5425,8 +6006,16 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed_sums *sums)
     vmafgpu__carver carver = { NULL, 0 };
     carver.base = speed->work;
     vmafgpu__speed_layout(v, speed, &carver);
-    for (int i = 0; x->resampled && i < x->scaled_width; i++)
+    for (int i = 0; x->resampled && i < x->scaled_width; i++) {
         vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, i, &speed->columns[i]);
+        for (int k = 0; x->method == VMAFGPU__SPEED_BILINEAR && k < 2; k++) {
+            speed->between.at[k][i] = speed->columns[i].at[k];
+            speed->between.weight[k][i] = speed->columns[i].weight[k];
+        }
+    }
+    for (int k = 0; x->resampled && k < 2; k++)   /* what may be read beyond the row must be columns, too */
+        memset(speed->between.at[k] + x->scaled_width, 0,
+               sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, v);
     for (int plane = 0; result == VMAFGPU_OK && plane < VMAFGPU__SPEED_PLANES; plane++)
         for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
@@ -5458,13 +6047,16 @@ static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *refe
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
- * keeps a few lines of intermediate results, never planes, and adds to sums of its own. At scale 0 it takes a block of
- * rows through all features before it goes on to the next, so that the rows are read from memory once.
+ * A frame pair is worked off in pieces: a band of rows of one feature at one scale. A piece keeps a few lines of
+ * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
+ * free takes the first piece, in the order of the chains, whose input is there. So nobody waits for a scale to be
+ * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
+ * rows are still in a cache when the next feature reads them.
  */
 enum {
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
-    VMAFGPU__BLOCK = 128,      /* rows of a block */
+    VMAFGPU__BAND = 128,       /* rows of a band at most, and at least: each reads rows of its neighbours anew */
+    VMAFGPU__LEAST_BAND = 32,
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
@@ -5494,16 +6086,39 @@ typedef struct vmafgpu__adm_row {
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-typedef struct vmafgpu__band {
+/* What a thread works with. */
+typedef struct vmafgpu__worker {
     vmafgpu__sums      sums;
     vmafgpu__motion_lines motion;
     vmafgpu__vif_lines vif;
-    vmafgpu__adm_lines adm;
-    vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    void              *vif_scratch, *adm_scratch;    /* of the vector code */
-    int                checked;                      /* rows before this one fit the bit depth */
-    int                is_illegal;                   /* and then came one that does not */
-} vmafgpu__band;
+    void              *vif_scratch;        /* of the vector code */
+} vmafgpu__worker;
+
+/* What ADM works with besides. It takes many lines and a fifth of the time, so that many threads share a few. */
+typedef struct vmafgpu__adm_room {
+    vmafgpu__adm_lines lines;
+    vmafgpu__adm_row   rows[VMAFGPU__MAX_VARIANTS][3];
+    void              *scratch;            /* of the vector code */
+    int                is_taken;           /* atomic */
+} vmafgpu__adm_room;
+
+/* The chains, and the order in which they are looked through. */
+enum {
+    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
+    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
+    VMAFGPU__VIF_PIECES,                   /* of scale 0, then of the others */
+    VMAFGPU__ADM_PIECES = VMAFGPU__VIF_PIECES + 4,
+    VMAFGPU__MOTION_PIECES = VMAFGPU__ADM_PIECES + 4,
+    VMAFGPU__CHAINS
+};
+
+typedef struct vmafgpu__chain {
+    int  count;                            /* of pieces */
+    int *first;                            /* pair of rows of each, in ADM row of the wavelet's bands; and the end */
+    int *done;                             /* of each; atomic */
+    int  limit;                            /* how many this frame has: all or none */
+    int  next;                             /* the first that nobody has taken; atomic */
+} vmafgpu__chain;
 
 struct vmafgpu__cpu {
     const struct vmafgpu__cpu_functions *functions;
@@ -5518,25 +6133,29 @@ struct vmafgpu__cpu {
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
-    vmafgpu__band  *bands;
+    vmafgpu__worker *workers;              /* threads beyond worker_count have nothing to do */
+    int             worker_count;
+    vmafgpu__adm_room *rooms;
+    int             room_count;
 
-    /* The present stage. */
+    /* The present frame. */
     vmafgpu__view   pair[2];
     vmafgpu__view   before[2];             /* reference of one and of two frames before */
     vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
-    int             only_motion;
-    int             scale;
+    int             is_illegal;            /* atomic: one was met that does not */
+    vmafgpu__chain  chains[VMAFGPU__CHAINS];
     vmafgpu        *members[VMAFGPU__MAX_DISTORTED];   /* whose pairs with one reference are worked off; itself first */
     int             member_count;
     int             is_prepared;           /* the sums of the next pair are there already */
+    int             keeps;                 /* this frame's reference will be kept, whatever comes */
 };
 
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last register */
     VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
 };
 
@@ -5564,12 +6183,21 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
- * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
-    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+/* The widest strip, a multiple of 32: less with many distorted images, whose state lies in the same cache. */
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 32 * 32;
+}
+
+/* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
+ * rows; means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+    size_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 10 * (size_t)((columns + 31) / 32 * 128 + 64) * (1 + (size_t)count);
+        most = pairs > most ? pairs : most;
+    }
+    return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -5703,6 +6331,8 @@ typedef struct vmafgpu__cpu_functions {
      * code below does it row by row. */
     void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
     void      (*adm_band)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+    const vmafgpu__cambi_functions *cambi;
+    const vmafgpu__speed_functions *speed;
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
@@ -5752,7 +6382,8 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar, NULL, NULL };
+                                                                  vmafgpu__motion_row_scalar, NULL, NULL,
+                                                                  &vmafgpu__cambi_scalar, &vmafgpu__speed_scalar };
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -5920,19 +6551,17 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, const vmafgpu_frame *frame
     return VMAFGPU_OK;
 }
 
-/* Whether all samples of the rows before `end` that the band may read fit the bit depth. */
-static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
+/* Whether all samples of the rows first..end-1 fit the bit depth. */
+static int vmafgpu__check_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
     uint32_t all = 0;
     for (int i = 0; i < 1 + cpu->member_count; i++) {
         const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->cpu->check[1];
-        for (int y = band->checked; y < end && view->data; y++)
+        for (int y = first; y < end && view->data; y++)
             all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(view, y), v->config.width);
     }
-    band->checked = end;
-    band->is_illegal |= (all & illegal) != 0;
-    return !band->is_illegal;
+    return (all & illegal) == 0;
 }
 
 /* Columns x..x + CHUNK - 1 of a view's row. */
@@ -6004,12 +6633,12 @@ static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_line
     return sum;
 }
 
-static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
+static void vmafgpu__motion_band(const vmafgpu *v, vmafgpu__worker *worker, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int i = 0; i < 2; i++)
         if (cpu->before[i].data)
-            band->sums.motion[i] +=
-                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
+            worker->sums.motion[i] +=
+                vmafgpu__motion_rows(v, &worker->motion, &cpu->before[i], &cpu->pair[0], first, end);
 }
 
 /* ---- VIF ---- */
@@ -6147,13 +6776,13 @@ static vmafgpu__view vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int 
 }
 
 /* Row y of a scale: its sums. */
-static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, const vmafgpu__view *image, int y) {
+static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__worker *worker, int scale, const vmafgpu__view *image, int y) {
     const int w = v->config.width >> scale, h = v->config.height >> scale;
     const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
     const int reach = vmafgpu__vif_reach(scale), wide = scale || v->cpu->wide;
     const uint16_t *taps = vmafgpu__vif_taps[scale];
-    const vmafgpu__vif_lines *lines = &band->vif;
+    const vmafgpu__vif_lines *lines = &worker->vif;
     const void *rows[2][17];
     for (int f = 0; f < 2; f++)
         for (int k = 0; k <= 2 * reach; k++)
@@ -6172,7 +6801,7 @@ static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, c
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
+    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &worker->sums.vif[scale]);
 }
 
 /* An image of a scale and where that of the next one goes. */
@@ -6190,16 +6819,16 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
 }
 
 /* The same by vector code, for all members. */
-static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_job job;
     memset(&job, 0, sizeof job);
     for (int i = 0; i < cpu->member_count; i++) {
         distorted[i] = vmafgpu__vif_picture_of(cpu->members[i]->cpu, scale, 1);
-        sums[i] = &cpu->members[i]->cpu->bands[index].sums.vif[scale];
+        sums[i] = &cpu->members[i]->cpu->workers[index].sums.vif[scale];
     }
     job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
     job.distorted = distorted;
@@ -6213,15 +6842,15 @@ static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     job.end = end;
     job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
     job.plan = &v->plan;
-    job.scratch = band->vif_scratch;
+    job.scratch = worker->vif_scratch;
     if (first < end)
         cpu->functions->vif_band(&job, sums);
 }
 
 /* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
-static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     if (v->cpu->functions->vif_band) {
-        vmafgpu__vif_vectors(v, band, scale, first, end);
+        vmafgpu__vif_vectors(v, worker, scale, first, end);
         return;
     }
     const vmafgpu__cpu *cpu = v->cpu;
@@ -6230,7 +6859,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     for (int f = 0; f < 2; f++)
         image[f] = vmafgpu__vif_image(cpu, scale, f);
     for (int y = first; y < end && !(scale == 0 && v->plan.vif_skips_scale_0); y++)
-        vmafgpu__vif_row(v, band, scale, image, y);
+        vmafgpu__vif_row(v, worker, scale, image, y);
     if (scale + 1 == VMAFGPU__SCALES)
         return;
     const int reach = vmafgpu__vif_reach(scale + 1), mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
@@ -6240,7 +6869,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
             for (int k = 0; k <= 2 * reach; k++)
                 rows[k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(2 * y + k - reach, h));
             const vmafgpu__plane next = cpu->vif[scale + 1][f];
-            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, band->vif.mean[0],
+            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, worker->vif.mean[0],
                                     next.data + y * next.stride);
         }
 }
@@ -6410,37 +7039,36 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines 
     }
 }
 
-/* Rows first..end-1 are the band's; of what the band does for them this is the part from row `from` up to `to`. */
-static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end, int from, int to) {
+/* Rows first..end-1 of a scale: their sums, and the low-pass rows of the next scale. */
+static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                              int first, int end) {
     const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
-    vmafgpu__adm_sums *sums = &band->sums.adm[scale];
+    vmafgpu__adm_sums *sums = &worker->sums.adm[scale];
     const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
     const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
-    if (first == end)
-        return;
     /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = from == first ? first - 1 : from; y < (to == end ? end + 1 : to); y++) {
+    for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom;
         if (y >= 0 && y < g.h && (own || needed))
-            vmafgpu__adm_wavelet_row(v, &band->adm, &g, scale, y, own, left, needed ? right : left);
+            vmafgpu__adm_wavelet_row(v, &room->lines, &g, scale, y, own, left, needed ? right : left);
         if (needed) {
-            vmafgpu__adm_decouple_row(&band->adm, left, right);
+            vmafgpu__adm_decouple_row(&room->lines, left, right);
             for (int i = 0; i < v->plan.adm_variants; i++)
-                vmafgpu__adm_weigh_row(&band->adm, &v->plan.adm[i], scale, left, right, &band->adm_rows[i][y % 3]);
+                vmafgpu__adm_weigh_row(&room->lines, &v->plan.adm[i], scale, left, right, &room->rows[i][y % 3]);
             if (own && y >= g.top && y < g.h - g.top)
-                vmafgpu__adm_denominator_row(&g, scale, &band->adm, sums->denominator);
+                vmafgpu__adm_denominator_row(&g, scale, &room->lines, sums->denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g.top || done >= g.h - g.top)
             continue;
         const int above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
         for (int i = 0; i < v->plan.adm_variants; i++) {
-            const vmafgpu__adm_row *rows = band->adm_rows[i];
+            const vmafgpu__adm_row *rows = room->rows[i];
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 0, sums->numerator[i]);
+                                  room->lines.column_sum, 0, sums->numerator[i]);
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 1, sums->impairment[i]);
+                                  room->lines.column_sum, 1, sums->impairment[i]);
         }
     }
 }
@@ -6469,9 +7097,10 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
 }
 
 /* The same by vector code, for all members. The denominator is the reference's and comes with the first. */
-static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                                 int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
@@ -6488,14 +7117,14 @@ static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i]->cpu, scale, 1);
-    task.scratch = band->adm_scratch;
+    task.scratch = room->scratch;
     cpu->functions->adm_band(&task, first, end, sums);
     for (int i = 0; i < cpu->member_count; i++)
-        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->bands[index].sums.adm[scale], &sums[i], &sums[0],
+        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->workers[index].sums.adm[scale], &sums[i], &sums[0],
                               v->plan.adm_variants);
 }
 
-/* ---- stages ---- */
+/* ---- pieces ---- */
 
 /* Keeps the reference for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
@@ -6512,62 +7141,156 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* A band of one scale. All parts begin at even rows, so that those of the next scale fall to one of them each. */
-static void vmafgpu__stage_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
+/* Whether the pieces that have what is in first..end-1 are done. */
+static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
+    int low = 0;
+    for (int high = chain->limit; low < high;) {
+        const int middle = (low + high) / 2;
+        if (chain->first[middle + 1] <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < chain->limit && chain->first[low] < end; low++)
+        if (!vmafgpu__atomic_get(&chain->done[low]))
+            return 0;
+    return 1;
+}
+
+/* Whether a chain of scale 0 is so far ahead that others should catch up first. */
+static int vmafgpu__is_ahead(const vmafgpu__cpu *cpu, int kind, int piece) {
+    static const int behind[3] = { VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES };
+    const int lead = (cpu->worker_count + (kind == VMAFGPU__CHECK)) * (VMAFGPU__BAND / 2);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu__chain *chain = &cpu->chains[behind[i]];
+        if (behind[i] > kind && chain->limit &&
+            cpu->chains[kind].first[piece] - chain->first[vmafgpu__atomic_get(&chain->next)] >= lead)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether what a piece reads is there. Row y of a scale's image comes from the pair of rows y of the scale before, row y of
+ * a low-pass band from row y of the band; a row or two more than needed do no harm. */
+static int vmafgpu__is_ready(const vmafgpu *v, int kind, int piece) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    const int scale = cpu->scale, h = v->config.height >> scale, adm_h = vmafgpu__adm_size(v->config.height, scale);
-    const int with_pair = !cpu->only_motion;
-    int first, end;
-    vmafgpu__part((h + 1) / 2, index, v->config.threads, &first, &end);
-    const int vif_end = end * 2 < h ? end * 2 : h;
-    int adm_first, adm_end;
-    vmafgpu__part(adm_h, index, v->config.threads, &adm_first, &adm_end);
-    const int reach = scale == 0 ? vmafgpu__vif_reach(0) + 3 : 0;
-    int lowest = first * 2 < adm_first * 2 ? first * 2 : adm_first * 2;
-    band->checked = lowest > reach ? lowest - reach : 0;
-    const int rows = vif_end - first * 2, blocks = (rows + VMAFGPU__BLOCK - 1) / VMAFGPU__BLOCK;
-    for (int i = 0; i < (blocks ? blocks : 1); i++) {
-        const int last = i + 1 >= blocks;
-        const int from = first * 2 + i * VMAFGPU__BLOCK, to = last ? vif_end : from + VMAFGPU__BLOCK;
-        /* The rows of ADM keep up with those of VIF. */
-        int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
-        adm_to = adm_to < adm_end ? adm_to : adm_end;
-        if (scale == 0 && cpu->wide) {
-            int needed = to > adm_to * 2 ? to : adm_to * 2;
-            needed = needed + reach < h ? needed + reach : h;
-            if (!vmafgpu__check_rows(v, band, needed))
-                return;
-        }
-        if (with_pair && v->plan.vif_variants)
-            vmafgpu__vif_rows(v, band, scale, from, to);
-        if (with_pair && v->plan.adm_variants && adm_from < adm_to)
-        {
-            if (cpu->functions->adm_band)
-                vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
-            else
-                vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
-        }
-        if (scale == 0)
-            vmafgpu__motion_block(v, band, from, to);
+    const vmafgpu__chain *chain = &cpu->chains[kind], *input = chain - 1, *check = &cpu->chains[VMAFGPU__CHECK];
+    const int first = chain->first[piece], end = chain->first[piece + 1];
+    switch (kind) {
+    case VMAFGPU__CHECK: return !vmafgpu__is_ahead(cpu, kind, piece);
+    case VMAFGPU__VIF_PIECES:
+        return !vmafgpu__is_ahead(cpu, kind, piece) &&
+               vmafgpu__is_done(check, first - vmafgpu__vif_reach(0) / 2 - 1, end + vmafgpu__vif_reach(0) / 2 + 1);
+    case VMAFGPU__ADM_PIECES: return vmafgpu__is_done(check, first - 2, end + 3);
+    case VMAFGPU__MOTION_PIECES: return vmafgpu__is_done(check, first - 2, end + 2);
+    case VMAFGPU__KEEP:   /* nobody reads what was there, and the frame is taken */
+        return vmafgpu__is_done(check, 0, v->config.height) &&
+               vmafgpu__is_done(&cpu->chains[VMAFGPU__MOTION_PIECES], first - 2, end + 2);
+    }
+    if (kind < VMAFGPU__ADM_PIECES) {
+        const int reach = vmafgpu__vif_reach(kind - VMAFGPU__VIF_PIECES);
+        return vmafgpu__is_done(input, 2 * first - reach - 2, 2 * end + reach + 2);
+    }
+    return vmafgpu__is_done(input, 2 * first - 4, 2 * end + 5);
+}
+
+static vmafgpu__adm_room *vmafgpu__take_room(vmafgpu__cpu *cpu) {
+    for (int i = 0; i < cpu->room_count; i++)
+        if (!vmafgpu__atomic_get(&cpu->rooms[i].is_taken) && vmafgpu__atomic_change(&cpu->rooms[i].is_taken, 0, 1))
+            return &cpu->rooms[i];
+    return NULL;
+}
+
+static int vmafgpu__is_adm(int kind) {
+    return kind >= VMAFGPU__ADM_PIECES && kind < VMAFGPU__ADM_PIECES + VMAFGPU__SCALES;
+}
+
+static void vmafgpu__run_piece(const vmafgpu *v, vmafgpu__worker *worker, vmafgpu__adm_room *room, int kind, int piece) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const int first = cpu->chains[kind].first[piece], end = cpu->chains[kind].first[piece + 1];
+    if (vmafgpu__is_adm(kind)) {
+        if (cpu->functions->adm_band)
+            vmafgpu__adm_vectors(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        else
+            vmafgpu__adm_rows(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        return;
+    }
+    const int scale = kind > VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES ? kind - VMAFGPU__VIF_PIECES : 0;
+    const int h = v->config.height >> scale, last = 2 * end < h ? 2 * end : h;
+    if (kind == VMAFGPU__MOTION_PIECES)
+        vmafgpu__motion_band(v, worker, 2 * first, last);
+    else if (kind == VMAFGPU__KEEP)
+        vmafgpu__keep_rows(v, 2 * first, last);
+    else if (kind != VMAFGPU__CHECK)
+        vmafgpu__vif_rows(v, worker, scale, 2 * first, last);
+    else if (!vmafgpu__check_rows(v, 2 * first, last))
+        vmafgpu__atomic_set(&cpu->is_illegal, 1);
+}
+
+/* Takes a piece of this chain if there is one to take, and does it. */
+static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__worker *worker, int kind, int *is_over) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__chain *chain = &cpu->chains[kind];
+    vmafgpu__adm_room *room = NULL;
+    const int piece = vmafgpu__atomic_get(&chain->next);
+    if (piece >= chain->limit)
+        return 0;
+    *is_over = 0;
+    if (!vmafgpu__is_ready(v, kind, piece) || (vmafgpu__is_adm(kind) && (room = vmafgpu__take_room(cpu)) == NULL))
+        return 0;
+    const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
+    if (is_mine && !vmafgpu__atomic_get(&cpu->is_illegal))
+        vmafgpu__run_piece(v, worker, room, kind, piece);
+    if (room)
+        vmafgpu__atomic_set(&room->is_taken, 0);
+    if (is_mine)
+        vmafgpu__atomic_set(&chain->done[piece], 1);
+    return 1;
+}
+
+/* One thread's part of a frame: pieces, until all are taken. */
+static void vmafgpu__frame_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cpu *cpu = v->cpu;
+    if (index >= cpu->worker_count)
+        return;
+    for (int looks = 0;;) {
+        int is_over = 1, kind = 0;
+        while (kind < VMAFGPU__CHAINS && !vmafgpu__work_on(v, &cpu->workers[index], kind, &is_over))
+            kind++;
+        if (kind < VMAFGPU__CHAINS)
+            looks = 0;
+        else if (is_over)
+            return;
+        else
+            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
     }
 }
 
-static vmafgpu_result vmafgpu__run_stage(vmafgpu *v, int scale, int only_motion) {
-    v->cpu->scale = scale;
-    v->cpu->only_motion = only_motion;
-    for (int i = 0; i < v->config.threads; i++)
-        v->cpu->bands[i].is_illegal = 0;
-    return vmafgpu__run(v, vmafgpu__stage_task, v);
+/* Works off the reference in pair[0], and the members' distorted frames if they are wanted. */
+static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
+    vmafgpu__cpu *cpu = v->cpu;
+    int checks = cpu->check[0].data != NULL;
+    for (int i = 0; i < cpu->member_count; i++)
+        checks |= cpu->members[i]->cpu->check[1].data != NULL;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &cpu->chains[kind];
+        const int wanted = kind == VMAFGPU__CHECK            ? checks
+                           : kind == VMAFGPU__MOTION_PIECES ? cpu->before[0].data || cpu->before[1].data
+                           : kind == VMAFGPU__KEEP           ? cpu->keeps
+                                                             : with_pair;
+        chain->limit = wanted ? chain->count : 0;
+        chain->next = 0;
+        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
+    }
+    cpu->is_illegal = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__frame_task, v);
+    return result == VMAFGPU_OK && cpu->is_illegal ? VMAFGPU_ERROR_FRAME : result;
 }
 
-/* Names the first illegal sample of the frame at a place, if a band met one and it is in this frame. */
-static vmafgpu_result vmafgpu__stage_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
-    for (int i = 0; i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal && v->cpu->check[place].data)
-            return vmafgpu__check_samples(v, frame, name);
-    return VMAFGPU_OK;
+/* Names the first illegal sample of the frame at a place, if one was met and it is in this frame. */
+static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
+    return v->cpu->is_illegal && v->cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
 /* Motion against a frame that is no part of the clip. */
@@ -6578,11 +7301,13 @@ static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *j
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, job->previous, 0, "previous reference", 1, &cpu->before[0]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stage(v, 0, 1);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 1, job->previous, "previous reference");
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        result = vmafgpu__run_frame(v, 0);
+    if (result == VMAFGPU_ERROR_FRAME) {
+        vmafgpu_result named = vmafgpu__frame_result(v, 1, job->previous, "previous reference");
+        if (named == VMAFGPU_OK)
+            named = vmafgpu__frame_result(v, 0, job->reference, "reference");
+        result = named == VMAFGPU_OK ? result : named;
+    }
     memset(cpu->before, 0, sizeof cpu->before);
     return result;
 }
@@ -6592,8 +7317,8 @@ static void vmafgpu__begin(vmafgpu *v) {
     vmafgpu__cpu *cpu = v->cpu;
     memset(cpu->before, 0, sizeof cpu->before);
     memset(cpu->check, 0, sizeof cpu->check);
-    for (int i = 0; i < v->config.threads; i++)
-        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    for (int i = 0; i < cpu->worker_count; i++)
+        memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
     cpu->members[0] = v;
     cpu->member_count = 1;
 }
@@ -6609,20 +7334,9 @@ static void vmafgpu__set_before(vmafgpu *v, int history) {
             v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
 }
 
-/* The stages of the reference in pair[0], and of the members' distorted frames if they are wanted. */
-static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
-    vmafgpu_result result = vmafgpu__run_stage(v, 0, !with_pair);
-    for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal)
-            return VMAFGPU_ERROR_FRAME;
-    for (int scale = 1; result == VMAFGPU_OK && with_pair && scale < VMAFGPU__SCALES; scale++)
-        result = vmafgpu__run_stage(v, scale, 0);
-    return result;
-}
-
 /* Banding and chroma of the pair whose luma is in `pair`. */
 static vmafgpu_result vmafgpu__score_v1(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu__sums *sums = &v->cpu->bands[0].sums;
+    vmafgpu__sums *sums = &v->cpu->workers[0].sums;
     const vmafgpu_result result = vmafgpu__cambi_score(v, v->cpu->pair, v->cpu->wide, sums->cambi);
     return result == VMAFGPU_OK ? vmafgpu__speed_score(v, reference, distorted, sums->speed) : result;
 }
@@ -6641,13 +7355,13 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
     if (result == VMAFGPU_OK && job->distorted)
         result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, job->distorted != NULL);
+        result = vmafgpu__run_frame(v, job->distorted != NULL);
     if (result == VMAFGPU_OK && job->distorted)
         return vmafgpu__score_v1(v, job->reference, job->distorted);
     if (result == VMAFGPU_ERROR_FRAME) {
-        vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        vmafgpu_result named = vmafgpu__frame_result(v, 0, job->reference, "reference");
         if (named == VMAFGPU_OK)
-            named = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+            named = vmafgpu__frame_result(v, 1, job->distorted, "distorted");
         result = named == VMAFGPU_OK ? result : named;
     }
     return result;
@@ -6656,15 +7370,19 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
-    if (!cpu->is_prepared || job->detached)
+    const int keeps = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
+    /* Where nothing can fail after the samples are checked, the reference is kept on the way. */
+    cpu->keeps = keeps && !is_prepared && !v->plan.cambi_variants && !v->plan.speed_variants &&
+                 (v->config.threads == 1 || !v->config.parallel_for);
+    if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    cpu->is_prepared = 0;
-    if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
-        /* A hook that fails must not leave half a frame: then all of it is copied here. */
-        if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
-            vmafgpu__keep_rows(v, 0, v->config.height);
+    /* A hook that fails must not leave half a frame: then all of it is copied here. */
+    if (result == VMAFGPU_OK && keeps && !cpu->keeps && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+        vmafgpu__keep_rows(v, 0, v->config.height);
+    if (result == VMAFGPU_OK && keeps)
         cpu->current = (cpu->current + 1) % cpu->ring;
-    }
+    cpu->is_prepared = 0;
+    cpu->keeps = 0;
     return result;
 }
 
@@ -6712,12 +7430,12 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     for (int i = 0; i < count && result == VMAFGPU_OK; i++)
         result = vmafgpu__view_frame(contexts[i], &distorted[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, 1);
+        result = vmafgpu__run_frame(v, 1);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         vmafgpu__cpu *member = contexts[i]->cpu;
         member->pair[0] = cpu->pair[0];
-        for (int index = 0; index < v->config.threads; index++)
-            memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
+        for (int k = 0; k < cpu->worker_count; k++)
+            memcpy(member->workers[k].sums.motion, cpu->workers[k].sums.motion, sizeof cpu->workers[k].sums.motion);
         result = vmafgpu__score_v1(contexts[i], reference, &distorted[i]);
         member->is_prepared = result == VMAFGPU_OK;
     }
@@ -6725,14 +7443,14 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the bands. */
+/* Adds up what the threads have summed. */
 static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
     (void)patience;
     memset(sums, 0, sizeof *sums);
-    memcpy(sums->cambi, v->cpu->bands[0].sums.cambi, sizeof sums->cambi);
-    memcpy(sums->speed, v->cpu->bands[0].sums.speed, sizeof sums->speed);
-    for (int index = 0; index < v->config.threads; index++) {
-        const vmafgpu__sums *part = &v->cpu->bands[index].sums;
+    memcpy(sums->cambi, v->cpu->workers[0].sums.cambi, sizeof sums->cambi);
+    memcpy(sums->speed, v->cpu->workers[0].sums.speed, sizeof sums->speed);
+    for (int index = 0; index < v->cpu->worker_count; index++) {
+        const vmafgpu__sums *part = &v->cpu->workers[index].sums;
         for (int i = 0; i < 2; i++)
             sums->motion[i] += part->motion[i];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -6803,24 +7521,70 @@ static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lin
     adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
 }
 
-static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
-                                vmafgpu__band *band) {
+static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                  vmafgpu__worker *worker) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+        worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
     else if (v->plan.vif_variants)
-        vmafgpu__carve_vif_lines(c, w, &band->vif);
-    if (v->plan.adm_variants && functions->adm_band)
-        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
-    else if (v->plan.adm_variants) {
-        vmafgpu__carve_adm_lines(c, w, &band->adm);
-        for (int i = 0; i < v->plan.adm_variants; i++)
-            for (int row = 0; row < 3; row++)
-                vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
+        vmafgpu__carve_vif_lines(c, w, &worker->vif);
+    const size_t line = vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN;   /* `high` and `low` are where `whole` is, when it is not */
+    worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    if (c->base) {
+        worker->motion.high = (int16_t *)(void *)(worker->motion.whole - VMAFGPU__MARGIN) + VMAFGPU__MARGIN;
+        worker->motion.low = worker->motion.high + line;
     }
-    band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+}
+
+static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                vmafgpu__adm_room *room) {
+    const int w = v->config.width;
+    if (functions->adm_band) {
+        room->scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
+        return;
+    }
+    vmafgpu__carve_adm_lines(c, w, &room->lines);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int row = 0; row < 3; row++)
+            vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &room->rows[i][row]);
+}
+
+/* Cuts pairs of rows into pieces that become smaller towards the end, so that all threads are done at about the same
+ * time; `first` may be null. How many there are. */
+static int vmafgpu__cut(int pairs, int threads, int *first) {
+    int count = 0;
+    for (int at = 0; at < pairs || count == 0; count++) {
+        int size = (pairs - at) / (2 * threads);
+        size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
+               : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
+                                                        : size;
+        if (pairs - at - size < VMAFGPU__LEAST_BAND / 4)
+            size = pairs - at;
+        at += size;
+        if (first)
+            first[count + 1] = at;
+    }
+    return count;
+}
+
+/* The pieces of all chains, and how many threads can be of use. */
+static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
+    const int h = v->config.height, threads = v->config.threads;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &head->chains[kind];
+        const int is_vif = kind >= VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES;
+        const int scale = is_vif ? kind - VMAFGPU__VIF_PIECES : vmafgpu__is_adm(kind) ? kind - VMAFGPU__ADM_PIECES : 0;
+        const int wanted = is_vif ? v->plan.vif_variants : vmafgpu__is_adm(kind) ? v->plan.adm_variants : 1;
+        const int pairs = vmafgpu__is_adm(kind) ? vmafgpu__adm_size(h, scale) : ((h >> scale) + 1) / 2;
+        chain->count = wanted ? vmafgpu__cut(pairs, threads, NULL) : 0;
+        chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
+        chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
+        if (c->base && wanted)
+            (void)vmafgpu__cut(pairs, threads, chain->first);
+    }
+    const int pieces = head->chains[VMAFGPU__CHECK].count;
+    head->worker_count = threads < pieces ? threads : pieces;
+    head->room_count = !v->plan.adm_variants ? 0 : head->worker_count < 8 ? head->worker_count : 8 + head->worker_count / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -6833,12 +7597,10 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
-static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head, vmafgpu__band *bands) {
+static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height;
     (void)vmafgpu__carve(c, sizeof *head);
-    (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
-    head->bands = bands;
-    head->functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__layout_chains(v, c, head);
     head->wide = v->config.bit_depth > 8;
     head->in_place = vmafgpu__is_in_place(&v->config);
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
@@ -6864,17 +7626,24 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
             for (int f = 0; f < 2; f++)
                 head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
         }
-    for (int i = 0; i < v->config.threads; i++)
-        vmafgpu__carve_band(v, head->functions, c, &bands[c->base ? i : 0]);
+    head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->worker_count);
+    head->rooms = (vmafgpu__adm_room *)vmafgpu__carve(c, sizeof(vmafgpu__adm_room) * (size_t)head->room_count);
+    for (int i = 0; i < head->worker_count; i++) {
+        vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
+        vmafgpu__carve_worker(v, head->functions, c, worker);
+    }
+    for (int i = 0; i < head->room_count; i++) {
+        vmafgpu__adm_room unused, *room = c->base ? &head->rooms[i] : &unused;
+        vmafgpu__carve_room(v, head->functions, c, room);
+    }
 }
 
 static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__cpu head;
-    vmafgpu__band band;
     memset(&head, 0, sizeof head);
-    memset(&band, 0, sizeof band);
-    vmafgpu__cpu_layout(v, &carver, &head, &band);
+    head.functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__cpu_layout(v, &carver, &head);
 
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
@@ -6882,19 +7651,20 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     v->cpu = (vmafgpu__cpu *)(void *)base;
     carver.base = base;
     carver.used = 0;
-    const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
-    vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
+    v->cpu->functions = head.functions;
+    vmafgpu__cpu_layout(v, &carver, v->cpu);
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
-    vmafgpu_result result = vmafgpu__cambi_open(v);
+    vmafgpu_result result = vmafgpu__cambi_open(v, v->cpu->functions->cambi);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__speed_open(v);
+        result = vmafgpu__speed_open(v, v->cpu->functions->speed);
     if (result != VMAFGPU_OK)
         return result;
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
-    return v->config.threads > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v) : VMAFGPU_OK;
+    const int useful = v->cambi || v->speed ? v->config.threads : v->cpu->worker_count;
+    return useful > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v, useful) : VMAFGPU_OK;
 #endif
 }
 
@@ -7576,6 +8346,201 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
+/* ---- SpEED on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
+
+typedef enum vmafgpu__speed_kernel {
+    VMAFGPU__SPEED_CHECK = 0,
+    VMAFGPU__SPEED_LOW,
+    VMAFGPU__SPEED_FLAT,
+    VMAFGPU__SPEED_COVARIANCE,
+    VMAFGPU__SPEED_MATRIX,
+    VMAFGPU__SPEED_ENTROPY,
+    VMAFGPU__SPEED_SCORE,
+    VMAFGPU__SPEED_KERNELS
+} vmafgpu__speed_kernel;
+
+static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
+    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
+    "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+};
+
+/* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
+static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
+    vmafgpu__speed_part part;
+    part.first = *used;
+    part.next = ((uint32_t)floats + 15) / 16 * 16;
+    *used += (uint32_t)VMAFGPU__SPEED_PLANES * part.next;
+    return part;
+}
+
+/* Device memory of one pair. */
+static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    vmafgpu__speed_scratch out;
+    uint32_t used = 0;
+    memset(&out, 0, sizeof out);
+    out.low = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.flat = vmafgpu__speed_part_of(&used, x->columns * x->rows);
+    out.means = vmafgpu__speed_part_of(&used, SIDE);
+    out.sums = vmafgpu__speed_part_of(&used, 2 * VMAFGPU__SPEED_DISTANCES * SIDE);
+    out.eigenvalues = vmafgpu__speed_part_of(&used, SIDE + 1);
+    out.q = vmafgpu__speed_part_of(&used, SIDE * SIDE + 1);
+    out.r = vmafgpu__speed_part_of(&used, SIDE * SIDE);
+    out.variance = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.entropy = vmafgpu__speed_part_of(&used, x->blocks_across * x->blocks_down);
+    out.size = ((uint64_t)used * sizeof(float) + 255) / 256 * 256;
+    return out;
+}
+
+/* What makes the samples of a side after the prescale, as the kernels read it; the number of entries. */
+static size_t vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
+    size_t used = 0;
+    for (int i = 0; x->resampled && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(x->method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++, used++) {
+            uint32_t bits;
+            memcpy(&bits, &source.weight[k], sizeof bits);
+            if (out)
+                out[used] = (uint64_t)bits << 32 | (uint32_t)source.at[k];
+        }
+    }
+    return used;
+}
+
+/* Entries per sample. */
+static int vmafgpu__speed_sources(const vmafgpu__speed_variant *x) {
+    vmafgpu__speed_source source;
+    vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, 0, &source);
+    return source.count;
+}
+
+static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, size_t shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)pairs;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* Columns of a block of low: as evenly as may be. */
+static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
+    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS));
+}
+
+/* Of a row that flat makes: the columns that blocks have. */
+static size_t vmafgpu__speed_row_bytes(const vmafgpu__speed_variant *x) {
+    return sizeof(float) * VMAFGPU__SPEED_BLOCK * (size_t)x->blocks_across;
+}
+
+static int vmafgpu__speed_band_rows(const vmafgpu__speed_variant *x) {
+    const int rows = (int)(VMAFGPU__SPEED_FLAT_BAND / vmafgpu__speed_row_bytes(x));
+    return rows > 8 ? 8 : rows > 0 ? rows : 1;
+}
+
+static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
+    const int used = VMAFGPU__SPEED_BLOCK * x->blocks_across;
+    return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
+}
+
+/* The shape of a launch for so many pairs. */
+static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
+    const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
+    const int blocks = x->blocks_across * x->blocks_down;
+    vmafgpu__shape out;
+    memset(&out, 0, sizeof out);
+    switch (kernel) {
+    case VMAFGPU__SPEED_CHECK:
+        vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
+        break;
+    case VMAFGPU__SPEED_LOW:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, PLANES,
+                             pairs, VMAFGPU__SPEED_LOW_THREADS,
+                             (size_t)vmafgpu__speed_block_columns(x) * low_taps * sizeof(float));
+        break;
+    case VMAFGPU__SPEED_FLAT:
+        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
+                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x));
+        break;
+    case VMAFGPU__SPEED_COVARIANCE:
+        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, PLANES, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+                             (size_t)VMAFGPU__SPEED_BLOCK * (size_t)vmafgpu__speed_chunk_columns(x) * sizeof(double));
+        break;
+    case VMAFGPU__SPEED_MATRIX:
+        vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
+        break;
+    case VMAFGPU__SPEED_ENTROPY:
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS,
+                             log_table + (2 * (size_t)SIDE * SIDE + SIDE * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
+                                             sizeof(float));
+        break;
+    default:
+        vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,
+                             log_table + VMAFGPU__SPEED_SCORE_THREADS * sizeof(float));
+    }
+    return out;
+}
+
+/* Fills the launch of check and low, the chroma apart. `tables`: of this variant, or NULL without a prescale. */
+static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
+                                    const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
+                                    uint32_t *illegal) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->illegal = illegal;
+    out->sources = x->resampled ? vmafgpu__speed_sources(x) : 1;
+    out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
+    out->columns = x->resampled ? tables : NULL;
+    out->rows = x->resampled ? tables + (size_t)x->scaled_width * (size_t)out->sources : NULL;
+    out->width = x->width;
+    out->height = x->height;
+    out->scaled_width = x->scaled_width;
+    out->scaled_height = x->scaled_height;
+    out->low_columns = x->columns;
+    out->block_columns = vmafgpu__speed_block_columns(x);
+    out->reach = x->reach;
+    out->bytes = c->bytes_per_sample;
+    out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    out->shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
+    out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
+    memcpy(out->taps, x->taps, sizeof out->taps);
+}
+
+/* Whether low finds all illegal words by itself. */
+static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
+    int all = 1;
+    for (int i = 0; i < 4 * pairs; i++) {
+        const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
+        all = all && vmafgpu__speed_is_wide(launch, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
+    }
+    return all;
+}
+
+/* The same for all others. */
+static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed_variant *x, int variant,
+                                float *scratch, vmafgpu__sums *sums, uint32_t pairs, const void *log_table) {
+    out->scratch = scratch;
+    out->layout = vmafgpu__speed_scratch_of(x);
+    out->sums = sums;
+    out->pairs = pairs;
+    out->variant = variant;
+    out->columns = x->columns;
+    out->rows = x->rows;
+    out->blocks_across = x->blocks_across;
+    out->blocks_down = x->blocks_down;
+    out->band_rows = vmafgpu__speed_band_rows(x);
+    out->chunk_columns = vmafgpu__speed_chunk_columns(x);
+    out->log_table = log_table;
+    out->local_reach = x->local_reach;
+    memcpy(out->local_taps, x->local_taps, sizeof out->local_taps);
+    out->noise = x->noise;
+    out->base = x->base;
+    out->weighting = x->weighting;
+}
+
 #endif /* !VMAFGPU_NO_GPU */
 
 #ifndef VMAFGPU_NO_GPU
@@ -7843,7 +8808,7 @@ enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMB
 typedef struct vmafgpu__cambi_kernels {
     void    *function[VMAFGPU__CAMBI_KERNELS];
 } vmafgpu__cambi_kernels;
-typedef struct vmafgpu__speed_kernels { void *unused; } vmafgpu__speed_kernels;
+typedef struct vmafgpu__speed_kernels { void *functions[VMAFGPU__SPEED_KERNELS]; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
@@ -8346,31 +9311,62 @@ static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_
 
 /* ---- SpEED's launches ---- */
 
+enum { VMAFGPU__SPEED_LOG_ENTRIES = sizeof vmafgpu__log2_table / sizeof(uint64_t) };
+
+/* The variants run one after another and share it. */
 static size_t vmafgpu__gpu_speed_scratch(const vmafgpu *v, int pairs) {
-    (void)v;
-    (void)pairs;
-    return 0;
+    size_t most = 0;
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const size_t size = (size_t)vmafgpu__speed_scratch_of(&v->plan.speed[i]).size;
+        most = size > most ? size : most;
+    }
+    return most * (size_t)pairs;
 }
 
+/* The table of the logarithm, then of each variant with a prescale those of the columns and of the rows. */
 static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
-    (void)v;
-    (void)out;
-    return 0;
+    uint64_t *to = (uint64_t *)(void *)out;
+    size_t used = v->plan.speed_variants ? VMAFGPU__SPEED_LOG_ENTRIES : 0;
+    if (used && out)
+        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
+    for (int i = 0; i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        used += vmafgpu__speed_table(x, x->width, x->scaled_width, to ? to + used : NULL);
+        used += vmafgpu__speed_table(x, x->height, x->scaled_height, to ? to + used : NULL);
+    }
+    return used * sizeof(uint64_t);
 }
 
 static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    (void)v;
-    (void)list;
-    (void)count;
+    for (int i = 0; v->plan.speed_variants && i < VMAFGPU__SPEED_KERNELS; i++)
+        vmafgpu__want(list, count, vmafgpu__speed_kernel_names[i], &v->gpu->kernels.speed.functions[i]);
 }
 
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
-    (void)v;
-    (void)slot;
-    (void)scratch;
-    (void)tables;
-    (void)stream;
+    const vmafgpu__speed_kernels *k = &v->gpu->kernels.speed;
+    const void *log_table = (const void *)(uintptr_t)tables;
+    const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
+    float *memory = (float *)(uintptr_t)scratch;
+    uint32_t pairs = 0;
+    for (int i = 0; i < slot->batch.pairs; i++)
+        pairs |= (uint32_t)(slot->chroma[i].plane[1][0] != NULL) << i;
+    for (int i = 0; pairs && i < v->plan.speed_variants; i++) {
+        const vmafgpu__speed_variant *x = &v->plan.speed[i];
+        vmafgpu__speed_low_launch low;
+        vmafgpu__speed_launch launch;
+        vmafgpu__speed_fill_low(&low, &v->config, x, memory, table, vmafgpu__device_illegal(v->gpu, slot));
+        memcpy(low.chroma, slot->chroma, sizeof low.chroma);
+        vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs, log_table);
+        const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, slot->batch.pairs);
+        for (int kernel = is_checked ? VMAFGPU__SPEED_LOW : VMAFGPU__SPEED_CHECK; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
+            vmafgpu__launch(v, k->functions[kernel], &shape, stream,
+                            kernel <= VMAFGPU__SPEED_LOW ? (void *)&low : (void *)&launch);
+        }
+        if (x->resampled)
+            table += (size_t)(x->scaled_width + x->scaled_height) * (size_t)low.sources;
+    }
 }
 
 /* ---- the launches of a batch ---- */
@@ -11221,6 +12217,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #  define VMAFGPU__LEVEL_NAME(name) name##_avx2
+#  define vmafgpu__v __m256i
+#  define VMAFGPU__V_BYTES 32
+#  define VMAFGPU__V_REGISTERS 16
+#  define VMAFGPU__V_ANY "+x"                   /* any register, as asm writes it */
 #  if defined(__clang__)
 #    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  else
@@ -11229,6 +12229,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  endif
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__LEVEL_NAME(name) name##_avx512
+#  define vmafgpu__v __m512i
+#  define VMAFGPU__V_BYTES 64
+#  define VMAFGPU__V_REGISTERS 32
+#  define VMAFGPU__V_ANY "+v"
 #  if defined(__clang__)
 #    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  else
@@ -11237,7 +12241,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  endif
 #else
 #  define VMAFGPU__LEVEL_NAME(name) name##_neon
+#  define vmafgpu__v int8x16_t
+#  define VMAFGPU__V_BYTES 16
+#  define VMAFGPU__V_REGISTERS 32
+#  define VMAFGPU__V_ANY "+w"
 #endif
+
+#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
@@ -11280,78 +12290,409 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 /* ---- operations ----
  *
- * v_NAMEb(...): on lanes of b bits, signed unless named _u. "Per block" is per 128 bits: what unpack_low and unpack_high
- * take apart, pack puts together again in order.
+ * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb works on lanes of b bits, signed ones, v_NAME_ub on unsigned
+ * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. The parts of names:
+ *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai by a constant; sllv, srav, srlv of each by its own
+ *   even, odd          lanes, counted from 0; mul_even makes a lane of twice the size of each even one
+ *   unpack, pack       per block of 128 bits: what unpack_low and unpack_high take apart, pack puts together again in order,
+ *                      saturating; in_order is for what was packed without having been unpacked
+ *   any, all, keep, .. masks have a flag for each lane of 32 bits
+ * First what the x86 levels share, then each level's own rows, then NEON's. Every row is used.
  */
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_BYTES 32
-#  define VMAFGPU__V(operation) _mm256_##operation
-#  define vmafgpu__v __m256i
-#  define vmafgpu__v_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#  define vmafgpu__v_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_zero() _mm256_setzero_si256()
-#  define vmafgpu__v_and(a, b) _mm256_and_si256(a, b)
-#  define vmafgpu__v_or(a, b) _mm256_or_si256(a, b)
-#  define vmafgpu__v_xor(a, b) _mm256_xor_si256(a, b)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_BYTES 64
-#  define VMAFGPU__V(operation) _mm512_##operation
-#  define vmafgpu__v __m512i
-#  define vmafgpu__v_load(p) _mm512_loadu_si512((const void *)(p))
-#  define vmafgpu__v_store(p, a) _mm512_storeu_si512((void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_zero() _mm512_setzero_si512()
-#  define vmafgpu__v_and(a, b) _mm512_and_si512(a, b)
-#  define vmafgpu__v_or(a, b) _mm512_or_si512(a, b)
-#  define vmafgpu__v_xor(a, b) _mm512_xor_si512(a, b)
-#endif
-#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
+
+/* Stays in a register from here on, as it is: compilers would load it anew for each use, reorder sums until they have to spill,
+ * or fuse a product with a sum (clang with -ffp-contract=fast, what its own headers' functions do, in spite of the pragma). */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
+    __asm__("" : VMAFGPU__V_ANY(a));
+    return a;
+}
+#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
+#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
 
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_load(p) VMAFGPU__V_BITS(loadu)((const vmafgpu__v *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) VMAFGPU__V_BITS(storeu)((vmafgpu__v *)(void *)(p), a)
+#  define vmafgpu__v_zero() VMAFGPU__V_BITS(setzero)()
+#  define vmafgpu__v_and(a, b) VMAFGPU__V_BITS(and)(a, b)
+#  define vmafgpu__v_andnot(a, b) VMAFGPU__V_BITS(andnot)(a, b)                /* ~a & b */
+#  define vmafgpu__v_or(a, b) VMAFGPU__V_BITS(or)(a, b)
+#  define vmafgpu__v_xor(a, b) VMAFGPU__V_BITS(xor)(a, b)
+#  define vmafgpu__v_set8(x) VMAFGPU__V(set1_epi8)(x)
 #  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
 #  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
+#  define vmafgpu__v_add8(a, b) VMAFGPU__V(add_epi8)(a, b)
 #  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
 #  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_sub8(a, b) VMAFGPU__V(sub_epi8)(a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
 #  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
+#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
 #  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
-#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)              /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V(min_epu16)(a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
+#  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)     /* per block */
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
-#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)              /* per block, saturating */
-#else
-#  define VMAFGPU__V_BYTES 16
-#  define vmafgpu__v int8x16_t
-#  define VMAFGPU__N16(a) vreinterpretq_s16_s8(a)
-#  define VMAFGPU__N32(a) vreinterpretq_s32_s8(a)
-#  define VMAFGPU__OF16(a) vreinterpretq_s8_s16(a)
-#  define VMAFGPU__OF32(a) vreinterpretq_s8_s32(a)
-#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) vreinterpretq_s8_u16(vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
-#  define vmafgpu__v_zero() vdupq_n_s8(0)
-#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
-#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
-#  define vmafgpu__v_set16(x) VMAFGPU__OF16(vdupq_n_s16(x))
-#  define vmafgpu__v_set32(x) VMAFGPU__OF32(vdupq_n_s32(x))
-#  define vmafgpu__v_add16(a, b) VMAFGPU__OF16(vaddq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__OF16(vsubq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_add32(a, b) VMAFGPU__OF32(vaddq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_sub32(a, b) VMAFGPU__OF32(vsubq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_abs32(a) VMAFGPU__OF32(vabsq_s32(VMAFGPU__N32(a)))
-#  define vmafgpu__v_pairs16(a, b) \
-    VMAFGPU__OF32(vpaddq_s32(vmull_s16(vget_low_s16(VMAFGPU__N16(a)), vget_low_s16(VMAFGPU__N16(b))), \
-                             vmull_high_s16(VMAFGPU__N16(a), VMAFGPU__N16(b))))
-#  define vmafgpu__v_sra32(a, n) VMAFGPU__OF32(vshlq_s32(VMAFGPU__N32(a), vdupq_n_s32(-(n))))
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__OF16(vzip1q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__OF16(vzip2q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_pack32(a, b) \
-    VMAFGPU__OF16(vcombine_s16(vqmovn_s32(VMAFGPU__N32(a)), vqmovn_s32(VMAFGPU__N32(b))))
+#  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_OF_F64(VMAFGPU__V(set1_pd)(x))
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_mul_f32(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
+#  define vmafgpu__v_mul_f64(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_fma_f64(a, b, c) \
+    VMAFGPU__V_OF_F64(VMAFGPU__V(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
+#  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V(cvttps_epi32)(VMAFGPU__V_F32(a))
 #endif
 
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V(operation) _mm256_##operation
+#  define VMAFGPU__V_BITS(operation) _mm256_##operation##_si256
+#  define VMAFGPU__V_F32(a) _mm256_castsi256_ps(a)
+#  define VMAFGPU__V_F64(a) _mm256_castsi256_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
+#  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
+#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
+        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
+#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
+#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b)                             /* all bits of a lane, or none */
+#  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
+#  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
+/* One bit for each lane of 16 bits in which a and b differ, every LANE_BITS-th of them; and the first such lane. */
+#  define VMAFGPU__V_LANE_BITS 2
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
+#  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
+#  define vmafgpu__v_any_positive32(a) \
+    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
+/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+#  define vmafgpu__v_leading_zeros32(a) \
+    _mm256_sub_epi32(_mm256_set1_epi32(158), \
+                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
+                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)                    /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
+#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
+#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+/* Half of the lanes of 32 bits with those of b above them, and the other half. */
+#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
+#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
+#  define vmafgpu__v_mask __m256i
+#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
+#  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_mask_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is */
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
+ * is set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
+/* The lower half of the floats as doubles, and the upper one. */
+#  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
+#  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
+                            _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
+#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
+#  define vmafgpu__v_table __m256i
+#  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
+#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
+/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
+ * in its lanes, and the number must be POWER_BIAS too much. */
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
+
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V(operation) _mm512_##operation
+#  define VMAFGPU__V_BITS(operation) _mm512_##operation##_si512
+#  define VMAFGPU__V_F32(a) _mm512_castsi512_ps(a)
+#  define VMAFGPU__V_F64(a) _mm512_castsi512_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
+#  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
+#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
+#  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
+#  define vmafgpu__v_select(bits, a, b) _mm512_ternarylogic_epi32(bits, a, b, 0xca)
+#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_and(a, b) (_mm512_test_epi32_mask(a, b) != 0)
+#  define vmafgpu__v_equal16(a, b) _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(a, b))
+#  define vmafgpu__v_greater8(a, b) _mm512_movm_epi8(_mm512_cmpgt_epi8_mask(a, b))
+#  define vmafgpu__v_greater16(a, b) _mm512_movm_epi16(_mm512_cmpgt_epi16_mask(a, b))
+#  define VMAFGPU__V_LANE_BITS 1
+#  define vmafgpu__v_lanes uint32_t
+#  define vmafgpu__v_unequal16(a, b) _mm512_cmpneq_epi16_mask(a, b)
+#  define vmafgpu__v_first_lane(lanes) ((int)_tzcnt_u32(lanes))
+#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
+#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
+#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
+#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
+#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
+#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
+#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
+#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
+#  define vmafgpu__v_mask __mmask16
+#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
+#  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
+#  define vmafgpu__v_mask_any(mask) ((mask) != 0)
+#  define vmafgpu__v_mask_all(mask) ((mask) == 0xffff)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
+#  define vmafgpu__v_keep32(mask, a) _mm512_maskz_mov_epi32(mask, a)
+#  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
+#  define vmafgpu__v_high_to_f64(a) \
+    _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
+#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
+    _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
+                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+/* 1.5 * 2^52 up, the last bit is 1. Rounds negative ones down. */
+#  define VMAFGPU__V_TRUNCATED(a) \
+    _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm512_mask_shuffle_epi32(VMAFGPU__V_TRUNCATED(a), 0xaaaa, VMAFGPU__V_TRUNCATED(b), (_MM_PERM_ENUM)0xa0)
+#  define VMAFGPU__LOG_BITS 5
+#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
+typedef struct vmafgpu__v_table {
+    vmafgpu__v half[2];
+} vmafgpu__v_table;
+VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(const void *p) {
+    vmafgpu__v_table table;
+    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
+    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
+    return table;
+}
+#  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
+#  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
+#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
+#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
+
+#else
+/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+#  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
+#  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
+#  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
+#  define VMAFGPU__V_1(type, operation, a) VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a)))
+#  define VMAFGPU__V_2(type, operation, a, b) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_3(type, operation, a, b, c) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
+#  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
+/* Shifts left by counts in the lanes; from one type of lanes to half of it and to twice. */
+#  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
+#  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
+    VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
+                                    v##operation##_##from(VMAFGPU__V_AS(from, b))))
+#  define VMAFGPU__V_MULL_LOW(type, a, b) \
+    vmull_##type(vget_low_##type(VMAFGPU__V_AS(type, a)), vget_low_##type(VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
+#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, sizeof four);
+    return VMAFGPU__V_OF(u32, vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
+}
+#  define vmafgpu__v_load_u8_as_32(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(p)
+#  define vmafgpu__v_load_u16_as_32(p) \
+    VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
+#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
+#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *p, vmafgpu__v index) {
+    uint32_t at[4], value[4];
+    vmafgpu__v_store(at, index);
+    for (int i = 0; i < 4; i++)
+        memcpy(&value[i], (const char *)p + 4 * (size_t)at[i], 4);
+    return vmafgpu__v_load(value);
+}
+#  define vmafgpu__v_gather32(p, index) VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(p, index)
+#  define vmafgpu__v_zero() vdupq_n_s8(0)
+#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
+#  define vmafgpu__v_and_or(a, b, c) vorrq_s8(vandq_s8(a, b), c)
+#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
+#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
+#  define vmafgpu__v_select(bits, a, b) vbslq_s8(vreinterpretq_u8_s8(bits), a, b)
+#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__V_AS(u32, a)) != 0)
+#  define vmafgpu__v_any_and(a, b) vmafgpu__v_any(vandq_s8(a, b))
+#  define vmafgpu__v_equal16(a, b) VMAFGPU__V_OF(u16, vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_greater8(a, b) vreinterpretq_s8_u8(vcgtq_s8(a, b))
+#  define vmafgpu__v_greater16(a, b) VMAFGPU__V_OF(u16, vcgtq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))
+#  define VMAFGPU__V_LANE_BITS 8
+#  define vmafgpu__v_lanes uint64_t
+#  define vmafgpu__v_unequal16(a, b) \
+    (~vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_s16(VMAFGPU__V_AS(s16, a), VMAFGPU__V_AS(s16, b)))), 0) & \
+     0x8080808080808080u)
+#  define vmafgpu__v_first_lane(lanes) (__builtin_ctzll(lanes) >> 3)
+#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__V_AS(s32, a)) > 0)
+#  define vmafgpu__v_set16(x) VMAFGPU__V_SET(s16, x)
+#  define vmafgpu__v_set8(x) vdupq_n_s8(x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V_SET(s32, x)
+#  define vmafgpu__v_set64(x) VMAFGPU__V_SET(s64, (int64_t)(x))
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V_2(s16, add, a, b)
+#  define vmafgpu__v_add8(a, b) vaddq_s8(a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V_2(s32, add, a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V_2(s64, add, a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V_2(s16, sub, a, b)
+#  define vmafgpu__v_sub8(a, b) vsubq_s8(a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V_2(s32, sub, a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V_2(u16, qsub, a, b)
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V_2(u16, rhadd, a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__V_1(s16, abs, a)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V_1(s32, abs, a)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V_2(s16, min, a, b)
+#  define vmafgpu__v_min_u16(a, b) VMAFGPU__V_2(u16, min, a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V_2(u32, min, a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V_2(s16, max, a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V_2(s32, max, a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V_2(s16, mul, a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V_2(s32, mul, a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__V_OF(u16, vuzp2q_u16(vreinterpretq_u16_u32(VMAFGPU__V_MULL_LOW(u16, a, b)), \
+                                  vreinterpretq_u16_u32(VMAFGPU__V_MULL_HIGH(u16, a, b))))
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V_2(s16, qrdmulh, a, b)
+#  define vmafgpu__v_mul_even32(a, b) \
+    VMAFGPU__V_OF(s64, vmull_s32(vmovn_s64(VMAFGPU__V_AS(s64, a)), vmovn_s64(VMAFGPU__V_AS(s64, b))))
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__V_OF(u64, vmull_u32(vmovn_u64(VMAFGPU__V_AS(u64, a)), vmovn_u64(VMAFGPU__V_AS(u64, b))))
+#  define vmafgpu__v_pairs16(a, b) \
+    VMAFGPU__V_OF(s32, vpaddq_s32(VMAFGPU__V_MULL_LOW(s16, a, b), VMAFGPU__V_MULL_HIGH(s16, a, b)))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#  define vmafgpu__v_sll16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)(n)))
+#  define vmafgpu__v_srl16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)-(n)))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__V_SHIFT(s32, a, vdupq_n_s32(-(n)))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V_N(s16, shl, a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V_N(s16, shr, a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V_N(s32, shl, a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V_N(u32, shr, a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V_N(s32, shr, a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V_N(u64, shl, a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V_N(u64, shr, a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V_SHIFT(u32, a, VMAFGPU__V_AS(s32, n))
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V_SHIFT(s32, a, vnegq_s32(VMAFGPU__V_AS(s32, n)))
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V_SHIFT(u64, a, vnegq_s64(VMAFGPU__V_AS(s64, n)))
+#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
+#  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
+#  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
+#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
+#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
+#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
+#  define vmafgpu__v_mask int8x16_t
+#  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
+#  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_mask_any(mask) (vmaxvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (vminvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__V_AS(u32, mask), 31)))
+#  define vmafgpu__v_keep32(mask, a) vandq_s8(mask, a)
+#  define vmafgpu__v_drop32(mask, a) vbicq_s8(a, mask)
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_SET(f32, x)
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_SET(f64, x)
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_2(f32, add, a, b)
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_2(f64, add, a, b)
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_2(f32, sub, a, b)
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_2(f64, sub, a, b)
+#  define vmafgpu__v_mul_f32(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f32, mul, a, b))
+#  define vmafgpu__v_mul_f64(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f64, mul, a, b))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_2(f32, div, a, b)
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_2(f64, div, a, b)
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_2(f64, min, a, b)
+#  define vmafgpu__v_fma_f32(a, b, c) VMAFGPU__V_3(f32, fma, c, a, b)
+#  define vmafgpu__v_fma_f64(a, b, c) VMAFGPU__V_3(f64, fma, c, a, b)
+#  define vmafgpu__v_fnma_f32(a, b, c) VMAFGPU__V_3(f32, fms, c, a, b)
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF(f32, vcvtq_f32_s32(VMAFGPU__V_AS(s32, a)))
+#  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
+#  define vmafgpu__v_low_to_f64(a) VMAFGPU__V_OF(f64, vcvt_f64_f32(vget_low_f32(VMAFGPU__V_AS(f32, a))))
+#  define vmafgpu__v_high_to_f64(a) VMAFGPU__V_OF(f64, vcvt_high_f64_f32(VMAFGPU__V_AS(f32, a)))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_OF(s32, vcvtq_s32_f32(VMAFGPU__V_AS(f32, a)))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    VMAFGPU__V_OF(s32, vcombine_s32(vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, a))), \
+                                    vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, b)))))
+#  define VMAFGPU__LOG_BITS 3
+#  define vmafgpu__v_table int8x16x2_t
+#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup32(table, index) \
+    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
+        vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
+#endif
 /* ---- import ---- */
 
 static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int w) {
@@ -11468,235 +12809,13 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
-/* ---- operations that VIF needs besides ---- */
-
-
-/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
- * spill. */
-#if VMAFGPU__LEVEL == VMAFGPU__NEON
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+w"(a))
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+v"(a))
-#else
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+x"(a))
-#endif
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
-    VMAFGPU__V_HOLD(a);
-    return a;
-}
-#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
-
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_REGISTERS 16
-#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_hold(_mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
-/* The low halves of the lanes to memory. */
-#  define vmafgpu__v_store_low16(p, a) \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
-/* The upper halves of lanes of 64 bits: of the first in the even, of the second in the odd lanes of 32 bits. */
-#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
-#  define vmafgpu__v_mask32 __m256i
-#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
-#  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
-#  define vmafgpu__v_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
-#  define vmafgpu__v_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
-#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
-#  define vmafgpu__v_keep(mask, a) _mm256_and_si256(mask, a)                 /* 0 where the mask is not set */
-#  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
-#  define vmafgpu__v_f32 __m256
-#  define vmafgpu__v_f64 __m256d
-/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
- * is set. For 0 <= a < 2^31. */
-#  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
-#  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
-#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
-#  define vmafgpu__v_lookup(table, index) _mm256_permutevar8x32_epi32(table, index)    /* by the low LOG_BITS bits */
-#  define vmafgpu__v_load_table(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#  define vmafgpu__v_table __m256i
-#  define vmafgpu__v_as_f32(a) _mm256_castsi256_ps(a)
-#  define vmafgpu__v_of_f32(a) _mm256_castps_si256(a)
-#  define vmafgpu__v_as_f64(a) _mm256_castsi256_pd(a)
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(bits, 12), unit))
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
-#  define vmafgpu__v_join_truncated(a, b) \
-    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_REGISTERS 32
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
-#  ifndef VMAFGPU__NO_VNNI
-#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
-#  else
-#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
-#  endif
-#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
-#  define vmafgpu__v_mask32 __mmask16
-#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
-#  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
-#  define vmafgpu__v_any(mask) ((mask) != 0)
-#  define vmafgpu__v_all(mask) ((mask) == 0xffff)
-#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
-#  define vmafgpu__v_keep(mask, a) _mm512_maskz_mov_epi32(mask, a)
-#  define vmafgpu__v_drop(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
-#  define vmafgpu__v_f32 __m512
-#  define vmafgpu__v_f64 __m512d
-#  define vmafgpu__v_to_f32_low(a) _mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
-#  define vmafgpu__v_and_or(a, mask, bits) _mm512_ternarylogic_epi32(a, mask, bits, 0xea)
-#  define VMAFGPU__LOG_BITS 5
-#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
-typedef struct vmafgpu__v_table {
-    __m512i half[2];
-} vmafgpu__v_table;
-VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(const void *p) {
-    vmafgpu__v_table table;
-    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
-    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
-    return table;
-}
-#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
-#  define vmafgpu__v_lookup(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define vmafgpu__v_as_f32(a) _mm512_castsi512_ps(a)
-#  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
-#  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    _mm512_castps_si512(_mm512_fmadd_ps(_mm512_getexp_ps(_mm512_castsi512_ps(bits)), _mm512_castsi512_ps(unit), \
-                                        _mm512_castsi512_ps(whole)))
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) _mm512_mask_mov_epi32(b, 0x5555, a)
-#  define vmafgpu__v_rest_below(a, b) _mm512_mask_shuffle_epi32(b, 0x5555, a, (_MM_PERM_ENUM)0xf5)
-#  define vmafgpu__v_truncated(a) \
-    _mm512_castpd_si512(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
-                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
-#  define vmafgpu__v_join_truncated(a, b) \
-    _mm512_mask_shuffle_epi32(vmafgpu__v_truncated(a), 0xaaaa, vmafgpu__v_truncated(b), (_MM_PERM_ENUM)0xa0)
-#else
-#  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
-#  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
-#  define VMAFGPU__U32(a) vreinterpretq_u32_s8(a)
-#  define VMAFGPU__U64(a) vreinterpretq_u64_s8(a)
-#  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
-#  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
-#  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
-#  define VMAFGPU__V_REGISTERS 32
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
-#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__OF32(vtrn2q_s32(VMAFGPU__N32(even), VMAFGPU__N32(odd)))
-#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__OF32(vzip1q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__OF32(vzip2q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_mask32 int8x16_t
-#  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_both(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_any(mask) (vmaxvq_u32(VMAFGPU__U32(mask)) != 0)
-#  define vmafgpu__v_all(mask) (vminvq_u32(VMAFGPU__U32(mask)) != 0)
-#  define vmafgpu__v_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__U32(mask), 31)))
-#  define vmafgpu__v_keep(mask, a) vandq_s8(mask, a)
-#  define vmafgpu__v_drop(mask, a) vbicq_s8(a, mask)
-#  define vmafgpu__v_f32 float32x4_t
-#  define vmafgpu__v_f64 float64x2_t
-#  define vmafgpu__v_to_f32_low(a) \
-    vcvtq_f32_s32(VMAFGPU__N32(vbicq_s8(a, VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), 16)))))
-#  define vmafgpu__v_and_or(a, mask, bits) vorrq_s8(vandq_s8(a, mask), bits)
-#  define VMAFGPU__LOG_BITS 3
-#  define vmafgpu__v_table int8x16x2_t
-#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_lookup(table, index) \
-    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
-        vandq_u32(VMAFGPU__U32(index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define vmafgpu__v_as_f32(a) vreinterpretq_f32_s8(a)
-#  define vmafgpu__v_of_f32(a) vreinterpretq_s8_f32(a)
-#  define vmafgpu__v_as_f64(a) vreinterpretq_f64_s8(a)
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), unit))
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_unpack_low32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_unpack_high32(a, b)
-#  define vmafgpu__v_join_truncated(a, b) \
-    VMAFGPU__OF32(vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))))
-#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
-#endif
-
-/* A product that is rounded by itself: with -ffp-contract=fast clang fuses what the functions of its own headers do, in
- * spite of the pragma. */
-VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmafgpu__v_f64 a) {
-    VMAFGPU__V_HOLD(a);
-    return a;
-}
-
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define vmafgpu__v_set64(x) VMAFGPU__V(set1_epi64x)(x)
-#  if VMAFGPU__LEVEL == VMAFGPU__AVX512
-#    undef vmafgpu__v_set64
-#    define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
-#  endif
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)           /* per block, to unsigned 16 bits */
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
-#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)     /* per block */
-#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
-/* Shifts by constants have an i; the others take any count. */
-#  define vmafgpu__v_sll32i(a, n) VMAFGPU__V(slli_epi32)(a, n)
-#  define vmafgpu__v_srl32i(a, n) VMAFGPU__V(srli_epi32)(a, n)
-#  define vmafgpu__v_sra32i(a, n) VMAFGPU__V(srai_epi32)(a, n)
-#  define vmafgpu__v_srl64i(a, n) VMAFGPU__V(srli_epi64)(a, n)
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)          /* 64 bits from each even lane of 32 */
-#  define vmafgpu__v_set_f32(x) VMAFGPU__V(set1_ps)(x)
-#  define vmafgpu__v_fma32(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)            /* a * b + c, rounded once */
-#  define vmafgpu__v_set_f64(x) VMAFGPU__V(set1_pd)(x)
-#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V(add_pd)(a, b)
-#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V(sub_pd)(a, b)
-#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(VMAFGPU__V(mul_pd)(a, b))
-#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V(div_pd)(a, b)
-#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V(min_pd)(a, b)
-#  define vmafgpu__v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
-#else
-#  define vmafgpu__v_set64(x) vreinterpretq_s8_s64(vdupq_n_s64(x))
-#  define vmafgpu__v_add64(a, b) vreinterpretq_s8_s64(vaddq_s64(VMAFGPU__N64(a), VMAFGPU__N64(b)))
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__OF16(vmulq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_mulhi_u16(a, b) \
-    VMAFGPU__OFU16(vuzp2q_u16( \
-        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__U16(a)), vget_low_u16(VMAFGPU__U16(b)))), \
-        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__U16(a), VMAFGPU__U16(b)))))
-#  define vmafgpu__v_pack_u32(a, b) \
-    VMAFGPU__OFU16(vcombine_u16(vqmovun_s32(VMAFGPU__N32(a)), vqmovun_s32(VMAFGPU__N32(b))))
-#  define vmafgpu__v_max32(a, b) VMAFGPU__OF32(vmaxq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_sll32i(a, n) VMAFGPU__OFU32(vshlq_n_u32(VMAFGPU__U32(a), n))
-#  define vmafgpu__v_srl32i(a, n) VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), n))
-#  define vmafgpu__v_sra32i(a, n) VMAFGPU__OF32(vshrq_n_s32(VMAFGPU__N32(a), n))
-#  define vmafgpu__v_srl64i(a, n) VMAFGPU__OFU64(vshrq_n_u64(VMAFGPU__U64(a), n))
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(n)))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(-(n))))
-#  define vmafgpu__v_mul_even_u32(a, b) \
-    VMAFGPU__OFU64(vmull_u32(vmovn_u64(VMAFGPU__U64(a)), vmovn_u64(VMAFGPU__U64(b))))
-#  define vmafgpu__v_set_f32(x) vdupq_n_f32(x)
-#  define vmafgpu__v_fma32(a, b, c) vfmaq_f32(c, a, b)
-#  define vmafgpu__v_set_f64(x) vdupq_n_f64(x)
-#  define vmafgpu__v_add_f64(a, b) vaddq_f64(a, b)
-#  define vmafgpu__v_sub_f64(a, b) vsubq_f64(a, b)
-#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmulq_f64(a, b))
-#  define vmafgpu__v_div_f64(a, b) vdivq_f64(a, b)
-#  define vmafgpu__v_min_f64(a, b) vminq_f64(a, b)
-#  define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
-#endif
-
 /* ---- VIF ----
  *
- * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
- * neighbouring samples, and the two sets of taps give the even and the odd columns.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Along a
+ * row the pairs are neighbouring samples, and the two sets of taps give the even and the odd columns. Squares are made
+ * anew for each four rows: that takes less than fetching them from the L2 cache.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -11714,21 +12833,21 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
     int        x, end;            /* columns that belong to the strip */
-    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images the next one's. */
-    uint16_t  *line[2][8], *next_line[2];
+     * halves of the products. And of both images two rows of the next one's. */
+    uint16_t  *line[4][8], *next_line[2][2];
     /* Of as many columns as fill two registers, first the even and then the odd ones. */
-    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
-    int32_t   *variance[4];       /* s1 per row, s2, s12 */
+    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
+    int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
@@ -11742,12 +12861,6 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
-
-/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
-typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
-    vmafgpu__v even[18], odd[18];
-} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
-#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
 
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
@@ -11763,14 +12876,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, i
     }
 }
 
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
-                                                       int pairs) {
-    for (int i = 0; i < 2 * pairs; i++) {
-        out->even[i] = taps->even[i % pairs];
-        out->odd[i] = taps->odd[i % pairs];
-    }
-}
-
 /* The starting value of a sum, which is doubled in the end where taps are halved. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
@@ -11778,7 +12883,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
 /* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. */
+ * or columns. Sums are held, so that compilers leave them in this order and in registers. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
                                                                     int pairs, int halved,
                                                                     const VMAFGPU__VIF_TAPS *taps,
@@ -11792,8 +12897,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, c
         VMAFGPU__UNROLL
         for (int k = 0; k < count; k++) {
             const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_add_pairs16(even[k], v, taps->even[i]);
-            odd[k] = vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]);
+            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
+            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
         }
     }
     VMAFGPU__UNROLL
@@ -11820,25 +12925,6 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void
 }
 #define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
 
-/* The same for the even row or column alone. `at` tells where each register is. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
-                                                                int pairs, int halved, const vmafgpu__v *taps,
-                                                                vmafgpu__v start, vmafgpu__v *even) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = start;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++)
-            even[k] = vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]);
-    }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++)
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-}
-#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
-
 /* ---- pairs of rows ---- */
 
 /* Samples x.. of a row as 16 bits; what lies beyond the last column is anything. */
@@ -11854,50 +12940,30 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
 }
 #define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
 
-/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
-                                                                    vmafgpu__v b, vmafgpu__v sign) {
-    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-    if (wide)
-        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFGPU__VIF_STATE *s,
+                                                                     const vmafgpu__vif_picture *image, int wide, int y) {
+    const int at = vmafgpu__reflect(y, s->job->h);
+    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
-#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+#define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+/* Takes in two rows. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
-                                                            int wide, int pairs, int y, char *to,
-                                                            const char *reference) {
-    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
+                                                            int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
-    const char *row[2];
-    for (int i = 0; i < 2; i++) {
-        const int at = vmafgpu__reflect(y + i, h);
-        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
-        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
-        for (int x = 0; x < s->columns << wide; x += 64)
-            vmafgpu__v_prefetch(next + x);
-    }
+    const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
+    const int w = s->job->w - s->left;
     for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
+        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, x, w);
+        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, x, w);
         const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += step) {
+        for (int i = 0; i < 2; i++, to += VMAFGPU__V_BYTES)
             vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
-            if (squares)
-                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
-            if (squares && reference) {
-                const vmafgpu__v other = vmafgpu__v_load(reference);
-                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
-                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
-                reference += step;
-            }
-        }
     }
 }
-#define vmafgpu__vif_take_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
 
 /* ---- down the columns ---- */
 
@@ -11905,7 +12971,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16));
+    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srli32(a, 16), vmafgpu__v_srli32(b, 16));
     const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
     vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
@@ -11919,7 +12985,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srl32i(sum[i], 16))
+        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srli32(sum[i], 16))
                                            : vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
                                                               vmafgpu__v_srl32(sum[i], s->square_shift));
     vmafgpu__vif_put_halves_(line[0] + x, line[1] + x, v[0], v[1]);
@@ -11931,69 +12997,148 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
     vmafgpu__v v[2];
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_sra32i(sum[i], 8)
-               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_sra32i(sum[i], 16)
+        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srai32(sum[i], 8)
+               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srai32(sum[i], 16)
                                              : vmafgpu__v_sra32(sum[i], s->mean_shift);
     vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                  int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
-                                                                  int halved, int line) {
-    VMAFGPU__VIF_TAPS t;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        t.even[i] = ring->even[pairs - slot + i];
-        t.odd[i] = ring->odd[pairs - slot + i];
+/* Adds pair i of a window to the sums of its four rows. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
-    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
-    vmafgpu__v start[6];
-    for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means                                ? s->mean_start
-                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
-                                                             : s->low_start;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *place[6];
-        vmafgpu__v sum[2][6];
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
+    }
+}
+#define vmafgpu__vif_add_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)
+
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the places
+ * of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come in time. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                             const ptrdiff_t *at, int kind, int scale, int means, int line,
+                                                             const VMAFGPU__VIF_TAPS *taps, int nexts,
+                                                             uint16_t *const *next_line,
+                                                             const VMAFGPU__VIF_TAPS *next_taps, const char *const *ahead) {
+    enum { TOGETHER = VMAFGPU__V_REGISTERS < 32 ? 1 : 2 };
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
+    enum { STEP = VMAFGPU__V_BYTES };
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+        vmafgpu__v sum[2][4], next[2][2], v[2];
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)x << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
-        for (int i = 0; i < count; i++)
-            place[i] = from + i / 2 * plane + i % 2 * step;
-        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            if (means)
-                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
+        for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
-            for (int k = 0; k < squares; k++)
-                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
+            for (int k = half; k < half + TOGETHER; k++) {
+                sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = s->mean_start;
+                next[k][0] = next[k][1] = s->next_start;
+            }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + TOGETHER; k++) {
+                    const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
+                    if (means)
+                        vmafgpu__vif_add_rows_(sum[k], a, taps, i, pairs);
+                    if (nexts && i >= first && i < end)
+                        next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
+                    if (nexts && i > first && i <= end)
+                        next[k][1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][1], a, next_taps->even[i - 1]));
+                }
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; means && row < 4; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 3 ? vmafgpu__v_add32(sum[k][row], sum[k][row]) : sum[k][row];
+            vmafgpu__vif_put_means_(s, s->line[row][line] + x, kind, v);
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; nexts && row < 2; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 2 ? vmafgpu__v_add32(next[k][row], next[k][row]) : next[k][row];
+            vmafgpu__vif_put_means_(s, next_line[row] + x, kind, v);
         }
     }
 }
-#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
+#define vmafgpu__vif_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
 
-/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
- * at once as registers suffice for. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
-                                                               int pairs, int halved, int line) {
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
-    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
-    const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
-    for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
-                                 line + 1 + 2 * k);
+/* Squares of an image and its products with another one, as far as wanted: of four rows, into lines from `line` on. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                int squares, const char *other, int products,
+                                                                const ptrdiff_t *at, int kind, int scale, int line,
+                                                                const VMAFGPU__VIF_TAPS *taps) {
+    enum { BYTES = VMAFGPU__VIF_BYTES };
+    const int count = squares + products, halves = kind == BYTES ? 1 : 2;
+    const int together = VMAFGPU__V_REGISTERS < 32 || count * halves > 2 ? 1 : 2;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    enum { STEP = VMAFGPU__V_BYTES };
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+        vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
+        VMAFGPU__UNROLL
+        for (int half = 0; half < 2; half += together) {
+            VMAFGPU__UNROLL
+            for (int k = half; k < half + together; k++)
+                VMAFGPU__UNROLL
+                for (int p = 0; p < count; p++)
+                    VMAFGPU__UNROLL
+                    for (int row = 0; row < 4; row++) {
+                        sum[p][0][k][row] = s->low_start;
+                        sum[p][1][k][row] = s->high_start;
+                    }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + together; k++) {
+                    vmafgpu__v a = vmafgpu__v_load(from + at[i] + k * STEP);
+                    a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
+                    VMAFGPU__UNROLL
+                    for (int p = 0; p < count; p++) {
+                        vmafgpu__v b = a;
+                        if (p == squares) {
+                            b = vmafgpu__v_load(other + at[i] + k * STEP);
+                            b = kind == BYTES ? b : vmafgpu__v_xor(b, sign);
+                        }
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
+                        vmafgpu__vif_add_rows_(sum[p][0][k], low, taps, i, pairs);
+                        if (halves == 2) {
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+                            vmafgpu__vif_add_rows_(sum[p][1][k], high, taps, i, pairs);
+                        }
+                    }
+                }
+            }
+        }
+        if (products)
+            other += 2 * STEP;
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 4; row++)
+            VMAFGPU__UNROLL
+            for (int p = 0; p < count; p++) {
+                vmafgpu__v v[4];
+                VMAFGPU__UNROLL
+                for (int k = 0; k < 2 * halves; k++) {
+                    v[k] = sum[p][k / 2][k % 2][row];
+                    v[k] = scale == 3 ? vmafgpu__v_add32(v[k], v[k]) : v[k];
+                }
+                vmafgpu__vif_put_squares_(s, s->line[row] + line + 2 * p, x, kind, v);
+            }
+    }
 }
-#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+#define vmafgpu__vif_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
 
 /* Reflects lines at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
     for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
@@ -12007,28 +13152,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_S
 
 /* ---- the next scale's images ---- */
 
-/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
-                                                                   int slot, uint16_t *line) {
-    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
-    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    vmafgpu__v taps[5];
-    ptrdiff_t at[5];
-    for (int i = 0; i < used; i++) {
-        taps[i] = down->even[first + i];
-        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *const place[2] = { from, from + step };
-        vmafgpu__v sum[2];
-        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
-        vmafgpu__vif_put_means_(s, line + x, kind, sum);
-    }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
-}
-
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
@@ -12036,22 +13159,20 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
                                                                     const uint16_t *line) {
     const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    vmafgpu__v taps[5];
-    for (int i = 0; i < used; i++)
-        taps[i] = along->even[i];
     for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
-        vmafgpu__v sum[1];
-        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
-        sum[0] = vmafgpu__v_srl32i(sum[0], 16);
+        const uint16_t *from = line + (2 * x - s->left - next_reach);
+        vmafgpu__v sum = start;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < used; i++)
+            sum = vmafgpu__v_add_pairs16(sum, vmafgpu__v_load(from + 2 * i), along->even[i]);
+        sum = vmafgpu__v_srli32(halved ? vmafgpu__v_add32(sum, sum) : sum, 16);
         if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum[0]);
+            vmafgpu__v_store_low16(out + x, sum);
         } else {
             uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum[0]);
+            vmafgpu__v_store_low16(last, sum);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -12074,8 +13195,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *li
     vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
     VMAFGPU__UNROLL
     for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srl32i(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srl32i(odd[2 + 2 * i], 16));
+        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
+        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -12085,7 +13206,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
     const vmafgpu__v odd = vmafgpu__v_add64(
-        vmafgpu__v_mul_even_u32(vmafgpu__v_srl64i(a, 32), vmafgpu__v_srl64i(b, 32)), half);
+        vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
     return vmafgpu__v_high_halves(even, odd);
 }
 #define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
@@ -12117,8 +13238,8 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v_f32 minus_one, term[4];
-    vmafgpu__v_f64 epsilon, exponent_f64;
+    vmafgpu__v minus_one, term[4];
+    vmafgpu__v epsilon, exponent_f64;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
@@ -12150,20 +13271,19 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
 }
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
-    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v));
-    const vmafgpu__v part = vmafgpu__v_srl32i(bits, 23 - VMAFGPU__LOG_BITS);
+    const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
+    const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
-    const vmafgpu__v_f32 u = vmafgpu__v_fma32(vmafgpu__v_as_f32(fraction),
-                                              vmafgpu__v_as_f32(vmafgpu__v_lookup(c->factors, part)), c->minus_one);
+    const vmafgpu__v u = vmafgpu__v_fma_f32(fraction, vmafgpu__v_lookup32(c->factors, part), c->minus_one);
 #if VMAFGPU__LOG_BITS == 3
-    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[3], c->term[2]);
-    q = vmafgpu__v_fma32(u, q, c->term[1]);
-    q = vmafgpu__v_fma32(u, q, c->term[0]);
+    vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[3], c->term[2]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[1]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[0]);
 #else
-    const vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[1], c->term[0]);
+    const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power(vmafgpu__v_lookup(c->whole, part), bits, c->power);
-    return vmafgpu__v_of_f32(vmafgpu__v_fma32(u, q, vmafgpu__v_as_f32(whole_part)));
+    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
+    return vmafgpu__v_fma_f32(u, q, whole_part);
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
@@ -12172,15 +13292,15 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 
 /* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v_f64 *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_half_below(a, c->exponent)), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_rest_below(a, c->exponent)), c->exponent_f64);
+                                                               vmafgpu__v *out) {
+    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
+    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
-    vmafgpu__v_f64 x1[2], x12[2], gain[2];
+    vmafgpu__v x1[2], x12[2], gain[2];
     vmafgpu__v s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
@@ -12190,23 +13310,23 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v_f64 x2[2], rest[2];
+    vmafgpu__v x2[2], rest[2];
     vmafgpu__vif_doubles_(c, pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
-        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), c->zero), c->noise);
+        vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
     const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
     for (int k = 0; k < variants; k++) {
-        const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v_f64 signal[2];
+        const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
+        vmafgpu__v signal[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(pending->gain[i], limit);
+            const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
-        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated(signal[0], signal[1]));
+        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
         totals->numerator[k] =
             vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
     }
@@ -12219,17 +13339,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
                                                            vmafgpu__v s2, vmafgpu__v s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
     const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, c->below_noise);
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
     s2 = vmafgpu__v_max32(s2, zero);
-    if (vmafgpu__v_all(is_log)) {
+    if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
-        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
-        if (!vmafgpu__v_any(is_log))
+        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
+        if (!vmafgpu__v_mask_any(is_log))
             return;
-        totals->logs += vmafgpu__v_count(is_log);
+        totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
     totals->registers++;
@@ -12237,11 +13357,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     totals->denominator =
         vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
     /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
     vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -12312,7 +13432,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
     const VMAFGPU__VIF_TAPS t = *along;
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[2], *covariance = s->variance[3];
+    int32_t *variance = s->variance[4], *covariance = s->variance[5];
     for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[2][5];
         vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
@@ -12326,7 +13446,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
             covariance += VMAFGPU__V_WORDS;
         }
     }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[4]);
 }
 
 /* The sums of one row. */
@@ -12335,7 +13455,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFG
                                                                      VMAFGPU__VIF_TOTALS *totals) {
     const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[2], *s12 = s->variance[3];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4], *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
@@ -12371,72 +13491,81 @@ static __attribute__((noinline)) void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistic
 
 /* ---- strips and bands ---- */
 
-/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
- * image. */
+/* One strip of the band. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
-    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int reach = 8 >> scale, slots = VMAFGPU__VIF_SLOTS(reach), halved = scale == 3;
     const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
-    const int has_next = scale < 3 && job->reference.next != NULL;
-    const ptrdiff_t plane = s->plane;
-    char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS along, next_down, next_along;
-    VMAFGPU__VIF_RING down;
+    const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
+    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    const ptrdiff_t pitch = ((s->columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK * 2 + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = pitch * slots;
+    VMAFGPU__VIF_TAPS taps, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&taps, scale, reach);
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
     }
-    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
-        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
-        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
-        for (int d = 0; d < job->distorted_count; d++)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
-                                                   to + (3 + 5 * d) * plane, to);
-        if (step < 0)
-            continue;
-        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
+    for (int y = job->first, taken = 0; y < job->end; y += 4) {
+        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
+        for (; taken < from + slots; taken++)
+            for (int d = -1; d < job->distorted_count; d++)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, d < 0 ? &job->reference : &job->distorted[d], wide,
+                                                       job->first - reach + 2 * taken,
+                                                       pairs_at + (1 + d) * plane + taken % slots * pitch);
+        ptrdiff_t at[10];
+        for (int i = 0; i < slots; i++)
+            at[i] = (from + i) % slots * pitch;
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
-        if (shrinks)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
-        if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
-        for (int d = 0; d < job->distorted_count; d++) {
-            const char *at = distorted_at + 5 * d * plane;
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
-            if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
-            if (shrinks && d == 0)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
-                                                               s->next_line[0]);
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
-                                                               s->next_line[1]);
-            if (job->images_only)
+        for (int d = -1; d < job->distorted_count; d++) {
+            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
+            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
+            const int line = d < 0 ? 0 : 3;
+            for (int i = 0; i < 4; i++)
+                ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
+            if (has_next && has_sums)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+            else if (has_next)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+            else
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 0, NULL, NULL, ahead);
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            }
+            if (!has_sums)
                 continue;
+            if (d < 0) {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &taps);
+                continue;
+            }
+            if (!apart)
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &taps);
+            else {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &taps);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &taps);
+            }
             for (int i = 0; i < rows; i++) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &taps);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &taps);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
-            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 2 < job->end)
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, samples, sums[d]);
             samples = 0;
         }
-        y += 2;
     }
 }
 
@@ -12476,20 +13605,18 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
-    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+    for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 64;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
-     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
-    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
     const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
     for (int x = 0; x < job->w; x += width) {
@@ -12497,8 +13624,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
-        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
-                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)
@@ -12511,226 +13636,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_3)(&s, at, sums);
     }
 }
-
-#undef vmafgpu__v_add_pairs16
-#undef VMAFGPU__LOG_BITS
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
-#undef vmafgpu__v_mask32
-#undef vmafgpu__v_greater32
-#undef vmafgpu__v_both
-#undef vmafgpu__v_any
-#undef vmafgpu__v_all
-#undef vmafgpu__v_add_power
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_high_halves
-#undef vmafgpu__v_count
-#undef vmafgpu__v_keep
-#undef vmafgpu__v_drop
-#undef vmafgpu__v_f32
-#undef vmafgpu__v_f64
-#undef vmafgpu__v_to_f32_low
-#undef vmafgpu__v_and_or
-#undef vmafgpu__v_lookup
-#undef vmafgpu__v_load_table
-#undef vmafgpu__v_table
-#undef vmafgpu__v_as_f32
-#undef vmafgpu__v_of_f32
-#undef vmafgpu__v_as_f64
-#undef vmafgpu__v_join_truncated
-#undef vmafgpu__v_truncated
-#undef vmafgpu__v_set64
-#undef vmafgpu__v_add64
-#undef vmafgpu__v_mullo16
-#undef vmafgpu__v_mulhi_u16
-#undef vmafgpu__v_pack_u32
-#undef vmafgpu__v_max32
-#undef vmafgpu__v_sll32i
-#undef vmafgpu__v_srl32i
-#undef vmafgpu__v_sra32i
-#undef vmafgpu__v_srl64i
-#undef vmafgpu__v_sll32
-#undef vmafgpu__v_srl32
-#undef vmafgpu__v_mul_even_u32
-#undef vmafgpu__v_set_f32
-#undef vmafgpu__v_fma32
-#undef vmafgpu__v_set_f64
-#undef vmafgpu__v_add_f64
-#undef vmafgpu__v_sub_f64
-#undef vmafgpu__v_mul_f64
-#undef vmafgpu__v_div_f64
-#undef vmafgpu__v_min_f64
-#undef vmafgpu__v_prefetch
-#undef VMAFGPU__VIF_TAPS
-#undef VMAFGPU__VIF_BLOCK
-#undef VMAFGPU__VIF_STATE
-#undef VMAFGPU__VIF_TOTALS
-#undef vmafgpu__vif_start_
-#undef vmafgpu__vif_sum_
-#undef vmafgpu__vif_sum_even_
-#undef vmafgpu__vif_load_
-#undef vmafgpu__vif_put_products_
-#undef vmafgpu__vif_take_
-#undef vmafgpu__vif_put_halves_
-#undef vmafgpu__vif_mean_products_
-#undef vmafgpu__vif_logs_
-#undef vmafgpu__vif_doubles_
-#undef vmafgpu__v_store_low16
-#undef vmafgpu__v_hold
-#undef VMAFGPU__V_HOLD
-#undef vmafgpu__vif_columns_
-#undef vmafgpu__vif_put_squares_
-#undef vmafgpu__vif_put_means_
-#undef vmafgpu__vif_along_
-#undef VMAFGPU__V_REGISTERS
-#undef vmafgpu__vif_sum_together_
-#undef vmafgpu__vif_columns_of_
-
-/* ---- operations that ADM needs besides ---- */
-
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
-#  define vmafgpu__v_bits(x) _mm512_castps_si512(x)
-#  define vmafgpu__v_floats(x) _mm512_castsi512_ps(x)
-#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
-#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
-#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
-#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
-#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
-#  define vmafgpu__v_select(mask, a, b) _mm512_ternarylogic_epi32(mask, a, b, 0xca)
-#  define vmafgpu__v_andnot(a, b) _mm512_andnot_si512(a, b)
-#  define vmafgpu__v_fdiv_down(a, b) \
-    vmafgpu__v_bits(_mm512_div_round_ps(vmafgpu__v_floats(a), vmafgpu__v_floats(b), \
-                                        _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-#  define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_SET64(x) _mm256_set1_epi64x(x)
-#  define vmafgpu__v_bits(x) _mm256_castps_si256(x)
-#  define vmafgpu__v_floats(x) _mm256_castsi256_ps(x)
-#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))
-#  define vmafgpu__v_any_positive32(a) \
-    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
-#  define vmafgpu__v_leading_zeros32(a) \
-    _mm256_sub_epi32(_mm256_set1_epi32(158), \
-                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
-                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)
-#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
-#  define vmafgpu__v_select(mask, a, b) _mm256_blendv_epi8(b, a, mask)
-#  define vmafgpu__v_andnot(a, b) _mm256_andnot_si256(a, b)
-#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-#endif
-#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define vmafgpu__v_set64(x) VMAFGPU__V_SET64(x)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)
-#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
-#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
-#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
-#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
-#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
-#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
-#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)            /* 64-bit products of even lanes */
-#  define vmafgpu__v_mul_even_s32(a, b) VMAFGPU__V(mul_epi32)(a, b)
-#  define vmafgpu__v_to_float(a) vmafgpu__v_bits(VMAFGPU__V(cvtepi32_ps)(a))   /* floats are kept as bits */
-#  define vmafgpu__v_truncate(a) VMAFGPU__V(cvttps_epi32)(vmafgpu__v_floats(a))
-#  define vmafgpu__v_fsub(a, b) vmafgpu__v_bits(VMAFGPU__V(sub_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-#  define vmafgpu__v_fadd(a, b) vmafgpu__v_bits(VMAFGPU__V(add_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-#  define vmafgpu__v_fmul(a, b) \
-    VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b))))
-#  define vmafgpu__v_fdiv(a, b) vmafgpu__v_bits(VMAFGPU__V(div_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-/* c - a b, rounded once: exact where it fits a float. */
-#  define vmafgpu__v_fnma(a, b, c) \
-    vmafgpu__v_bits(VMAFGPU__V(fnmadd_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b), vmafgpu__v_floats(c)))
-#  define vmafgpu__v_fset(x) vmafgpu__v_bits(VMAFGPU__V(set1_ps)(x))
-#else
-/* One row per operation on lanes of a type: VMAFGPU__N(s16, max, a, b) is max of int16x8_t. */
-#  define VMAFGPU__NEON_IN(type, a) vreinterpretq_##type##_s8(a)
-#  define VMAFGPU__NEON_OUT(type, a) vreinterpretq_s8_##type(a)
-#  define VMAFGPU__NEON_2(type, operation, a, b) \
-    VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a), VMAFGPU__NEON_IN(type, b)))
-#  define VMAFGPU__NEON_1(type, operation, a) VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a)))
-#  define vmafgpu__v_set64(x) VMAFGPU__NEON_OUT(s64, vdupq_n_s64((int64_t)(x)))
-#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__NEON_IN(u32, a)) != 0)
-#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__NEON_IN(s32, a)) > 0)
-#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__NEON_1(u32, clz, a)
-#  define vmafgpu__v_even_odd16(a, b) \
-    VMAFGPU__NEON_OUT(u16, vbslq_u16(vreinterpretq_u16_u32(vdupq_n_u32(65535)), VMAFGPU__NEON_IN(u16, a), \
-                                     VMAFGPU__NEON_IN(u16, b)))
-#  define vmafgpu__v_even_odd32(a, b) \
-    VMAFGPU__NEON_OUT(u32, vbslq_u32(vreinterpretq_u32_u64(vdupq_n_u64(0xffffffff)), VMAFGPU__NEON_IN(u32, a), \
-                                     VMAFGPU__NEON_IN(u32, b)))
-#  define vmafgpu__v_select(mask, a, b) vbslq_s8(vreinterpretq_u8_s8(mask), a, b)
-#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
-#  define vmafgpu__v_in_order(a) (a)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__NEON_2(s64, add, a, b)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__NEON_2(s16, min, a, b)
-#  define vmafgpu__v_pack_u32(a, b) \
-    VMAFGPU__NEON_OUT(u16, vcombine_u16(vqmovun_s32(VMAFGPU__NEON_IN(s32, a)), vqmovun_s32(VMAFGPU__NEON_IN(s32, b))))
-#  define vmafgpu__v_max16(a, b) VMAFGPU__NEON_2(s16, max, a, b)
-#  define vmafgpu__v_abs16(a) VMAFGPU__NEON_1(s16, abs, a)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__NEON_2(u16, qsub, a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__NEON_2(s16, mul, a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) \
-    VMAFGPU__NEON_OUT(u16, vuzp2q_u16( \
-        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), \
-                                        vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
-        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__NEON_IN(u16, a), VMAFGPU__NEON_IN(u16, b)))))
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__NEON_2(s16, qrdmulh, a, b)
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__NEON_2(u16, rhadd, a, b)
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__NEON_OUT(s16, vshrq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__NEON_OUT(s16, vshlq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__NEON_OUT(s32, vshrq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__NEON_OUT(u32, vshrq_n_u32(VMAFGPU__NEON_IN(u32, a), n))
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__NEON_OUT(s32, vshlq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
-#  define vmafgpu__v_srav32(a, n) \
-    VMAFGPU__NEON_OUT(s32, vshlq_s32(VMAFGPU__NEON_IN(s32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), VMAFGPU__NEON_IN(s32, n)))
-#  define vmafgpu__v_srli64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(-(n))))
-#  define vmafgpu__v_slli64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(n)))
-#  define vmafgpu__v_srlv64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vnegq_s64(VMAFGPU__NEON_IN(s64, n))))
-#  define vmafgpu__v_max32(a, b) VMAFGPU__NEON_2(s32, max, a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__NEON_2(u32, min, a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__NEON_2(s32, mul, a, b)
-#  define vmafgpu__v_mul_even_u32(a, b) \
-    VMAFGPU__NEON_OUT(u64, vmull_u32(vmovn_u64(VMAFGPU__NEON_IN(u64, a)), vmovn_u64(VMAFGPU__NEON_IN(u64, b))))
-#  define vmafgpu__v_mul_even_s32(a, b) \
-    VMAFGPU__NEON_OUT(s64, vmull_s32(vmovn_s64(VMAFGPU__NEON_IN(s64, a)), vmovn_s64(VMAFGPU__NEON_IN(s64, b))))
-#  define vmafgpu__v_to_float(a) VMAFGPU__NEON_OUT(f32, vcvtq_f32_s32(VMAFGPU__NEON_IN(s32, a)))
-#  define vmafgpu__v_truncate(a) VMAFGPU__NEON_OUT(s32, vcvtq_s32_f32(VMAFGPU__NEON_IN(f32, a)))
-#  define vmafgpu__v_fsub(a, b) VMAFGPU__NEON_2(f32, sub, a, b)
-#  define vmafgpu__v_fadd(a, b) VMAFGPU__NEON_2(f32, add, a, b)
-#  define vmafgpu__v_fmul(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(VMAFGPU__NEON_2(f32, mul, a, b))
-#  define vmafgpu__v_fdiv(a, b) VMAFGPU__NEON_2(f32, div, a, b)
-#  define vmafgpu__v_fnma(a, b, c) \
-    VMAFGPU__NEON_OUT(f32, vfmsq_f32(VMAFGPU__NEON_IN(f32, c), VMAFGPU__NEON_IN(f32, a), VMAFGPU__NEON_IN(f32, b)))
-#  define vmafgpu__v_fset(x) VMAFGPU__NEON_OUT(f32, vdupq_n_f32(x))
-#endif
-#ifndef vmafgpu__v_pairs_add16
-#  define vmafgpu__v_pairs_add16(acc, a, b) vmafgpu__v_add32(acc, vmafgpu__v_pairs16(a, b))
-#endif
 
 /* ---- ADM ----
  *
@@ -12892,7 +13797,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x
             break;
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++)
-            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
+            sum[i] = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(half[filter], ab[i], t->first[filter]), cd[i],
                                             t->second[filter]);
         if (kind == VMAFGPU__ADM(BAND_0)) {
             VMAFGPU__ADM(split)(sum[0], sum[1], &l, &h);
@@ -12974,12 +13879,12 @@ static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const VMAFGP
             VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
             VMAFGPU__UNROLL
             for (int filter = 0; filter < 2; filter++) {
-                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
+                vmafgpu__v s = vmafgpu__v_add_pairs16(half, l[0], t.first[filter]);
                 if (filter == filters)
                     break;
-                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
-                s = vmafgpu__v_pairs_add16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
-                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
+                s = vmafgpu__v_srai32(vmafgpu__v_add_pairs16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_add_pairs16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_add_pairs16(s, h[1], t.second[filter]);
             }
         }
         VMAFGPU__UNROLL
@@ -13032,8 +13937,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, in
                                                          int filter) {
     const int16_t *in = line + 2 * x;
     vmafgpu__v s = vmafgpu__v_set32(32768);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in + 1), t->second[filter]);
     return vmafgpu__v_srai32(s, 16);
 }
 
@@ -13049,14 +13954,14 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x,
                                                     int filter, int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
     vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l + 1), t->second[filter]);
     s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
     if (scale == 2) {
-        s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
-        return vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+        s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+        return vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h + 1), t->second[filter]);
     }
-    const vmafgpu__v u = vmafgpu__v_pairs_add16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
+    const vmafgpu__v u = vmafgpu__v_add_pairs16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
                                                 vmafgpu__v_load(h + 1), t->second[filter]);
     return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
 }
@@ -13135,12 +14040,13 @@ static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__
 VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                          vmafgpu__v *doubt) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_fmul(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
     const vmafgpu__v far_side =
-        vmafgpu__v_fmul(vmafgpu__v_fmul(vmafgpu__v_fset(33544212.0f / 33554432.0f), o_square), t_square);
-    *apart = vmafgpu__v_fsub(near_side, far_side);
-    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(3.814697265625e-6f)),
-                             vmafgpu__v_and(*apart, magnitude));
+        vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
+    *apart = vmafgpu__v_sub_f32(near_side, far_side);
+    *doubt = vmafgpu__v_sub_f32(
+        vmafgpu__v_mul_f32(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_set_f32(3.814697265625e-6f)),
+        vmafgpu__v_and(*apart, magnitude));
 }
 
 /* The same for exact 32-bit sums of words, packed again. */
@@ -13151,9 +14057,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v 
     for (int i = 0; i < 2; i++) {
         const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
         const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
-        VMAFGPU__ADM(angle)(vmafgpu__v_to_float(vmafgpu__v_pairs16(a, b)),
-                            vmafgpu__v_to_float(vmafgpu__v_pairs16(a, a)),
-                            vmafgpu__v_to_float(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
+        VMAFGPU__ADM(angle)(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)),
+                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
+                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
     }
     *apart = vmafgpu__v_pack32(f[0], f[1]);
     *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
@@ -13299,19 +14205,19 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
 /* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
  * exact. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
-    const vmafgpu__v divisor = vmafgpu__v_to_float(q), one = vmafgpu__v_fset(1073741824.0f);
-#ifdef vmafgpu__v_fdiv_down
-    return vmafgpu__v_truncate(vmafgpu__v_fdiv_down(one, divisor));
+    const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
+#ifdef vmafgpu__v_div_down_f32
+    return vmafgpu__v_truncate_f32(vmafgpu__v_div_down_f32(one, divisor));
 #else
-    const vmafgpu__v estimate = vmafgpu__v_truncate(vmafgpu__v_fdiv(one, divisor));
-    const vmafgpu__v rest = vmafgpu__v_fnma(vmafgpu__v_to_float(estimate), divisor, one);
+    const vmafgpu__v estimate = vmafgpu__v_truncate_f32(vmafgpu__v_div_f32(one, divisor));
+    const vmafgpu__v rest = vmafgpu__v_fnma_f32(vmafgpu__v_to_f32(estimate), divisor, one);
     return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
 #endif
 }
 
 /* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
-    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
+    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
 /* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
  * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
@@ -13326,8 +14232,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vma
     vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
     vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
     k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
-    even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(k, o), half);
-    odd = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
+    even = vmafgpu__v_add64(vmafgpu__v_mul_even32(k, o), half);
+    odd = vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
     const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
     const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
@@ -13338,12 +14244,13 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgp
     vmafgpu__v f[4], apart, doubt;
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
-        f[i] = vmafgpu__v_to_float(o[i]);
-        f[2 + i] = vmafgpu__v_to_float(t[i]);
+        f[i] = vmafgpu__v_to_f32(o[i]);
+        f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    VMAFGPU__ADM(angle)(vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[2]), vmafgpu__v_fmul(f[1], f[3])),
-                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[0]), vmafgpu__v_fmul(f[1], f[1])),
-                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[2], f[2]), vmafgpu__v_fmul(f[3], f[3])), &apart, &doubt);
+    VMAFGPU__ADM(angle)(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_mul_f32(f[1], f[3])),
+                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
+                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
+                        &apart, &doubt);
     if (vmafgpu__v_any_positive32(doubt)) {
         int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
         VMAFGPU__UNROLL
@@ -13383,9 +14290,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
         VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
             const vmafgpu__v factor = variant->factor[band == 2];
-            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(value[k], factor), weight_half);
+            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even32(value[k], factor), weight_half);
             vmafgpu__v odd =
-                vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
+                vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
             const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
             vmafgpu__v_store(row->signal[k][band] + at, signal);
             VMAFGPU__UNROLL
@@ -13401,8 +14308,8 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
     /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
-        const vmafgpu__v sides = VMAFGPU__ADM_MERGE(side[k][0], side[k][1], 32);
-        const vmafgpu__v mids = VMAFGPU__ADM_MERGE(mid[k][0], mid[k][1], 32);
+        const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
+        const vmafgpu__v mids = vmafgpu__v_high_halves(mid[k][0], mid[k][1]);
         vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
         vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
     }
@@ -13619,65 +14526,574 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
         }
     }
 }
-#undef VMAFGPU__ADM
-#undef VMAFGPU__V_SET64
-#undef vmafgpu__v_bits
-#undef vmafgpu__v_floats
-#undef vmafgpu__v_any
-#undef vmafgpu__v_all
-#undef vmafgpu__v_add_power
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_high_halves
-#undef vmafgpu__v_any_positive32
-#undef vmafgpu__v_leading_zeros32
-#undef vmafgpu__v_even_odd16
-#undef vmafgpu__v_even_odd32
-#undef vmafgpu__v_select
-#undef vmafgpu__v_andnot
-#undef vmafgpu__v_fdiv_down
-#undef vmafgpu__v_in_order
-#undef vmafgpu__v_pairs_add16
-#undef vmafgpu__v_prefetch
-#undef vmafgpu__v_set64
-#undef vmafgpu__v_add64
-#undef vmafgpu__v_min16
-#undef vmafgpu__v_pack_u32
-#undef vmafgpu__v_max16
-#undef vmafgpu__v_abs16
-#undef vmafgpu__v_sub_to_0_u16
-#undef vmafgpu__v_mullo16
-#undef vmafgpu__v_mulhi_u16
-#undef vmafgpu__v_mul_round16
-#undef vmafgpu__v_average_u16
-#undef vmafgpu__v_srai16
-#undef vmafgpu__v_slli16
-#undef vmafgpu__v_srai32
-#undef vmafgpu__v_srli32
-#undef vmafgpu__v_slli32
-#undef vmafgpu__v_srav32
-#undef vmafgpu__v_sllv32
-#undef vmafgpu__v_srli64
-#undef vmafgpu__v_slli64
-#undef vmafgpu__v_srlv64
-#undef vmafgpu__v_max32
-#undef vmafgpu__v_min_u32
-#undef vmafgpu__v_mullo32
-#undef vmafgpu__v_mul_even_u32
-#undef vmafgpu__v_mul_even_s32
-#undef vmafgpu__v_to_float
-#undef vmafgpu__v_truncate
-#undef vmafgpu__v_fsub
-#undef vmafgpu__v_fadd
-#undef vmafgpu__v_fmul
-#undef vmafgpu__v_fdiv
-#undef vmafgpu__v_fnma
-#undef vmafgpu__v_fset
-#undef VMAFGPU__NEON_IN
-#undef VMAFGPU__NEON_OUT
-#undef VMAFGPU__NEON_2
-#undef VMAFGPU__NEON_1
-#undef VMAFGPU__ADM_MERGE
+/* ---- CAMBI ----
+ *
+ * The rows' functions do what their plain forms in >>cambi do, 8, 16 or 32 samples at a time. Counting is another way to
+ * the same integers: per value and column of a strip there is the count in the whole window around it. From row to row
+ * only those columns change it whose sample comes or goes in another value; neighbours that do so alike are a run, which
+ * adds to the columns within reach as many samples as they see of it. Where a row has been flat, there is nothing
+ * to do. A register of samples then reads its counts side by side, once for each value in it.
+ */
+#define VMAFGPU__CAMBI(name) VMAFGPU__LEVEL_NAME(vmafgpu__cambi_##name)
+#undef VMAFGPU__CAMBI_LANES
+#define VMAFGPU__CAMBI_LANES (VMAFGPU__V_BYTES / 2)
+
+static void VMAFGPU__CAMBI(import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    if (!wide) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_load_u8_as_16(source + x), 2));
+    } else if (bit_depth <= 10) {
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_sll16(vmafgpu__v_load(source + 2 * x), 10 - bit_depth));
+    } else {
+        /* Half of the unit dropped is the last bit but one that is: rounding is the average with 0. */
+        for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES)
+            vmafgpu__v_store(row + x, vmafgpu__v_average_u16(
+                                          vmafgpu__v_srl16(vmafgpu__v_load(source + 2 * x), bit_depth - 11), zero));
+    }
+}
+
+static void VMAFGPU__CAMBI(soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out) {
+    if (!below)
+        below = row;   /* the average of two samples, taken twice */
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v own = vmafgpu__v_add16(vmafgpu__v_load(row + x), vmafgpu__v_load(row + x + 1));
+        const vmafgpu__v other = vmafgpu__v_add16(vmafgpu__v_load(below + x), vmafgpu__v_load(below + x + 1));
+        vmafgpu__v_store(out + x, vmafgpu__v_srl16(vmafgpu__v_add16(own, other), 2));
+    }
+}
+
+static void VMAFGPU__CAMBI(flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat) {
+    const vmafgpu__v one = vmafgpu__v_set8(1);
+    for (int x = 0; x < (int)vmafgpu__padded(w); x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2], both;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const uint16_t *at = row + x + i * VMAFGPU__CAMBI_LANES;
+            const vmafgpu__v own = vmafgpu__v_load(at);
+            half[i] = vmafgpu__v_and(
+                vmafgpu__v_equal16(own, vmafgpu__v_load(at + 1)),
+                vmafgpu__v_equal16(own, vmafgpu__v_load(below + x + i * VMAFGPU__CAMBI_LANES)));
+        }
+        both = vmafgpu__v_and(vmafgpu__v_in_order(vmafgpu__v_pack16(half[0], half[1])), one);
+        if (x + VMAFGPU__V_BYTES > w)
+            both = vmafgpu__v_and(both, vmafgpu__v_load((const uint8_t *)vmafgpu__inside + 64 - (w - x)));
+        vmafgpu__v_store(flat + x, both);
+    }
+}
+
+static void VMAFGPU__CAMBI(slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(column + x, vmafgpu__v_sub8(vmafgpu__v_add8(vmafgpu__v_load(column + x), vmafgpu__v_load(newest + x)),
+                                                     vmafgpu__v_load(oldest + x)));
+}
+
+/* Every second byte of two registers. */
+#define vmafgpu__cambi_halve_ VMAFGPU__CAMBI(halve)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_halve_(vmafgpu__v a, vmafgpu__v b) {
+    const vmafgpu__v even = vmafgpu__v_set16(255);
+    return vmafgpu__v_in_order(vmafgpu__v_pack_u16(vmafgpu__v_and(a, even), vmafgpu__v_and(b, even)));
+}
+
+/* Whether more than `threshold` of the 49 samples around are flat. */
+#define vmafgpu__cambi_marked_ VMAFGPU__CAMBI(marked)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__cambi_marked_(const uint8_t *column, vmafgpu__v threshold) {
+    vmafgpu__v sum = vmafgpu__v_load(column - 3);
+    VMAFGPU__UNROLL
+    for (int i = -2; i <= 3; i++)
+        sum = vmafgpu__v_add8(sum, vmafgpu__v_load(column + i));
+    return vmafgpu__v_greater8(sum, threshold);
+}
+
+static void VMAFGPU__CAMBI(mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask) {
+    const vmafgpu__v most = vmafgpu__v_set8((int8_t)threshold);
+    (void)sum;
+    if (!halved)
+        for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x, vmafgpu__cambi_marked_(column + x, most));
+    else
+        for (int x = 0; x < w; x += 2 * VMAFGPU__V_BYTES)
+            vmafgpu__v_store(mask + x / 2, vmafgpu__cambi_halve_(
+                                               vmafgpu__cambi_marked_(column + x, most),
+                                               vmafgpu__cambi_marked_(column + x + VMAFGPU__V_BYTES, most)));
+}
+
+static void VMAFGPU__CAMBI(halve_row)(const uint16_t *row, int w, uint16_t *out) {
+    const vmafgpu__v even = vmafgpu__v_set32(65535);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(row + 2 * x), b = vmafgpu__v_load(row + 2 * x + VMAFGPU__CAMBI_LANES);
+        vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__v_and(a, even),
+                                                                          vmafgpu__v_and(b, even))));
+    }
+}
+
+static void VMAFGPU__CAMBI(halve_mask)(const uint8_t *mask, int w, uint8_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_BYTES)
+        vmafgpu__v_store(out + x, vmafgpu__cambi_halve_(vmafgpu__v_load(mask + 2 * x),
+                                                        vmafgpu__v_load(mask + 2 * x + VMAFGPU__V_BYTES)));
+}
+
+static void VMAFGPU__CAMBI(mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v va = vmafgpu__v_load(a + x), vb = vmafgpu__v_load(b + x), vc = vmafgpu__v_load(c + x);
+        const vmafgpu__v least = vmafgpu__v_min16(vmafgpu__v_min16(va, vb), vc);
+        const vmafgpu__v other = vmafgpu__v_select(vmafgpu__v_equal16(vb, vc), vb, least);
+        const vmafgpu__v twice = vmafgpu__v_or(vmafgpu__v_equal16(va, vb), vmafgpu__v_equal16(va, vc));
+        vmafgpu__v_store(out + x, vmafgpu__v_select(twice, va, other));
+    }
+}
+
+static void VMAFGPU__CAMBI(code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
+                                     uint16_t *code) {
+    const vmafgpu__v base = vmafgpu__v_set16((int16_t)variant->base);
+    const vmafgpu__v last = vmafgpu__v_set16((int16_t)(variant->bins - 1)), zero = vmafgpu__v_zero();
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
+    for (int x = 0; x < w; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v value = vmafgpu__v_sub16(vmafgpu__v_load(row + x), base);
+        const vmafgpu__v counts = vmafgpu__v_equal16(vmafgpu__v_min_u16(value, last), value);
+        const vmafgpu__v marked = vmafgpu__v_greater16(vmafgpu__v_load_u8_as_16(mask + x), zero);
+        vmafgpu__v_store(code + x, vmafgpu__v_select(vmafgpu__v_and(counts, marked), value, nothing));
+    }
+    memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
+}
+
+static const int16_t VMAFGPU__CAMBI(steps)[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
+
+/* Adds the samples first..last of a row, or takes them away, to a value's counts in columns 0..w-1 of a strip. What lies
+ * within reach of a column is limited by the run's beginning, its end, its length and the window. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(run)(uint16_t *counts, int first, int last, int reach, int w, int goes) {
+    const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
+    const int end = last + reach < w ? last + reach + 1 : w;
+    const int length = last - first, window = 2 * reach;
+    const vmafgpu__v zero = vmafgpu__v_zero(), lanes = vmafgpu__v_set16(VMAFGPU__CAMBI_LANES);
+    const vmafgpu__v most = vmafgpu__v_set16((int16_t)((length < window ? length : window) + 1));
+    const vmafgpu__v step = vmafgpu__v_load(VMAFGPU__CAMBI(steps));
+    vmafgpu__v before = vmafgpu__v_add16(vmafgpu__v_set16((int16_t)(begin - first + reach + 1)), step);
+    vmafgpu__v after = vmafgpu__v_sub16(vmafgpu__v_set16((int16_t)(last + reach + 1 - begin)), step);
+    for (int x = begin; x < end; x += VMAFGPU__CAMBI_LANES) {
+        const vmafgpu__v seen = vmafgpu__v_max16(vmafgpu__v_min16(vmafgpu__v_min16(before, after), most), zero);
+        const vmafgpu__v count = vmafgpu__v_load(counts + x);
+        vmafgpu__v_store(counts + x, goes ? vmafgpu__v_sub16(count, seen) : vmafgpu__v_add16(count, seen));
+        before = vmafgpu__v_add16(before, lanes);
+        after = vmafgpu__v_sub16(after, lanes);
+    }
+}
+
+/* What a strip needs at hand. */
+typedef struct VMAFGPU__CAMBI(state) {
+    const vmafgpu__cambi *cambi;
+    uint16_t *counts;          /* of code 0 */
+    ptrdiff_t pitch;           /* from one code's to the next one's */
+    int       x0, w, reach;    /* first column, columns */
+    int       left, right;     /* columns of the picture within reach */
+    int       found, rows;     /* c-values above 0, and how many rows are in `sum` */
+    vmafgpu__v sum;
+} VMAFGPU__CAMBI(state);
+
+/* A run of samples of one row; first < 0: none. */
+typedef struct VMAFGPU__CAMBI(open_run) { int first, code; } VMAFGPU__CAMBI(open_run);
+
+VMAFGPU__INLINE void VMAFGPU__CAMBI(close)(const VMAFGPU__CAMBI(state) *s, const VMAFGPU__CAMBI(open_run) *run, int end,
+                                           int goes) {
+    if (run->first >= 0)
+        VMAFGPU__CAMBI(run)(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
+}
+
+/* At each of `places`, counted from column x on, a run ends; where one of `differ` is another begins. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(runs)(const VMAFGPU__CAMBI(state) *s, VMAFGPU__CAMBI(open_run) *run,
+                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes differ,
+                                          int goes) {
+    for (; places; places &= places - 1) {
+        const int at = x + vmafgpu__v_first_lane(places);
+        VMAFGPU__CAMBI(close)(s, run, at, goes);
+        run->code = row[at];
+        run->first = (differ & (0 - places) & places) && run->code != VMAFGPU__CAMBI_NOTHING ? at : -1;
+    }
+}
+
+/* A row that comes into the windows, and one that goes: where they differ. */
+static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uint16_t *come, const uint16_t *gone) {
+    enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    VMAFGPU__CAMBI(open_run) in = { -1, 0 }, out = { -1, 0 };
+    vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
+    for (int x = s->left; x < s->right; x += LANES) {
+        const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
+        vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
+        if (x + LANES > s->right)
+            differ &= ((vmafgpu__v_lanes)1 << (s->right - x) * STEP) - 1;
+        if (!(differ | before))
+            continue;
+        const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
+        VMAFGPU__CAMBI(runs)(s, &in, come, x, edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1))),
+                             differ, 0);
+        VMAFGPU__CAMBI(runs)(s, &out, gone, x, edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1))),
+                             differ, 1);
+        before = differ >> (BITS - 1) << (STEP - 1);
+    }
+    VMAFGPU__CAMBI(close)(s, &in, s->right, 0);
+    VMAFGPU__CAMBI(close)(s, &out, s->right, 1);
+}
+
+/* The c-values of a register of samples, as floats, in an order of their own. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(values)(const VMAFGPU__CAMBI(state) *s, const uint16_t *code, int x, vmafgpu__v codes,
+                                            vmafgpu__v_lanes todo, vmafgpu__v *value) {
+    const vmafgpu__cambi *cambi = s->cambi;
+    const int contrasts = cambi->variant->contrasts;
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    value[0] = value[1] = zero;
+    do {
+        const int own_code = code[vmafgpu__v_first_lane(todo)];
+        const vmafgpu__v own_codes = vmafgpu__v_set16((int16_t)own_code);
+        const vmafgpu__v same = vmafgpu__v_equal16(codes, own_codes);
+        const uint8_t *weights = cambi->weights + (size_t)own_code * (size_t)contrasts;
+        const uint16_t *counts = s->counts + own_code * s->pitch + x;
+        todo &= vmafgpu__v_unequal16(codes, own_codes);
+        if (!cambi->counts[own_code])
+            continue;
+        const vmafgpu__v own = vmafgpu__v_and(vmafgpu__v_load(counts), same);
+        for (int k = 1; k <= contrasts; k++) {
+            const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_load(counts + k * s->pitch),
+                                                     vmafgpu__v_load(counts - k * s->pitch));
+            if (!weights[k - 1] || !vmafgpu__v_any_and(most, same))
+                continue;
+            const vmafgpu__v weight = vmafgpu__v_set32(weights[k - 1]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(own, zero) : vmafgpu__v_unpack_low16(own, zero);
+                const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
+                const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
+                const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
+                /* None is negative, so that their bits are in the order of the values. */
+                value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
+            }
+        }
+    } while (todo);
+}
+
+/* The sum of what is in the lanes, which is exact. */
+static int64_t VMAFGPU__CAMBI(take_sum)(VMAFGPU__CAMBI(state) *s) {
+    double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
+    vmafgpu__v_store(lanes, s->sum);
+    for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+        sum += lanes[i];
+    s->sum = vmafgpu__v_zero();
+    s->rows = 0;
+    return (int64_t)(sum * 16777216.0);
+}
+
+/* The samples of a row; returns how much longer the list is. */
+static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list) {
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
+    float *at = list;
+    for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        vmafgpu__v value[2];
+        const vmafgpu__v codes = vmafgpu__v_load(code + x);
+        const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
+        if (!todo)
+            continue;
+        VMAFGPU__CAMBI(values)(s, code + x, x, codes, todo, value);
+        if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
+            continue;
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
+            s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
+                                                                   vmafgpu__v_high_to_f64(value[i])));
+        }
+        if (x + VMAFGPU__CAMBI_LANES <= s->w) {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+            at += VMAFGPU__CAMBI_LANES;
+        } else {
+            float last[VMAFGPU__CAMBI_LANES];
+            vmafgpu__v_store(last, value[0]);
+            vmafgpu__v_store(last + VMAFGPU__V_WORDS, value[1]);
+            for (int i = 0; i < VMAFGPU__CAMBI_LANES; i++)
+                if (last[i] > 0)
+                    *at++ = last[i];
+        }
+    }
+    s->rows++;
+    return (size_t)(at - list);
+}
+
+/* A sum of 2^29 or more would round: a row of a strip adds less than 2^22. */
+static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
+                                  int end) {
+    const vmafgpu__cambi_variant *variant = cambi->variant;
+    const vmafgpu__plane *codes = &cambi->codes[scale];
+    const int w = vmafgpu__cambi_size(variant, cambi->picture->width, scale);
+    const int h = vmafgpu__cambi_size(variant, cambi->picture->height, scale);
+    float *list = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w + band->length[scale];
+    const uint16_t *nothing = codes->data + h * codes->stride;
+    VMAFGPU__CAMBI(state) s;
+    s.cambi = cambi;
+    s.x0 = x0;
+    s.w = x1 - x0;
+    s.reach = cambi->picture->window >> 1;
+    s.pitch = (ptrdiff_t)vmafgpu__padded(s.w);
+    s.counts = band->counts + variant->contrasts * s.pitch;
+    s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
+    s.right = x1 + s.reach < w ? x1 + s.reach : w;
+    s.found = s.rows = 0;
+    s.sum = vmafgpu__v_zero();
+    int64_t sum = 0;
+    memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
+    for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
+        VMAFGPU__CAMBI(slide_rows)(&s, codes->data + y * codes->stride, nothing);
+    for (int y = first; y < end; y++) {
+        const uint16_t *code = codes->data + y * codes->stride;
+        VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
+                                   y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
+        list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
+        if (s.rows == 64)
+            sum += VMAFGPU__CAMBI(take_sum)(&s);
+    }
+    band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
+    band->count[scale] += (size_t)s.found;
+    band->sum[scale] += sum + VMAFGPU__CAMBI(take_sum)(&s);
+}
+
+/* The bits of floats from 0 up are in the order of the values. */
+static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, float low, float high, float *alike,
+                                         size_t *alike_count) {
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS };   /* below 2^15 each, so that their sum is exact */
+    const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
+    const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
+    const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
+    int64_t sum = 0;
+    for (size_t start = 0; start < whole; start += TOGETHER) {
+        const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
+        double lanes[VMAFGPU__V_BYTES / 8], total = 0;
+        vmafgpu__v part = vmafgpu__v_zero();
+        for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
+            const vmafgpu__v value = vmafgpu__v_load(values + k);
+            const vmafgpu__v_mask above = vmafgpu__v_greater32(value, below_high);
+            const vmafgpu__v kept = vmafgpu__v_keep32(above, value);
+            part = vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
+            if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
+                float copy[VMAFGPU__V_WORDS];   /* `alike` may be in the place of values looked at */
+                vmafgpu__v_store(copy, value);
+                for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+                    if (copy[i] >= low && copy[i] < high)
+                        alike[(*alike_count)++] = copy[i];
+            }
+        }
+        vmafgpu__v_store(lanes, part);
+        for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
+            total += lanes[i];
+        sum += (int64_t)(total * 16777216.0);
+    }
+    return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
+}
+
+static const vmafgpu__cambi_functions VMAFGPU__LEVEL_NAME(vmafgpu__cambi) = {
+    VMAFGPU__CAMBI(import_row), VMAFGPU__CAMBI(soften), VMAFGPU__CAMBI(flat_row), VMAFGPU__CAMBI(slide),
+    VMAFGPU__CAMBI(mask_row), VMAFGPU__CAMBI(halve_row), VMAFGPU__CAMBI(halve_mask), VMAFGPU__CAMBI(mode_row),
+    VMAFGPU__CAMBI(code_row), VMAFGPU__CAMBI_WIDE_STRIP, VMAFGPU__CAMBI(strip), VMAFGPU__CAMBI(sum_above)
+};
+#undef VMAFGPU__CAMBI
+#undef vmafgpu__cambi_halve_
+#undef vmafgpu__cambi_marked_
+
+/* ---- SpEED chroma ----
+ *
+ * Each element sees the operations of the plain forms in >>speed in their order; only elements beside each other are
+ * worked on at once. Products are rounded by themselves, but for exact ones.
+ */
+#define VMAFGPU__SPEED(name) VMAFGPU__LEVEL_NAME(vmafgpu__speed_##name)
+
+static uint32_t VMAFGPU__SPEED(import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row) {
+    const vmafgpu__v centre = vmafgpu__v_set_f32(128), units = vmafgpu__v_set_f32(unit);
+    const int whole = step == bytes ? w / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS : 0;
+    uint32_t lanes[VMAFGPU__V_WORDS], all = 0;
+    vmafgpu__v seen = vmafgpu__v_zero();
+    if (bytes == 1) {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS)
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_to_f32(vmafgpu__v_load_u8_as_32(source + x)), centre));
+    } else {
+        for (int x = 0; x < whole; x += VMAFGPU__V_WORDS) {
+            const vmafgpu__v words = vmafgpu__v_load_u16_as_32(source + 2 * x);
+            seen = vmafgpu__v_or(seen, words);
+            vmafgpu__v_store(row + x, vmafgpu__v_sub_f32(vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_srl32(words, shift)),
+                                                                      units), centre));
+        }
+    }
+    vmafgpu__v_store(lanes, seen);
+    for (int i = 0; i < VMAFGPU__V_WORDS; i++)
+        all |= lanes[i];
+    return all | vmafgpu__speed_import_scalar(source + whole * step, bytes, step, shift, unit, w - whole, row + whole);
+}
+
+static void VMAFGPU__SPEED(bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns,
+                                     int w, float *out) {
+    const vmafgpu__v down[2] = { vmafgpu__v_set_f32(weight[0]), vmafgpu__v_set_f32(weight[1]) };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        vmafgpu__v value = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2; k++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                const vmafgpu__v both = vmafgpu__v_mul_f32(down[k], vmafgpu__v_load(columns->weight[i] + x));
+                value = vmafgpu__v_add_f32(
+                    value, vmafgpu__v_mul_f32(both, vmafgpu__v_gather32(rows[k], vmafgpu__v_load(columns->at[i] + x))));
+            }
+        }
+        vmafgpu__v_store(out + x, value);
+    }
+}
+
+static void VMAFGPU__SPEED(add_row)(float *sum, const float *row, float tap, int w) {
+    const vmafgpu__v taps = vmafgpu__v_set_f32(tap);
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        vmafgpu__v_store(sum + x, vmafgpu__v_add_f32(vmafgpu__v_load(sum + x), vmafgpu__v_mul_f32(taps, vmafgpu__v_load(row + x))));
+}
+
+static void VMAFGPU__SPEED(totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, REGISTERS = (BLOCK + VMAFGPU__V_WORDS - 1) / VMAFGPU__V_WORDS };
+    float lanes[REGISTERS * VMAFGPU__V_WORDS];
+    vmafgpu__v sum[BLOCK][REGISTERS];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < BLOCK; k++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[k][i] = vmafgpu__v_zero();
+    for (int y = 0; y < h; y++, plane += pitch)
+        for (int x = 0; x < w; x++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < BLOCK; k++)
+                VMAFGPU__UNROLL
+                for (int i = 0; i < REGISTERS; i++)
+                    sum[k][i] = vmafgpu__v_add_f32(sum[k][i], vmafgpu__v_load(plane + k * pitch + x + i * VMAFGPU__V_WORDS));
+    for (int k = 0; k < BLOCK; k++) {
+        for (int i = 0; i < REGISTERS; i++)
+            vmafgpu__v_store(lanes + i * VMAFGPU__V_WORDS, sum[k][i]);
+        memcpy(total + k * BLOCK, lanes, sizeof(float) * BLOCK);
+    }
+}
+
+static void VMAFGPU__SPEED(column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h,
+                                        int places, double *out, ptrdiff_t out_pitch) {
+    enum { EDGE = VMAFGPU__SPEED_EDGE, LANES = VMAFGPU__V_BYTES / 8, TOGETHER = 4 };
+    for (int start = 0; start < w; start += TOGETHER * LANES) {
+        vmafgpu__v core[TOGETHER];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < TOGETHER; i++)
+            core[i] = vmafgpu__v_zero();
+        for (int y = EDGE; y < h; y++) {
+            VMAFGPU__UNROLL
+            for (int i = 0; i < TOGETHER; i++) {
+                const int x = start + i * LANES;
+                core[i] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x), vmafgpu__v_load(b + y * b_pitch + x),
+                                             core[i]);
+            }
+        }
+        for (int i = 0; i < TOGETHER && start + i * LANES < w; i++) {
+            const int x = start + i * LANES;
+            vmafgpu__v above[EDGE + 1], below = vmafgpu__v_zero();
+            above[EDGE] = below;
+            for (int y = EDGE - 1; y >= 0; y--)
+                above[y] = vmafgpu__v_fma_f64(vmafgpu__v_load(a + y * pitch + x),
+                                              vmafgpu__v_load(b + y * b_pitch + x), above[y + 1]);
+            for (int k = 0; k < places; k++) {
+                vmafgpu__v_store(out + k * out_pitch + x,
+                                     vmafgpu__v_add_f64(vmafgpu__v_add_f64(core[i], above[k]), below));
+                if (k + 1 < places)
+                    below = vmafgpu__v_fma_f64(vmafgpu__v_load(a + (h + k) * pitch + x),
+                                               vmafgpu__v_load(b + (h + k) * b_pitch + x), below);
+            }
+        }
+    }
+}
+
+/* Five rows at a time: the whole number of sums that keeps adders busy. */
+static void VMAFGPU__SPEED(multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
+                                     float *out) {
+    enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS)
+        for (int row = SIDE - ROWS; row > first - ROWS; row -= ROWS) {
+            vmafgpu__v sum[ROWS];
+            VMAFGPU__UNROLL
+            for (int i = 0; i < ROWS; i++)
+                sum[i] = vmafgpu__v_zero();
+            for (int k = first; k < SIDE; k++) {
+                const vmafgpu__v other = vmafgpu__v_load(b + (size_t)k * pitch + x);
+                VMAFGPU__UNROLL
+                for (int i = 0; i < ROWS; i++)
+                    sum[i] = vmafgpu__v_add_f32(sum[i], vmafgpu__v_mul_f32(vmafgpu__v_set_f32(a->at[row + i][k]), other));
+            }
+            for (int i = 0; i < ROWS; i++)
+                if (row + i >= first)
+                    vmafgpu__v_store(out + (size_t)(row + i) * pitch + x, sum[i]);
+        }
+}
+
+/* Of a symmetric matrix a row is a column. */
+static void VMAFGPU__SPEED(apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
+    const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
+    vmafgpu__v sum[REGISTERS];
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        sum[i] = vmafgpu__v_zero();
+    for (int c = top; c < SIDE; c++) {
+        const vmafgpu__v other = vmafgpu__v_set_f32(v[c]);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < REGISTERS; i++)
+            sum[i] = vmafgpu__v_add_f32(
+                sum[i], vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(taus, vmafgpu__v_load(a->at[c] + i * VMAFGPU__V_WORDS)), other));
+    }
+    VMAFGPU__UNROLL
+    for (int i = 0; i < REGISTERS; i++)
+        vmafgpu__v_store(x + i * VMAFGPU__V_WORDS, sum[i]);
+    for (int i = 0; i < top; i++)
+        x[i] = 0;
+}
+
+/* Columns before `top` are left as they are, as x and v are 0 there. */
+static void VMAFGPU__SPEED(rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE };
+    for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
+        const vmafgpu__v xs = vmafgpu__v_load(x + i), vs = vmafgpu__v_load(v + i);
+        for (int r = top; r < SIDE; r++)
+            vmafgpu__v_store(a->at[r] + i, vmafgpu__v_sub_f32(vmafgpu__v_load(a->at[r] + i),
+                                                           vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(x[r]), vs),
+                                                                           vmafgpu__v_mul_f32(vmafgpu__v_set_f32(v[r]), xs))));
+    }
+}
+
+static void VMAFGPU__SPEED(substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x) {
+    for (size_t i = VMAFGPU__SPEED_SIDE; i-- > 0;) {
+        float *own = x + i * pitch;
+        for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+            vmafgpu__v rest = vmafgpu__v_load(own + b);
+            for (size_t j = i + 1; j < VMAFGPU__SPEED_SIDE; j++)
+                rest = vmafgpu__v_sub_f32(rest, vmafgpu__v_mul_f32(vmafgpu__v_load(x + j * pitch + b),
+                                                             vmafgpu__v_set_f32(r->at[i][j])));
+            vmafgpu__v_store(own + b, vmafgpu__v_div_f32(rest, vmafgpu__v_set_f32(r->at[i][i])));
+        }
+    }
+}
+
+static void VMAFGPU__SPEED(variances)(const float *x, const float *y, size_t pitch, int w, float *out) {
+    const vmafgpu__v side = vmafgpu__v_set_f32((float)(int)VMAFGPU__SPEED_SIDE);
+    for (int b = 0; b < w; b += VMAFGPU__V_WORDS) {
+        vmafgpu__v sum = vmafgpu__v_zero();
+        for (size_t p = 0; p < VMAFGPU__SPEED_SIDE; p++)
+            sum = vmafgpu__v_add_f32(sum, vmafgpu__v_div_f32(vmafgpu__v_mul_f32(vmafgpu__v_load(x + p * pitch + b),
+                                                                       vmafgpu__v_load(y + p * pitch + b)), side));
+        vmafgpu__v_store(out + b, sum);
+    }
+}
+
+static const vmafgpu__speed_functions VMAFGPU__LEVEL_NAME(vmafgpu__speed) = {
+    VMAFGPU__SPEED(import), VMAFGPU__SPEED(bilinear), VMAFGPU__SPEED(add_row), VMAFGPU__SPEED(totals), VMAFGPU__SPEED(column_sums),
+    VMAFGPU__SPEED(multiply), VMAFGPU__SPEED(apply), VMAFGPU__SPEED(rank_two), VMAFGPU__SPEED(substitute),
+    VMAFGPU__SPEED(variances)
+};
+#undef VMAFGPU__SPEED
 
 /* ---- what the engine calls ---- */
 
@@ -13692,7 +15108,9 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
     VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
-    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
+    VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows),
+    &VMAFGPU__LEVEL_NAME(vmafgpu__cambi),
+    &VMAFGPU__LEVEL_NAME(vmafgpu__speed)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -13709,16 +15127,64 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #    pragma GCC pop_options
 #  endif
 #endif
+/* What the next level defines otherwise. */
 #undef VMAFGPU__LEVEL_NAME
-#undef VMAFGPU__V_BYTES
-#undef VMAFGPU__V
+#undef VMAFGPU__V_ANY
 #undef vmafgpu__v
-#undef vmafgpu__v_load
-#undef vmafgpu__v_store
+#undef VMAFGPU__V_BYTES
+#undef VMAFGPU__V_REGISTERS
+#undef VMAFGPU__V
+#undef VMAFGPU__V_BITS
+#undef VMAFGPU__V_F32
+#undef VMAFGPU__V_F64
+#undef VMAFGPU__V_OF_F32
+#undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
-#undef vmafgpu__v_zero
-#undef vmafgpu__v_and
-#undef vmafgpu__v_or
-#undef vmafgpu__v_xor
+#undef vmafgpu__v_load_u8_as_32
+#undef vmafgpu__v_load_u16_as_32
+#undef vmafgpu__v_gather32
+#undef vmafgpu__v_any_and
+#undef vmafgpu__v_equal16
+#undef vmafgpu__v_greater8
+#undef vmafgpu__v_greater16
+#undef VMAFGPU__V_LANE_BITS
+#undef vmafgpu__v_lanes
+#undef vmafgpu__v_unequal16
+#undef vmafgpu__v_first_lane
+#undef vmafgpu__v_low_to_f64
+#undef vmafgpu__v_high_to_f64
+#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add_pairs16
+#undef vmafgpu__v_and_or
+#undef vmafgpu__v_select
+#undef vmafgpu__v_any
+#undef vmafgpu__v_any_positive32
+#undef vmafgpu__v_leading_zeros32
+#undef vmafgpu__v_even_odd16
+#undef vmafgpu__v_even_odd32
+#undef vmafgpu__v_high_halves
+#undef vmafgpu__v_in_order
+#undef vmafgpu__v_half_below
+#undef vmafgpu__v_rest_below
+#undef vmafgpu__v_mask
+#undef vmafgpu__v_greater32
+#undef vmafgpu__v_mask_and
+#undef vmafgpu__v_mask_any
+#undef vmafgpu__v_mask_all
+#undef vmafgpu__v_mask_count
+#undef vmafgpu__v_keep32
+#undef vmafgpu__v_drop32
+#undef vmafgpu__v_to_f32_low
+#undef vmafgpu__v_join_truncated_f64
+#undef VMAFGPU__LOG_BITS
+#undef vmafgpu__v_table
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_lookup32
+#undef VMAFGPU__POWER_UNIT
+#undef VMAFGPU__POWER_BIAS
+#undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_div_down_f32
+#undef VMAFGPU__V_TRUNCATED
 
 #endif /* VMAFGPU__LEVEL */

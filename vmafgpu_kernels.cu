@@ -7,7 +7,7 @@
  * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
  * device's: 32 or 64.
  *
- * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi
+ * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
  */
 
 /* ================================================================================================
@@ -91,6 +91,14 @@ GPU_FN bool any_lane(bool v) {
     return r != 0;
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+/* Bits of the lanes that say yes, of the first 32. */
+GPU_FN uint32_t first_lanes(bool v) {
+    uint32_t r;
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+                 : "=r"(r)
+                 : "r"((uint32_t)v));
+    return r;
+}
 
 /* ---- memory ---- */
 /* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
@@ -183,6 +191,7 @@ GPU_FN double fused(double a, double b, double c) {
 GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 /* 1 / v within 2^-20, v normal as a float. */
 GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
+GPU_FN double double_bits(uint64_t v) { double r; asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v)); return r; }
 GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
 /* v as a double, without the slow conversion. */
 GPU_FN double whole(uint32_t v) {
@@ -203,6 +212,16 @@ GPU_FN float float_down(uint32_t v) {
     return r;
 }
 GPU_FN float magnitude(float v) { float r; asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+/* Rounded to nearest, denormals and all. */
+GPU_FN float quotient(float a, float b) { float r; asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+GPU_FN double quotient(double a, double b) {
+    double r;
+    asm("div.rn.f64 %0, %1, %2;" : "=d"(r) : "d"(a), "d"(b));
+    return r;
+}
+GPU_FN float square_root(float v) { float r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+/* 1 / sqrt(v) within 4 ulp, v normal. */
+GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
 /* Keeps a 64-bit value in a register pair: as a literal it costs an addition of its zero half at each use. */
@@ -276,6 +295,8 @@ template <int groups> GPU_FN void copy_wait() {}
 #define VMAFGPU__FN GPU_FN
 #define VMAFGPU__TABLE GPU_TABLE
 #define VMAFGPU__BIT_LENGTH(v) (32 - leading_zeros(v))
+#define VMAFGPU__BITS_OF(v) bits_of(v)
+#define VMAFGPU__DOUBLE_OF(bits) double_bits(bits)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
@@ -3717,3 +3738,898 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (thread_index() == 0)
         store(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
 }
+
+/* ================================================================================================
+ * >>speed                                        entropy of the chroma planes, in float
+ * ================================================================================================
+ * Every sum has the order of the CPU's, so what is long and sequential sets the time: a block does little, and many run
+ * side by side, for planes and pairs. Block y is a plane (u and v of the reference and of the distorted frame in
+ * turn), block z a pair.
+ */
+enum { SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
+
+static_assert(VMAFGPU__SPEED_LOW_THREADS % LANES == 0 && VMAFGPU__SPEED_CHECK_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_FLAT_THREADS % LANES == 0 && VMAFGPU__SPEED_COVARIANCE_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_MATRIX_THREADS % LANES == 0 &&
+                  VMAFGPU__SPEED_ENTROPY_THREADS % LANES == 0 && VMAFGPU__SPEED_SCORE_THREADS % LANES == 0,
+              "blocks are whole warps");
+
+GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t *)p)); }
+
+/* ---- from chroma to a plane of a sixteenth ---- */
+
+struct SpeedPlane {
+    const uint8_t *data;
+    int64_t pitch;
+    bool is_even;   /* words lie at even addresses */
+};
+
+GPU_FN SpeedPlane speed_plane(const vmafgpu__speed_low_launch &launch) {
+    const vmafgpu__gpu_chroma &chroma = launch.chroma[block_z()];
+    SpeedPlane plane;
+    plane.data = (const uint8_t *)chroma.plane[block_y() & 1][block_y() >> 1];
+    plane.pitch = chroma.pitch[block_y() & 1][block_y() >> 1];
+    plane.is_even = ((uint64_t)plane.data | (uint64_t)plane.pitch) % 2 == 0;
+    return plane;
+}
+
+GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    const uint8_t *at = plane.data + y * plane.pitch + (int64_t)x * launch.step;
+    if (launch.bytes == 1)
+        return load(at);
+    return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
+}
+
+GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
+}
+
+/* A sample after the prescale. */
+GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    float value = 0, weights = 0;
+    for (int32_t k = 0; k < launch.sources; k++) {
+        const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
+        for (int32_t i = 0; i < launch.sources; i++) {
+            const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
+            const float weight = float_bits((uint32_t)(down >> 32)) * float_bits((uint32_t)(across >> 32));
+            value += weight * speed_sample(launch, plane, (int32_t)(uint32_t)across, (int32_t)(uint32_t)down);
+            weights += weight;
+        }
+    }
+    return launch.has_weights ? quotient(value, weights) : value;
+}
+
+/* The taps down a column around row y. */
+GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    const int32_t reach = launch.reach;
+    float sum = 0;
+#pragma unroll 3
+    for (int32_t t = -reach; t <= reach; t++) {
+        const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
+        sum += launch.taps[t + reach] *
+               (launch.columns ? speed_resample(launch, plane, x, from) : speed_sample(launch, plane, x, from));
+    }
+    return sum;
+}
+
+/* Eight neighbouring samples of STEP bytes each, those of the other plane included where u and v are interleaved. */
+template <int STEP> struct SpeedChunk { uint32_t word[2 * STEP]; };
+
+template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) {
+    SpeedChunk<STEP> chunk;
+    if constexpr (STEP == 1) {
+        const uint64_t words = load((const uint64_t *)at);
+        chunk.word[0] = (uint32_t)words;
+        chunk.word[1] = (uint32_t)(words >> 32);
+    } else {
+#pragma unroll
+        for (int i = 0; i < STEP / 2; i++) {
+            const Words4 words = load((const Words4 *)at + i);
+            chunk.word[4 * i] = words.x;
+            chunk.word[4 * i + 1] = words.y;
+            chunk.word[4 * i + 2] = words.z;
+            chunk.word[4 * i + 3] = words.w;
+        }
+    }
+    return chunk;
+}
+
+/* The usual case, 9 taps and no prescale, by whole chunks: a low column takes the end of one and the beginning of the
+ * next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
+template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y,
+                                               int32_t first, int32_t count, float *sums) {
+    constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
+    const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
+    const uint8_t *data = plane.data - aside;
+    const uint32_t down = 8 * aside + (uint32_t)launch.shift;
+    const uint32_t sample_bits = (launch.bytes == 1 ? 0xffu : 0xffffu) >> launch.shift;
+    const float offset = 8388608.0f * launch.unit + 128;
+    const int32_t whole = launch.width / 8;
+    const int32_t end = first + count < launch.low_columns ? 2 * count : (launch.width + 7) / 8 - (2 * first - 1);
+    uint32_t seen = 0;
+    for (int32_t i = (int32_t)thread_index(); i < end; i += VMAFGPU__SPEED_LOW_THREADS) {
+        const int32_t chunk = 2 * first - 1 + i;
+        if (chunk < 0 || (i >= 2 * count && !launch.mask))
+            continue;
+        if (chunk >= whole) {   /* the row ends in there: no column needs it */
+            for (int32_t t = -REACH; t <= REACH; t++)
+                for (int32_t x = 8 * chunk; x < launch.width; x++)
+                    seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
+            continue;
+        }
+        SpeedChunk<STEP> rows[TAPS];
+#pragma unroll
+        for (int32_t t = 0; t < TAPS; t++)
+            rows[t] = speed_load_chunk<STEP>(
+                data + vmafgpu__reflect(y + t - REACH, launch.height) * plane.pitch + (int64_t)chunk * (8 * STEP));
+        const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
+        float sum[REACH + 1] = {};
+#pragma unroll
+        for (int32_t t = 0; t < TAPS; t++) {
+#pragma unroll
+            for (int k = 0; k < 2 * STEP; k++)
+                seen |= rows[t].word[k];
+#pragma unroll
+            for (int k = 0; k <= REACH; k++) {
+                const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
+                const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
+                const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
+                sum[k] += launch.taps[t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+            }
+        }
+        if (i >= 2 * count)
+            continue;
+        float *out = sums + i / 2 * TAPS + (is_end ? 0 : REACH);
+#pragma unroll
+        for (int k = 0; k < REACH; k++)
+            out[k] = sum[k];
+        if (!is_end)
+            out[REACH] = sum[REACH];
+        if (chunk == 0) {   /* left of the plane is its reflection */
+#pragma unroll
+            for (int k = 1; k <= REACH; k++)
+                out[-k] = sum[k];
+        }
+    }
+    if (STEP == 2)
+        seen |= seen >> 16;
+    seen = warp_or(seen >> 8 * aside);
+    if ((seen & launch.mask) && lane_index() == 0)
+        atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
+}
+
+/* Block x: columns of a row, and all their neighbours. */
+GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
+    const SpeedPlane plane = speed_plane(launch);
+    if (!plane.data || !launch.chroma[block_z()].plane[1][0])
+        return;
+    const int32_t across = (launch.low_columns + launch.block_columns - 1) / launch.block_columns;
+    const int32_t taps = 2 * launch.reach + 1;
+    const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * launch.block_columns;
+    const int32_t left = launch.low_columns - first, count = left < launch.block_columns ? left : launch.block_columns;
+    float *sums = (float *)shared_memory();
+    if (!vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+        for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
+            const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
+            sums[i] = speed_column(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
+                                   y << VMAFGPU__SPEED_SHIFT);
+        }
+    } else if (launch.step == 1) {
+        speed_low_wide<1>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else if (launch.step == 2) {
+        speed_low_wide<2>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else {
+        speed_low_wide<4>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    }
+    block_barrier();
+    float *out = (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + launch.layout.low.first +
+                 block_y() * launch.layout.low.next;
+    for (int32_t i = (int32_t)thread_index(); i < count; i += VMAFGPU__SPEED_LOW_THREADS) {
+        float sum = 0;
+        for (int32_t t = 0; t < taps; t++)
+            sum += launch.taps[t] * sums[i * taps + t];
+        store(out + y * launch.low_columns + first + i, sum);
+    }
+}
+
+GPU_KERNEL(vmafgpu_speed_low, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low(launch); }
+
+/* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
+GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
+    const SpeedPlane plane = speed_plane(launch);
+    if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
+        vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
+        return;
+    uint32_t seen = 0;
+    for (int32_t t = -launch.reach; t <= launch.reach; t++) {
+        const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
+        if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
+            continue;
+        for (int32_t k = 0; k < launch.sources; k++) {
+            const int32_t from =
+                launch.rows ? (int32_t)(uint32_t)load(launch.rows + (int64_t)y * launch.sources + k) : y;
+            for (int32_t x = (int32_t)thread_index(); x < launch.width; x += VMAFGPU__SPEED_CHECK_THREADS)
+                seen |= speed_word(launch, plane, x, from);
+        }
+    }
+    seen = warp_or(seen);
+    if ((seen & launch.mask) && lane_index() == 0)
+        atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
+}
+
+GPU_KERNEL(vmafgpu_speed_check, vmafgpu__speed_low_launch, VMAFGPU__SPEED_CHECK_THREADS, 4) { speed_check(launch); }
+
+/* ---- what the other kernels have in common ---- */
+
+GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) { return !(launch.pairs >> block_z() & 1); }
+
+/* A part of the scratch: of this block's pair and some plane. */
+GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
+    return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
+}
+
+/* Positions of a block in the plane without its edge: across, down. */
+GPU_FN int32_t speed_positions(int32_t blocks) { return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1; }
+
+/* Where place p of the block at `start` lies. */
+GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
+    return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
+}
+
+/* ---- the local mean goes; means of the places in a block ---- */
+
+/* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
+GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
+                          int32_t count) {
+    const int32_t w = launch.columns, h = launch.rows, reach = launch.local_reach;
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across;
+    const float *low = speed_part(launch, launch.layout.low, block_y());
+    float *flat = speed_part(launch, launch.layout.flat, block_y());
+    for (int32_t i = thread; i < (end - first) * used; i += count) {
+        const int32_t x = i % used, y = first + i / used;
+        float sum = 0;
+        for (int32_t t = -reach; t <= reach; t++) {
+            const float *column = low + vmafgpu__reflect(x + t, w);
+            float mean = 0;
+            for (int32_t k = -reach; k <= reach; k++)
+                mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
+            sum += launch.local_taps[t + reach] * mean;
+        }
+        const float value = load_float(low + y * w + x) - sum;
+        band[i] = value;
+        store(flat + y * w + x, value);
+    }
+}
+
+/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. */
+GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
+    constexpr int32_t AT_ONCE = 8;
+    float now[AT_ONCE], next[AT_ONCE];
+    int32_t i = 0;
+    if (count >= AT_ONCE) {
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            now[k] = row[k];
+        for (i = AT_ONCE; i + AT_ONCE <= count; i += AT_ONCE) {
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                next[k] = row[i + k];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++) {
+                sum += now[k];
+                now[k] = next[k];
+            }
+        }
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            sum += now[k];
+    }
+    for (; i < count; i++)
+        sum += row[i];
+    return sum;
+}
+
+/* The first warp sums a band of rows, a lane per place, while the others make the next one. */
+GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
+    constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
+    if (speed_is_skipped(launch))
+        return;
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
+    const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.band_rows;
+    const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
+    float *band = (float *)shared_memory(), *other = band + step * used;
+    float total = 0;
+    speed_flatten(launch, band, 0, step < rows ? step : rows, thread, THREADS);
+    block_barrier();
+    for (int32_t first = 0; first < rows; first += step) {
+        const int32_t end = first + step < rows ? first + step : rows;
+        if (thread >= LANES) {
+            speed_flatten(launch, other, end, end + step < rows ? end + step : rows, thread - LANES, THREADS - LANES);
+        } else if (p < SPEED_SIDE) {
+            for (int32_t y = first > top ? first : top; y < end && y < top + h; y++)
+                total = speed_add_row(total, band + (y - first) * used + left, w);
+        }
+        block_barrier();
+        float *done = band;
+        band = other;
+        other = done;
+    }
+    if (p < SPEED_SIDE)
+        store(speed_part(launch, launch.layout.means, block_y()) + p, quotient(total, (float)(w * h)));
+}
+
+GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREADS, 2) { speed_flat(launch); }
+
+/* ---- covariance: sums of products of samples that lie some distance apart ----
+ *
+ * For every distance of two places one block, and one for the samples by themselves. In double precision; the products
+ * are exact. A thread sums down a column, for each of the windows that differ by rows; then a thread per such window
+ * sums along the columns, for each of those that differ by columns. What all windows have is summed once. */
+
+enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
+
+struct SpeedDistance {
+    int32_t x, y, first, last;         /* columns where windows begin; 0 .. 4 - y are the rows */
+    bool    is_single;
+};
+
+GPU_FN SpeedDistance speed_distance(int32_t index) {
+    SpeedDistance d;
+    const int32_t beyond = index - VMAFGPU__SPEED_BLOCK, across = 2 * SPEED_EDGE + 1;
+    d.is_single = index == SPEED_SINGLE;
+    d.y = d.is_single || beyond < 0 ? 0 : beyond / across + 1;
+    d.x = d.is_single ? 0 : beyond < 0 ? index : beyond % across - SPEED_EDGE;
+    d.first = d.x < 0 ? -d.x : 0;
+    d.last = d.x > 0 ? SPEED_EDGE - d.x : SPEED_EDGE;
+    return d;
+}
+
+/* The product of a sample and the one a distance further. */
+GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
+    return (double)load_float(at) * (is_single ? 1.0 : (double)load_float(other));
+}
+
+/* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */
+GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
+                             double *column, int32_t pitch) {
+    const float *at = flat + x, *other = at + d.y * columns + d.x;
+    double core = 0, above[SPEED_EDGE + 1], below = 0;
+#pragma unroll 8
+    for (int32_t y = SPEED_EDGE; y < h; y++)
+        core += speed_product(at + y * columns, other + y * columns, d.is_single);
+    above[SPEED_EDGE] = 0;
+#pragma unroll
+    for (int32_t y = SPEED_EDGE - 1; y >= 0; y--)
+        above[y] = above[y + 1] + speed_product(at + y * columns, other + y * columns, d.is_single);
+#pragma unroll
+    for (int32_t k = 0; k <= SPEED_EDGE; k++) {
+        if (k > SPEED_EDGE - d.y)
+            break;
+        column[k * pitch] = (core + above[k]) + below;
+        if (k < SPEED_EDGE - d.y)
+            below += speed_product(at + (h + k) * columns, other + (h + k) * columns, d.is_single);
+    }
+}
+
+GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
+    constexpr int32_t THREADS = VMAFGPU__SPEED_COVARIANCE_THREADS;
+    if (speed_is_skipped(launch))
+        return;
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const int32_t thread = (int32_t)thread_index(), chunk = launch.chunk_columns;
+    const SpeedDistance d = speed_distance((int32_t)block_x());
+    const float *flat = speed_part(launch, launch.layout.flat, block_y());
+    double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
+    if (w < SPEED_EDGE || h < SPEED_EDGE) {   /* windows have nothing in common */
+        const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
+        if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
+            return;
+        double sum = 0;
+        for (int32_t k = y; k < y + h; k++)
+            for (int32_t i = x; i < x + w; i++)
+                sum += speed_product(flat + k * launch.columns + i, flat + (k + d.y) * launch.columns + i + d.x,
+                                     d.is_single);
+        store(sums + thread, sum);
+        return;
+    }
+
+    double *columns = (double *)shared_memory();
+    const double *row = columns + thread * chunk;   /* of threads that have a row */
+    double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
+    for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
+        const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
+        for (int32_t x = from + thread; x < end; x += THREADS)
+            if (x >= d.first)
+                speed_sum_column(flat, launch.columns, h, x, d, columns + (x - from), chunk);
+        block_barrier();
+        if (thread <= SPEED_EDGE - d.y) {
+#pragma unroll
+            for (int32_t x = SPEED_EDGE - 1; x >= 0; x--)
+                if (from == 0 && x >= d.first)
+                    left[x] = left[x + 1] + row[x];
+            const int32_t last = end < w ? end : w;
+#pragma unroll 8
+            for (int32_t x = from == 0 ? (int32_t)SPEED_EDGE : from; x < last; x++)
+                core += row[x - from];
+#pragma unroll
+            for (int32_t k = 0; k < SPEED_EDGE; k++)
+                if (w + k >= from && w + k < end)
+                    right[k + 1] = right[k] + row[w + k - from];
+        }
+        block_barrier();
+    }
+    if (thread > SPEED_EDGE - d.y)
+        return;
+#pragma unroll
+    for (int32_t k = 0; k <= SPEED_EDGE; k++)
+        if (k >= d.first && k <= d.last)
+            store(sums + thread * VMAFGPU__SPEED_BLOCK + k, (core + left[k]) + right[k]);
+}
+
+GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVARIANCE_THREADS, 4) {
+    speed_covariance(launch);
+}
+
+GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
+
+/* The covariance of places p and q. */
+GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
+    constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
+    if (p > q) {
+        const int32_t larger = p;
+        p = q;
+        q = larger;
+    }
+    const double *sums = (const double *)speed_part(launch, launch.layout.sums, block_y());
+    const float *means = speed_part(launch, launch.layout.means, block_y());
+    const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
+    const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
+    const double n = (double)(speed_positions(launch.blocks_across) * speed_positions(launch.blocks_down));
+    const double mean_p = (double)load_float(means + p), mean_q = (double)load_float(means + q);
+    const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
+                 single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
+    const double both =
+        load_double(sums + index * SPEED_SIDE + p) - mean_p * single_q - mean_q * single_p + n * mean_p * mean_q;
+    return (float)quotient(both, n);
+}
+
+/* All of them, by the threads of a block. */
+GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *matrix) {
+    for (int32_t i = (int32_t)thread_index(); i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS)
+        matrix[i] = speed_covariance_of(launch, i / SPEED_SIDE, i % SPEED_SIDE);
+    block_barrier();
+}
+
+/* ---- eigenvalues, by one warp ---- */
+
+/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units. */
+GPU_FN float speed_inverse_root(float v, float y) {
+    y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
+    const float square = y * y;
+    const float error = fused(-v, fused(y, y, -square), fused(-v, square, 1.0f));
+    return fused(y, error * fused(0.375f, error, 0.5f), y);
+}
+
+struct SpeedEigen { float *a, *v, *x, *d, *e; };
+
+/* Lane r has row r. */
+GPU_FN void speed_tridiagonalise(const SpeedEigen &m) {
+    const int32_t r = (int32_t)lane_index();
+    for (int32_t i = 0; i + 2 < SPEED_SIDE; i++) {
+        const int32_t top = i + 1;
+        const bool is_inside = r >= top && r < SPEED_SIDE;
+        float squares = 0;
+#pragma unroll 4
+        for (int32_t k = top + 1; k < SPEED_SIDE; k++)
+            squares += m.a[k * SPEED_SIDE + i] * m.a[k * SPEED_SIDE + i];
+        const float rest = square_root(squares);
+        if (rest == 0)
+            continue;
+        const float alpha = m.a[top * SPEED_SIDE + i], length = square_root(alpha * alpha + rest * rest);
+        const float beta = alpha >= 0 ? -length : length, scale = alpha - beta, tau = quotient(beta - alpha, beta);
+        float v = is_inside ? m.a[r * SPEED_SIDE + i] : 0;
+        if (scale != 0)
+            v = quotient(v, scale);
+        warp_barrier();
+        if (is_inside)
+            m.a[r * SPEED_SIDE + i] = r == top && scale != 0 ? beta : v;
+        v = r == top ? 1 : v;
+        if (tau != 0) {
+            float x = 0, product = 0;
+            if (is_inside)
+                m.v[r] = v;
+            warp_barrier();
+            if (is_inside) {
+#pragma unroll 4
+                for (int32_t c = top; c < SPEED_SIDE; c++)
+                    x += tau * m.a[r * SPEED_SIDE + c] * m.v[c];
+                m.x[r] = x;
+            }
+            warp_barrier();
+#pragma unroll 4
+            for (int32_t c = top; c < SPEED_SIDE; c++)
+                product += m.x[c] * m.v[c];
+            const float half = (float)(-0.5 * (double)tau * (double)product);
+            x += half * v;
+            warp_barrier();
+            if (is_inside)
+                m.x[r] = x;
+            warp_barrier();
+            if (is_inside) {
+#pragma unroll 4
+                for (int32_t c = top; c < SPEED_SIDE; c++)
+                    m.a[r * SPEED_SIDE + c] -= x * m.v[c] + v * m.x[c];
+            }
+        }
+        warp_barrier();
+    }
+    if (r < SPEED_SIDE) {
+        m.d[r] = m.a[r * SPEED_SIDE + r];
+        m.e[r] = r + 1 < SPEED_SIDE ? m.a[(r + 1) * SPEED_SIDE + r] : 0;
+    }
+    warp_barrier();
+}
+
+/* Clears what is negligible beside the diagonal, a lane each; bits of those that are left, and not 0. */
+GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
+    const int32_t i = (int32_t)lane_index();
+    float beside = 0;
+    if (i + 1 < SPEED_SIDE) {
+        beside = m.e[i];
+        if ((double)magnitude(beside) < 1e-6 * (double)(magnitude(m.d[i]) + magnitude(m.d[i + 1])))
+            m.e[i] = beside = 0;
+    }
+    return first_lanes(beside != 0);
+}
+
+GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
+    const float half = (d[m - 2] - d[m - 1]) / 2.0f, side = e[m - 2], corner = d[m - 1];
+    const float length = square_root(half * half + side * side);
+    const float ratio = quotient(side, (half > 0 ? half : -half) + length);
+    const float mu = half > 0   ? corner - side * ratio
+                     : half < 0 ? corner + side * ratio
+                                : corner - magnitude(side);
+    const float least = magnitude(d[0]) + magnitude(e[0]);
+    if (1.1e-6f * magnitude(mu) < least)   /* nearly always; the doubles take long */
+        return mu;
+    return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
+}
+
+struct SpeedTangent { float t, root; };
+
+/* t = a / b for |a| <= |b|, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
+ * the range of floats; the root starts from the quotient before that is refined. */
+GPU_FN SpeedTangent speed_tangent(float a, float b) {
+    const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
+    SpeedTangent out;
+    float y = reciprocal(b);
+    y = fused(y, fused(-b, y, 1.0f), y);
+    const float start = a * y;
+    float root = reciprocal_root(fused(start, start, 1.0f));
+    out.t = fused(fused(-b, start, a), y, start);
+    out.t = fused(fused(-b, out.t, a), y, out.t);
+    if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
+        out.t = quotient(a, b);
+        root = reciprocal_root(1 + out.t * out.t);
+    }
+    out.root = speed_inverse_root(1 + out.t * out.t, root);
+    return out;
+}
+
+/* One QR step on a block of m >= 2. */
+GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
+    float x = d[0] - speed_shift(d, e, m), z = e[0];
+    float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
+    for (int32_t k = 0; k + 1 < m; k++) {
+        const float next_aq = k + 2 < m ? d[k + 2] : aq, next_bq = k + 3 < m ? e[k + 2] : bq;
+        const bool is_steep = magnitude(z) > magnitude(x);
+        const SpeedTangent tangent = speed_tangent(is_steep ? -x : -z, is_steep ? z : x);
+        const float root = tangent.root, other = root * tangent.t;
+        const float c = z == 0 ? 1 : is_steep ? other : root, s = z == 0 ? 0 : is_steep ? root : other;
+        const float bk1 = c * bk - s * zk;
+        const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
+        const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
+        const float zp1 = -s * bq;
+        const float aq1 = s * (s * ap + c * bp) + c * (s * bp + c * aq);
+        const float bq1 = c * bq;
+        if (k > 0)
+            e[k - 1] = bk1;
+        ak = ap1;
+        bk = bp1;
+        zk = zp1;
+        ap = aq1;
+        bp = bq1;
+        aq = next_aq;
+        bq = next_bq;
+        d[k] = ak;
+        x = bk;
+        z = zk;
+    }
+    d[m - 1] = ap;
+    e[m - 2] = bk;
+}
+
+GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
+    const int32_t lane = (int32_t)lane_index();
+    float *out = speed_part(launch, launch.layout.eigenvalues, block_y());
+    SpeedEigen m;
+    m.a = (float *)shared_memory();
+    m.v = m.a + SPEED_SQUARE;
+    m.x = m.v + SPEED_SIDE;
+    m.d = m.x + SPEED_SIDE;
+    m.e = m.d + SPEED_SIDE;
+    speed_read_covariance(launch, m.a);
+    if (warp_index() > 0)
+        return;
+    speed_tridiagonalise(m);
+
+    uint32_t left = speed_chop(m);
+    for (int32_t steps = 0; left && steps < VMAFGPU__SPEED_QR_STEPS; steps++) {
+        const int32_t last = vmafgpu__bit_length(left);
+        const int32_t first = vmafgpu__bit_length(~left & ((1u << last) - 1));
+        warp_barrier();
+        if (lane == 0)
+            speed_qr_step(m.d + first, m.e + first, last - first + 1);
+        warp_barrier();
+        left = speed_chop(m);
+    }
+    warp_barrier();
+    const float value = lane < SPEED_SIDE ? m.d[lane] : 1;
+    const uint32_t is_singular = warp_or((double)value < 1e-6);
+    if (lane < SPEED_SIDE)
+        store(out + lane, value);
+    if (lane == 0)
+        store((uint32_t *)out + SPEED_SIDE, is_singular);
+}
+
+/* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
+ *
+ * Reflections leave alone what lies above and left of them, so sums start at their first row: what they leave out is
+ * zeros. That is so as long as all is finite. */
+
+enum {
+    SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
+    SPEED_PITCH = 64,                  /* of the matrices that are reflected: 25 columns of one, 25 of the other */
+    SPEED_GROUP_PITCH = 8, SPEED_REFLECTION_PITCH = SPEED_GROUPS * SPEED_GROUP_PITCH
+};
+static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE, "every row is in a group");
+static_assert(((2 * SPEED_SIDE * SPEED_PITCH) + SPEED_SIDE * SPEED_REFLECTION_PITCH + SPEED_SQUARE + SPEED_SIDE + 2) * 4 <=
+                  VMAFGPU__SPEED_MATRIX_SHARED,
+              "shared memory of the block");
+
+struct SpeedSolver {
+    float *from, *to;                  /* z, then q beside it */
+    float *reflection;                 /* columns, rows by groups */
+    float *matrix, *u;
+    uint32_t *is_singular;
+};
+
+/* Step k of the decomposition. False if something is not finite. */
+GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
+    const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64;
+    const float corner = m.from[k * SPEED_PITCH + k];
+    float squares = corner * corner;
+#pragma unroll 4
+    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
+        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    const float length = square_root(squares);
+    const float head = corner + (m.matrix[k * SPEED_SIDE + k] >= 0 ? length : -length);
+    squares = head * head;
+#pragma unroll 4
+    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
+        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    const float scale = square_root(squares);
+    is_finite = is_finite && scale > 0 && scale < float_bits(0x7f800000);
+    if (thread < SPEED_SIDE)
+        m.u[thread] = quotient(thread < k ? 0 : thread == k ? head : m.from[thread * SPEED_PITCH + k], scale);
+    block_barrier();
+    for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
+        const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
+        const float v = -2 * m.u[row] * m.u[column];
+        m.reflection[column * SPEED_REFLECTION_PITCH + row / SPEED_ROWS * SPEED_GROUP_PITCH + row % SPEED_ROWS] =
+            row == column ? v + 1 : v;
+    }
+    block_barrier();
+    if (j < 2 * SPEED_SIDE) {
+        float sum[SPEED_ROWS] = {};
+        if (!is_finite || group * SPEED_ROWS + SPEED_ROWS > k) {
+#pragma unroll 5
+            for (int32_t i = is_finite ? k : 0; i < SPEED_SIDE; i++) {
+                const float v = m.from[i * SPEED_PITCH + j];
+                const float *factor = m.reflection + i * SPEED_REFLECTION_PITCH + group * SPEED_GROUP_PITCH;
+#pragma unroll
+                for (int32_t r = 0; r < SPEED_ROWS; r++)
+                    sum[r] += factor[r] * v;
+            }
+        }
+#pragma unroll
+        for (int32_t r = 0; r < SPEED_ROWS; r++) {
+            const int32_t row = group * SPEED_ROWS + r;
+            float v = is_finite && row < k ? m.from[row * SPEED_PITCH + j] : sum[r];
+            if (j < SPEED_SIDE && (row == k || j == k))   /* the next step finds the identity there */
+                v = row == j ? 1 : 0;
+            m.to[row * SPEED_PITCH + j] = v;
+        }
+    }
+    block_barrier();
+    return is_finite;
+}
+
+GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
+    const int32_t thread = (int32_t)thread_index();
+    SpeedSolver m;
+    m.reflection = (float *)shared_memory();   /* read four at a time */
+    m.from = m.reflection + SPEED_SIDE * SPEED_REFLECTION_PITCH;
+    m.to = m.from + SPEED_SIDE * SPEED_PITCH;
+    m.matrix = m.to + SPEED_SIDE * SPEED_PITCH;
+    m.u = m.matrix + SPEED_SQUARE;
+    m.is_singular = (uint32_t *)(m.u + SPEED_SIDE);
+    speed_read_covariance(launch, m.matrix);
+    for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
+        const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
+        m.from[row * SPEED_PITCH + column] = m.matrix[i];
+        m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
+    }
+    if (thread == 0)
+        *m.is_singular = 0;
+    block_barrier();
+    bool is_finite = true;
+    for (int32_t k = 0; k + 1 < SPEED_SIDE; k++) {
+        is_finite = speed_reflect(m, k, is_finite);
+        float *other = m.from;
+        m.from = m.to;
+        m.to = other;
+    }
+    float *q = speed_part(launch, launch.layout.q, block_y()), *r = speed_part(launch, launch.layout.r, block_y());
+    for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
+        const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
+        const float *left = m.from + row * SPEED_PITCH + SPEED_SIDE;
+        float sum = 0;
+#pragma unroll 5
+        for (int32_t k = 0; k < SPEED_SIDE; k++)
+            sum += left[k] * m.matrix[k * SPEED_SIDE + column];
+        store(q + i, left[column]);
+        store(r + i, sum);
+        if (row == column && (double)magnitude(sum) < 1e-6)
+            *m.is_singular = 1;
+    }
+    block_barrier();
+    if (thread == 0)
+        store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
+}
+
+/* Block x: the eigenvalues, or the solution. */
+GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
+    if (speed_is_skipped(launch))
+        return;
+    if (block_x() == 0)
+        speed_eigenvalues(launch);
+    else
+        speed_solver(launch);
+}
+
+/* ---- entropy and score ---- */
+
+GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plane) {
+    const uint32_t *eigenvalues = (const uint32_t *)speed_part(launch, launch.layout.eigenvalues, plane);
+    const uint32_t *q = (const uint32_t *)speed_part(launch, launch.layout.q, plane);
+    return (load(eigenvalues + SPEED_SIDE) | load(q + SPEED_SQUARE)) != 0;
+}
+
+typedef const double (*LogTable)[3];
+
+/* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
+template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
+    double *table = (double *)shared_memory();
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__LOG2_ENTRIES * 3; i += THREADS)
+        if (THREADS < VMAFGPU__LOG2_ENTRIES * 3 || thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
+            table[i + thread_index()] = double_bits(load((const uint64_t *)launch.log_table + i + thread_index()));
+    return (LogTable)table;
+}
+static_assert(VMAFGPU__LOG2_ENTRIES * 3 % VMAFGPU__SPEED_ENTROPY_THREADS == 0, "whole rounds of the block");
+
+/* A thread has a block of the plane: its part of the solution, its variance and its entropy. */
+GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
+    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS;
+    const double log_2_pi_e = 4.0941911703612819;
+    if (speed_is_skipped(launch))
+        return;
+    const int32_t thread = (int32_t)thread_index(), block = (int32_t)block_x() * THREADS + thread;
+    const LogTable table = speed_log_table<THREADS>(launch);
+    float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SQUARE, *x = r + SPEED_SQUARE + thread;
+    const float *from_q = speed_part(launch, launch.layout.q, block_y());
+    const float *from_r = speed_part(launch, launch.layout.r, block_y());
+    const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
+#pragma unroll
+    for (int32_t i = 0; i < SPEED_SQUARE; i += THREADS) {
+        if (i + thread < SPEED_SQUARE) {
+            q[i + thread] = load_float(from_q + i + thread);
+            r[i + thread] = load_float(from_r + i + thread);
+        }
+    }
+    block_barrier();
+    if (block >= launch.blocks_across * launch.blocks_down)
+        return;
+    float variance = 0;
+    if (!speed_is_singular(launch, block_y())) {
+        const float *start = speed_part(launch, launch.layout.flat, block_y()) +
+                             (block / launch.blocks_across * launch.columns + block % launch.blocks_across) *
+                                 VMAFGPU__SPEED_BLOCK;
+        float sample[SPEED_SIDE];
+#pragma unroll
+        for (int32_t p = 0; p < SPEED_SIDE; p++)
+            sample[p] = load_float(speed_place(launch, start, p));
+        for (int32_t i = 0; i < SPEED_SIDE; i++) {
+            float sum = 0;
+#pragma unroll
+            for (int32_t k = 0; k < SPEED_SIDE; k++)
+                sum += q[i * SPEED_SIDE + k] * sample[k];
+            x[i * THREADS] = sum;
+        }
+        for (int32_t i = SPEED_SIDE - 1; i >= 0; i--) {
+            float v = x[i * THREADS];
+#pragma unroll 4
+            for (int32_t j = i + 1; j < SPEED_SIDE; j++)
+                v -= x[j * THREADS] * r[i * SPEED_SIDE + j];
+            x[i * THREADS] = quotient(v, r[i * SPEED_SIDE + i]);
+        }
+#pragma unroll
+        for (int32_t p = 0; p < SPEED_SIDE; p++)
+            variance += quotient(x[p * THREADS] * sample[p], (float)SPEED_SIDE);
+    }
+    float entropy = 0;
+#pragma unroll 5
+    for (int32_t i = 0; i < SPEED_SIDE; i++) {
+        const float value = load_float(eigenvalues + i), positive = value < 0 ? 0 : value;
+        const double information = vmafgpu__log2((double)(positive * variance + launch.noise), table);
+        entropy = (float)((double)entropy + (information + log_2_pi_e));
+    }
+    store(speed_part(launch, launch.layout.variance, block_y()) + block, variance);
+    store(speed_part(launch, launch.layout.entropy, block_y()) + block, entropy);
+}
+
+GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 4) { speed_entropy(launch); }
+
+/* Block x: u or v. */
+GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
+    constexpr int32_t THREADS = VMAFGPU__SPEED_SCORE_THREADS;
+    if (speed_is_skipped(launch))
+        return;
+    const uint32_t reference = 2 * block_x(), distorted = reference + 1;
+    const int32_t thread = (int32_t)thread_index(), blocks = launch.blocks_across * launch.blocks_down;
+    const float *variance_r = speed_part(launch, launch.layout.variance, reference);
+    const float *variance_d = speed_part(launch, launch.layout.variance, distorted);
+    const float *entropy_r = speed_part(launch, launch.layout.entropy, reference);
+    const float *entropy_d = speed_part(launch, launch.layout.entropy, distorted);
+    const LogTable table = speed_log_table<THREADS>(launch);
+    float *terms = (float *)(table + VMAFGPU__LOG2_ENTRIES);
+    float score = 0;
+    block_barrier();
+    for (int32_t first = 0; first < blocks; first += THREADS) {
+        const int32_t block = first + thread;
+        if (block < blocks) {
+            const float r = load_float(entropy_r + block), d = load_float(entropy_d + block);
+            double weight_r, weight_d;
+            vmafgpu__speed_weights(launch.weighting, load_float(variance_r + block), load_float(variance_d + block),
+                                   table, &weight_r, &weight_d);
+            const float term = magnitude((float)((double)r * weight_r) - (float)((double)d * weight_d));
+            terms[thread] = r < launch.base && d < launch.base ? 0 : term;
+        }
+        block_barrier();
+        const int32_t here = blocks - first < THREADS ? blocks - first : THREADS;
+#pragma unroll 8
+        for (int32_t i = 0; thread == 0 && i < here; i++)
+            score += terms[i];
+        block_barrier();
+    }
+    if (thread > 0)
+        return;
+    const bool is_singular[2] = { speed_is_singular(launch, reference), speed_is_singular(launch, distorted) };
+    vmafgpu__speed_sums *out = &launch.sums[block_z()].speed[launch.variant];
+    store(&out->score[block_x()], is_singular[0] != is_singular[1] ? 0.0f : quotient(score, (float)blocks));
+    store(&out->singular[block_x()], (int32_t)(is_singular[0] || is_singular[1]));
+}
+
+GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THREADS, 2) { speed_score(launch); }

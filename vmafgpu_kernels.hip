@@ -74,6 +74,14 @@ GPU_FN bool any_lane(bool v) {
 #endif
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
+/* Bits of the lanes that say yes, of the first 32. */
+GPU_FN uint32_t first_lanes(bool v) {
+#ifdef __GFX9__
+    return (uint32_t)__builtin_amdgcn_ballot_w64(v);
+#else
+    return __builtin_amdgcn_ballot_w32(v);
+#endif
+}
 
 /* ---- memory ---- */
 #define GPU_GLOBAL __attribute__((address_space(1)))
@@ -138,6 +146,7 @@ GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) { return dot_of_bytes(a
 GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) { return dot_of_bytes(a, b >> 16 & 255, b >> 24, c); }
 GPU_FN float float_bits(uint32_t v) { return __builtin_bit_cast(float, v); }
 GPU_FN uint32_t bits_of(float v) { return __builtin_bit_cast(uint32_t, v); }
+GPU_FN double double_bits(uint64_t v) { return __builtin_bit_cast(double, v); }
 GPU_FN uint64_t bits_of(double v) { return __builtin_bit_cast(uint64_t, v); }
 /* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
 GPU_FN float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -154,6 +163,12 @@ GPU_FN float float_down(uint32_t v) {
     const int beyond = 8 - leading_zeros(v);
     return (float)(beyond > 0 ? v >> beyond << beyond : v);
 }
+/* Rounded to nearest, denormals and all: clang's default. */
+GPU_FN float quotient(float a, float b) { return a / b; }
+GPU_FN double quotient(double a, double b) { return a / b; }
+GPU_FN float square_root(float v) { return __builtin_sqrtf(v); }
+/* 1 / sqrt(v) within 4 ulp, v normal. */
+GPU_FN float reciprocal_root(float v) { return __builtin_amdgcn_rsqf(v); }
 GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
 GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }
 /* These keep NVIDIA's compiler from splitting a factor. */

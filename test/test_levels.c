@@ -184,6 +184,7 @@ static void test_many(void) {
         check_many("noise+coarse", 64, 64, 10, all_masks[m], 2, 3);
         check_many("blocks+blur", 320, 201, 12, all_masks[m], 3, 2);
         check_many("ramp+stretch", 17, 35, 8, all_masks[m], 1, 4);
+        check_many("texture+mix", vmafgpu__vif_strip_width(3) + 9 * m - 2, 20, m == 1 ? 10 : 8, all_masks[m], 1, 4);
     }
     check_many_illegal();
 }
@@ -205,7 +206,7 @@ static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *
 
 static void check_leavings(const vmafgpu *got, const vmafgpu *expected) {
     const int w = got->config.width, h = got->config.height;
-    CHECK(memcmp(&got->cpu->bands[0].sums, &expected->cpu->bands[0].sums, sizeof(vmafgpu__sums)) == 0);
+    CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
     for (int f = 0; f < 2; f++) {
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
             const vmafgpu__plane *a = &got->cpu->vif[s][f], *b = &expected->cpu->vif[s][f];
@@ -290,6 +291,11 @@ static void test_leavings(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
+    /* Around the width of a strip, two and three of them: that of images of scale 1, too. */
+    for (int i = 0; i < 40; i++) {
+        const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
+        check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
+    }
 }
 
 /* ---- functions ---- */
@@ -349,6 +355,408 @@ static void test_functions(const vmafgpu__cpu_functions *functions) {
     }
 }
 
+/* ---- CAMBI and SpEED, function by function ---- */
+
+enum { GUARD_BYTES = 64, LINE_BYTES = 8 * 1024 };
+
+/* A line between guards: what a function writes must be `length` elements of it, and may be all up to the next multiple of
+ * CHUNK. */
+typedef struct line {
+    unsigned char bytes[GUARD_BYTES + LINE_BYTES + GUARD_BYTES];
+} line;
+
+static void *line_clear(line *l) {
+    memset(l->bytes, 0x5a, sizeof l->bytes);
+    return l->bytes + GUARD_BYTES;
+}
+
+static void check_line(const line *got, const line *expected, int length, size_t element) {
+    const size_t used = vmafgpu__padded(length) * element;
+    int guarded = 1;
+    CHECK(memcmp(got->bytes + GUARD_BYTES, expected->bytes + GUARD_BYTES, (size_t)length * element) == 0);
+    for (size_t i = 0; i < GUARD_BYTES; i++) {
+        guarded &= got->bytes[i] == 0x5a && got->bytes[GUARD_BYTES + used + i] == 0x5a;
+    }
+    CHECK(guarded);
+}
+
+/* Samples below 2^depth: noise, few values side by side, steps, or nearly all alike. */
+static void fill_words(uint16_t *row, int count, int depth, int kind) {
+    const uint32_t top = (1u << depth) - 1, start = random_bits();
+    for (int x = 0; x < count; x++) {
+        const uint32_t bits = random_bits();
+        const uint32_t value = kind == 0 ? bits : kind == 1 ? start + (bits & 1) : kind == 2
+                             ? start + (uint32_t)x / 5 : start + (bits % 29 == 0);
+        row[x] = (uint16_t)(value & top);
+    }
+}
+
+static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
+    const vmafgpu__cambi_functions *f = level->cambi, *plain = &vmafgpu__cambi_scalar;
+    static uint16_t a[2 * MAX_WIDTH + 256], b[2 * MAX_WIDTH + 256], c[2 * MAX_WIDTH + 256];
+    static uint8_t bytes[2][2 * MAX_WIDTH + 256];
+    static line got, expected, sums;
+    const int wide = 2 * MAX_WIDTH + 256;
+    fill_words(a, wide, 10, kind);
+    fill_words(b, wide, 10, kind);
+    fill_words(c, wide, 10, kind);
+    for (int x = 0; x < wide; x++) {
+        b[x] = random_bits() % 3 ? a[x] : b[x];
+        c[x] = random_bits() % 3 ? b[x] : c[x];
+        bytes[0][x] = (uint8_t)(kind == 0 ? random_bits() % 8 : (uint32_t)(7 * (kind & 1)));
+        bytes[1][x] = (uint8_t)(random_bits() % 8);
+    }
+    snprintf(test_where, sizeof test_where, "%s cambi, width %d, kind %d", level->name, w, kind);
+    for (int depth = 8; depth <= 16; depth++) {
+        static uint8_t source[4 * MAX_WIDTH];
+        for (size_t i = 0; i < sizeof source; i += 2) {
+            const uint32_t word = random_bits() & ((1u << depth) - 1);
+            source[i] = (uint8_t)word;
+            source[i + 1] = (uint8_t)(depth > 8 ? word >> 8 : random_bits());
+        }
+        f->import_row(source + depth % 2, depth > 8, depth, w, (uint16_t *)line_clear(&got));
+        plain->import_row(source + depth % 2, depth > 8, depth, w, (uint16_t *)line_clear(&expected));
+        check_line(&got, &expected, w, 2);
+    }
+    for (int k = 0; k < 2; k++) {
+        f->soften(a, k ? b : NULL, w, (uint16_t *)line_clear(&got));
+        plain->soften(a, k ? b : NULL, w, (uint16_t *)line_clear(&expected));
+        check_line(&got, &expected, w, 2);
+    }
+    f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
+    plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
+    check_line(&got, &expected, (int)vmafgpu__padded(w), 1);   /* zeros beyond the row as well */
+    memcpy(line_clear(&got), bytes[0], (size_t)w);
+    memcpy(line_clear(&expected), bytes[0], (size_t)w);
+    f->slide(got.bytes + GUARD_BYTES, bytes[1], bytes[0], w);
+    plain->slide(expected.bytes + GUARD_BYTES, bytes[1], bytes[0], w);
+    check_line(&got, &expected, w, 1);
+    for (int halved = 0; halved < 2; halved++) {
+        const int threshold = (int)(random_bits() % 50), half = halved ? (w + 1) / 2 : w;
+        f->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums), (uint8_t *)line_clear(&got));
+        plain->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums), (uint8_t *)line_clear(&expected));
+        for (int x = 0; x < half; x++) {
+            got.bytes[GUARD_BYTES + x] = got.bytes[GUARD_BYTES + x] != 0;
+        }
+        check_line(&got, &expected, half, 1);
+    }
+    f->halve_row(a, w, (uint16_t *)line_clear(&got));
+    plain->halve_row(a, w, (uint16_t *)line_clear(&expected));
+    check_line(&got, &expected, w, 2);
+    f->halve_mask(bytes[0], w, (uint8_t *)line_clear(&got));
+    plain->halve_mask(bytes[0], w, (uint8_t *)line_clear(&expected));
+    check_line(&got, &expected, w, 1);
+    f->mode_row(a, b, c, w, (uint16_t *)line_clear(&got));
+    plain->mode_row(a, b, c, w, (uint16_t *)line_clear(&expected));
+    check_line(&got, &expected, w, 2);
+    static float values[MAX_WIDTH], alike[2][MAX_WIDTH];
+    size_t counts[2] = {0, 0};
+    for (int x = 0; x < MAX_WIDTH; x++) {
+        values[x] = random_bits() % 3 ? (float)(int)(a[x] % 64 + (kind & 1) * 20000) / 2 + (float)(int)(b[x] % 8) / 8388608 : 0;
+    }
+    const float low = 5.5f + (float)kind, high = kind & 1 ? 10003.0f : 12.5f;
+    CHECK_INT(f->sum_above(values, (size_t)w, low, high, alike[0], &counts[0]),
+              plain->sum_above(values, (size_t)w, low, high, alike[1], &counts[1]));
+    CHECK_INT(counts[0], counts[1]);
+    CHECK(memcmp(alike[0], alike[1], sizeof(float) * counts[1]) == 0);
+    for (int base = 0; base <= 400; base += 100) {
+        vmafgpu__cambi_variant variant;
+        memset(&variant, 0, sizeof variant);
+        variant.base = base;
+        variant.bins = 1 + (int)(random_bits() % 600);
+        f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
+        plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
+        check_line(&got, &expected, (int)vmafgpu__padded(w), 2);   /* nothing beyond the row */
+    }
+}
+
+static void fill_floats(float *row, int count) {
+    for (int i = 0; i < count; i++) {
+        row[i] = (float)(int)(random_bits() % 2000001 - 1000000) / (float)(int)(1 + random_bits() % 9999);
+    }
+}
+
+static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_matrix *expected, int top) {
+    int same = 1;
+    for (int r = top; r < VMAFGPU__SPEED_SIDE; r++) {
+        same &= memcmp(&got->at[r][top], &expected->at[r][top], sizeof(float) * (size_t)(VMAFGPU__SPEED_SIDE - top)) == 0;
+    }
+    CHECK(same);
+}
+
+/* w: columns of a plane, blocks in a row. */
+static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
+    enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
+    const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_scalar;
+    static float rows[SIDE * WIDE], others[SIDE * WIDE], out[2][SIDE * WIDE];
+    static double wide[(HIGH + 1) * WIDE], ones[WIDE], sums[2][5 * WIDE];
+    static uint8_t source[4 * WIDE + 64];
+    static line got, expected;
+    vmafgpu__speed_matrix a, result[2];
+    float vectors[2][VMAFGPU__SPEED_PITCH], x[2][VMAFGPU__SPEED_PITCH], totals[2][SIDE];
+    fill_floats(rows, SIDE * WIDE);
+    fill_floats(others, SIDE * WIDE);
+    for (size_t i = 0; i < sizeof source; i++) {
+        source[i] = (uint8_t)random_bits();
+    }
+    snprintf(test_where, sizeof test_where, "%s speed, width %d", level->name, w);
+    for (int bytes = 1; bytes <= 2; bytes++) {
+        for (int step = bytes; step <= 2 * bytes; step += bytes) {
+            const int shift = (int)(random_bits() % 7) * (bytes - 1), start = (int)(random_bits() % 4);
+            const uint32_t seen = f->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&got));
+            CHECK_INT(seen, plain->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&expected)));
+            check_line(&got, &expected, w, 4);
+        }
+    }
+    memcpy(line_clear(&got), rows, sizeof(float) * (size_t)w);
+    memcpy(line_clear(&expected), rows, sizeof(float) * (size_t)w);
+    f->add_row((float *)(void *)(got.bytes + GUARD_BYTES), others, 0.1f, w);
+    plain->add_row((float *)(void *)(expected.bytes + GUARD_BYTES), others, 0.1f, w);
+    check_line(&got, &expected, w, 4);
+
+    const float *pair[2] = {rows, others};
+    const float weight[2] = {0.3f, 0.7f};
+    static int32_t at[2][WIDE];
+    vmafgpu__speed_between columns;
+    for (int k = 0; k < 2; k++) {
+        columns.at[k] = at[k];
+        columns.weight[k] = others + (k + 1) * WIDE;
+        for (int i = 0; i < WIDE; i++) {
+            at[k][i] = (int32_t)(random_bits() % WIDE);
+        }
+    }
+    f->bilinear(pair, weight, &columns, w, (float *)line_clear(&got));
+    plain->bilinear(pair, weight, &columns, w, (float *)line_clear(&expected));
+    check_line(&got, &expected, w, 4);
+
+    const int rows_high = 1 + w % 12;
+    f->totals(rows, WIDE, w, rows_high, totals[0]);
+    plain->totals(rows, WIDE, w, rows_high, totals[1]);
+    CHECK(memcmp(totals[0], totals[1], sizeof totals[0]) == 0);
+    for (int i = 0; i < (HIGH + 1) * WIDE; i++) {
+        wide[i] = (double)rows[i % (SIDE * WIDE)];
+        ones[i % WIDE] = 1;
+    }
+    for (int places = 1; places <= 5; places++) {
+        const int h = 4 + w % 5, dx = w % 9 - 4;   /* h + 4 + 4 rows at most */
+        const double *other = places < 5 ? wide + (5 - places) * WIDE + 4 + dx : ones;
+        memset(sums, 0, sizeof sums);
+        f->column_sums(wide + 4, other, WIDE, places < 5 ? WIDE : 0, w, h, places, sums[0], WIDE);
+        plain->column_sums(wide + 4, other, WIDE, places < 5 ? WIDE : 0, w, h, places, sums[1], WIDE);
+        for (int k = 0; k < places; k++) {
+            CHECK(memcmp(sums[0] + k * WIDE, sums[1] + k * WIDE, sizeof(double) * (size_t)w) == 0);
+            int untouched = 1;
+            for (int i = (int)vmafgpu__padded(w); i < WIDE; i++) {
+                untouched &= sums[0][k * WIDE + i] == 0;
+            }
+            CHECK(untouched);
+        }
+    }
+
+    memset(&a, 0, sizeof a);
+    for (int r = 0; r < SIDE; r++) {
+        fill_floats(a.at[r], r + 1);
+        for (int c = 0; c < r; c++) {
+            a.at[c][r] = a.at[r][c];
+        }
+    }
+    for (int first = 0; first < SIDE; first += 1 + first / 4) {
+        memset(out, 0x5a, sizeof out);
+        f->multiply(&a, first, rows, WIDE, w, out[0]);
+        plain->multiply(&a, first, rows, WIDE, w, out[1]);
+        for (int r = 0; r < SIDE; r++) {
+            const int end = (int)vmafgpu__padded(w);   /* what comes after that is not touched */
+            CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
+            CHECK(memcmp(out[0] + r * WIDE + end, out[1] + r * WIDE + end, sizeof(float) * (size_t)(WIDE - end)) == 0);
+        }
+        for (int i = 0; i < 2; i++) {
+            memset(vectors[i], 0, sizeof vectors[i]);
+            fill_floats(vectors[i] + first, SIDE - first);
+            memset(x[i], 0, sizeof x[i]);
+            result[i] = a;
+        }
+        f->apply(&a, first, 0.7f, vectors[0], x[0]);
+        plain->apply(&a, first, 0.7f, vectors[0], x[1]);
+        CHECK(memcmp(x[0], x[1], sizeof(float) * SIDE) == 0);
+        f->rank_two(&result[0], first, vectors[0], vectors[1]);
+        plain->rank_two(&result[1], first, vectors[0], vectors[1]);
+        check_matrix(&result[0], &result[1], first);
+        for (int r = 0; r < SIDE; r++) {   /* what is before `first` */
+            CHECK(memcmp(result[0].at[r], a.at[r], sizeof(float) * (size_t)(r < first ? SIDE : first)) == 0);
+        }
+    }
+    memcpy(out[0], rows, sizeof rows);
+    memcpy(out[1], rows, sizeof rows);
+    f->substitute(&a, WIDE, w, out[0]);
+    plain->substitute(&a, WIDE, w, out[1]);
+    for (int r = 0; r < SIDE; r++) {
+        CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
+    }
+    f->variances(rows, others, WIDE, w, (float *)line_clear(&got));
+    plain->variances(rows, others, WIDE, w, (float *)line_clear(&expected));
+    check_line(&got, &expected, w, 4);
+}
+
+static void test_v1_functions(const vmafgpu__cpu_functions *level) {
+    for (int w = 1; w <= MAX_WIDTH; w += w < 140 ? 1 : 37) {
+        for (int kind = 0; kind < 4; kind++) {
+            test_cambi_rows(level, w, kind);
+        }
+    }
+    for (int w = 1; w <= 360; w += w < 100 ? 1 : 23) {
+        test_speed_rows(level, w);
+    }
+}
+
+/* ---- CAMBI: codes and c-values ---- */
+
+static int by_value(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The c-values above 0 of a scale, from the smallest. */
+static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
+    size_t length;
+    const float *list = vmafgpu__cambi_found(v, 0, scale, &length);
+    float *values = (float *)malloc(sizeof(float) * (length + 1));
+    test_need(values != NULL, "memory");
+    *count = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (list[i] > 0) {
+            values[(*count)++] = list[i];
+        }
+    }
+    qsort(values, *count, sizeof *values, by_value);
+    return values;
+}
+
+static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
+    const vmafgpu__cambi *a = got->cambi, *b = expected->cambi;
+    const vmafgpu__cambi_variant *variant = &got->plan.cambi[0];
+    CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const int w = vmafgpu__cambi_size(variant, variant->picture[0].width, s);
+        const int h = vmafgpu__cambi_size(variant, variant->picture[0].height, s);
+        int same = 1;
+        size_t counts[2];
+        for (int y = 0; y < h; y++) {
+            same &= memcmp(a->codes[s].data + y * a->codes[s].stride, b->codes[s].data + y * b->codes[s].stride,
+                           sizeof(uint16_t) * (size_t)w) == 0;
+            same &= memcmp(a->filtered[s].data + y * a->filtered[s].stride, b->filtered[s].data + y * b->filtered[s].stride,
+                           sizeof(uint16_t) * (size_t)w) == 0;
+        }
+        CHECK(same);
+        CHECK_INT(a->bands[0].count[s], b->bands[0].count[s]);
+        CHECK_INT(a->bands[0].sum[s], b->bands[0].sum[s]);
+        if ((int64_t)b->bands[0].count[s] <= vmafgpu__cambi_top_count(variant, &variant->picture[0], s)) {
+            float *values[2] = {sorted_values(got, s, &counts[0]), sorted_values(expected, s, &counts[1])};
+            CHECK_INT(counts[0], counts[1]);
+            CHECK(counts[0] != counts[1] || memcmp(values[0], values[1], sizeof(float) * counts[0]) == 0);
+            free(values[0]);
+            free(values[1]);
+        }
+    }
+}
+
+/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike. */
+static void check_banding(int w, int h, int depth, int kind, const char *options) {
+    vmafgpu_feature_config feature = {"cambi", options};
+    vmafgpu_config config;
+    const int bytes = depth > 8 ? 2 : 1, top = (1 << depth) - 1;
+    const size_t size = (size_t)w * (size_t)h * (size_t)bytes;
+    uint8_t *memory = (uint8_t *)malloc(size + 1);
+    vmafgpu_frame frame;
+    test_need(memory != NULL, "memory");
+    memset(&config, 0, sizeof config);
+    memset(&frame, 0, sizeof frame);
+    config.width = w;
+    config.height = h;
+    config.bit_depth = depth;
+    config.chroma = VMAFGPU_400;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.no_model = 1;
+    config.features = &feature;
+    config.feature_count = 1;
+    config.cpumask = ALL_OFF;
+    frame.data[0] = memory + bytes - 1;
+    for (int i = 0; i < w * h; i++) {
+        const int x = i % w, y = i / w, bits = (int)(random_bits() >> 8), unit = depth > 10 ? 1 << (depth - 10) : 1;
+        const int value = kind == 0   ? top / 6 + (x / 19 + y / 31) * unit
+                          : kind == 1 ? top / 8 + (x + y) / 24 * unit + (bits % 37 == 0 ? unit : 0)
+                          : kind == 2 ? top / 4 + ((x / 40 ^ y / 50) & 1) * 3 * unit + (bits % 101 == 0 ? unit : 0)
+                                      : top / 5 + (i == w * h / 2);
+        uint8_t *at = memory + bytes - 1 + (size_t)i * (size_t)bytes;
+        at[0] = (uint8_t)value;
+        if (bytes == 2) {
+            at[1] = (uint8_t)(value >> 8);
+        }
+    }
+    vmafgpu *expected = open_checked(&config);
+    snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
+    CHECK_INT(vmafgpu_push(expected, &frame, &frame), VMAFGPU_OK);
+    for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+        config.cpumask = masks[m];
+        snprintf(test_where, sizeof test_where, "banding of kind %d, %dx%d %d bits, %s, mask %u", kind, w, h, depth, options,
+                 masks[m]);
+        vmafgpu *got = open_checked(&config);
+        CHECK_INT(vmafgpu_push(got, &frame, &frame), VMAFGPU_OK);
+        check_cambi(got, expected);
+        vmafgpu_close(got);
+    }
+    vmafgpu_close(expected);
+    free(memory);
+}
+
+static void test_banding(void) {
+    static const char *const ways[] = {"cambi_vis_lum_threshold=0.06:topk=1", "window_size=127:topk=0.3",
+                                       "max_log_contrast=5:topk=1:window_size=100", "eotf=pq:max_log_contrast=0",
+                                       "cambi_high_res_speedup=1080:enc_width=300:enc_height=230:topk=0.9"};
+    for (int w = 216; w <= 345; w++) {
+        check_banding(w, 216 + w % 41, 8 + w % 9, w % 4, ways[w % 4]);
+    }
+    for (int i = 0; i < 20; i++) {
+        check_banding(302 + i, 231 + i, 8 + i % 5, i % 4, ways[4]);   /* another size than the frame's */
+        check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
+        check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
+    }
+    check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
+    check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
+}
+
+/* Whole clips with a model of v1. */
+static void test_v1_clips(void) {
+    static const char *const whats[] = {"bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash"};
+    static const char *const versions[] = {"vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160"};
+    static const int chromas[] = {420, 422, 444};
+    for (int i = 0; i < 15; i++) {
+        vmafgpu_model_config models[3];
+        film f = film_make_colour(whats[i % 5], 322 + 37 * i, 576 - 17 * i, 8 + 2 * (i % 3), chromas[i / 5], 2, 3);
+        vmafgpu_config config = film_config(&f);
+        memset(models, 0, sizeof models);
+        for (int k = 0; k < 3; k++) {
+            models[k].version = models[k].name = versions[k];
+        }
+        config.models = models;
+        config.model_count = 3;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.cpumask = ALL_OFF;
+        scores expected = film_score(&f, &config);
+        for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+            config.cpumask = masks[m];
+            for (config.threads = 1; config.threads <= 4; config.threads += 3) {
+                snprintf(test_where, sizeof test_where, "v1, %s %dx%d, mask %u, %d threads", whats[i % 5], config.width,
+                         config.height, masks[m], config.threads);
+                scores got = film_score(&f, &config);
+                check_same_scores(&got, &expected);
+                scores_free(&got);
+            }
+        }
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 int main(void) {
 #ifdef VMAFGPU__HAS_X86
     static const struct { int level; const vmafgpu__cpu_functions *functions; } levels[] = {
@@ -358,6 +766,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (vmafgpu__has_level(levels[i].level)) {
             test_functions(levels[i].functions);
+            test_v1_functions(levels[i].functions);
         } else {
             test_skip(levels[i].functions->name);
         }
@@ -365,7 +774,10 @@ int main(void) {
 #endif
 #ifdef VMAFGPU__HAS_NEON
     test_functions(&vmafgpu__functions_neon);
+    test_v1_functions(&vmafgpu__functions_neon);
 #endif
+    test_banding();
+    test_v1_clips();
     test_leavings();
     test_many();
     test_clips();

@@ -36,7 +36,7 @@ static void test_reciprocals(void) {
     c->threads = 1;
     CHECK_INT(vmafgpu__add_feature(&v, 0, &feature), VMAFGPU_OK);
     CHECK_INT(vmafgpu__make_plan(&v), VMAFGPU_OK);
-    CHECK_INT(vmafgpu__cambi_open(&v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu__cambi_open(&v, &vmafgpu__cambi_scalar), VMAFGPU_OK);
     for (int i = 1; i <= 4225; i++) {
         char text[32];
         snprintf(text, sizeof text, "%.9g", 1.0 / i);

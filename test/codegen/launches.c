@@ -76,6 +76,20 @@ static void cambi(int lanes) {
     }
 }
 
+static void speed(int lanes) {
+    vmafgpu__speed_variant variant;
+    memset(&variant, 0, sizeof variant);
+    variant.columns = WIDTH >> 5;
+    variant.rows = HEIGHT >> 5;
+    variant.blocks_across = variant.columns / VMAFGPU__SPEED_BLOCK;
+    variant.blocks_down = variant.rows / VMAFGPU__SPEED_BLOCK;
+    variant.reach = VMAFGPU__SPEED_TAPS / 2;
+    for (int i = 0; i < VMAFGPU__SPEED_KERNELS; i++) {
+        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&variant, i, 1);
+        print(vmafgpu__speed_kernel_names[i], lanes, shape.threads, shape.shared);
+    }
+}
+
 int main(void) {
     static vmafgpu__plan plan;
     plan.motion[0] = plan.motion[1] = 1;
@@ -95,6 +109,7 @@ int main(void) {
         }
         adm_rows(lanes);
         cambi(lanes);
+        speed(lanes);
     }
     return 0;
 }

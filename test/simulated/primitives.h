@@ -100,6 +100,14 @@ GPU_FN bool any_lane(bool v) {
 GPU_FN bool all_lanes(bool v) {
     return !any_lane(!v);
 }
+GPU_FN uint32_t first_lanes(bool v) {
+    const uint32_t *const said = simulated_exchange(simulated::VOTE, v);
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; i++) {
+        bits |= said[i] << i;
+    }
+    return bits;
+}
 
 /* ---- memory ---- */
 struct Words4 {
@@ -237,6 +245,24 @@ GPU_FN float smaller(float a, float b) {
 }
 GPU_FN double reciprocal(double v) {
     return reciprocal(static_cast<float>(v));
+}
+GPU_FN double double_bits(uint64_t v) {
+    double r;
+    memcpy(&r, &v, sizeof r);
+    return r;
+}
+GPU_FN float quotient(float a, float b) {
+    return a / b;
+}
+GPU_FN double quotient(double a, double b) {
+    return a / b;
+}
+GPU_FN float square_root(float v) {
+    return sqrtf(v);
+}
+/* Up to four units wrong, as its argument's bits will have it. */
+GPU_FN float reciprocal_root(float v) {
+    return float_bits(bits_of(1.0f / sqrtf(v)) + (bits_of(v) * 2654435769u >> 16) % 9 - 4);
 }
 GPU_FN uint64_t bits_of(double v) {
     uint64_t bits;

@@ -1470,7 +1470,7 @@ enum {
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
     VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
+    VMAFGPU__SPEED_MATRIX_SHARED = 17408,    /* bytes */
     VMAFGPU__SPEED_QR_STEPS = 500,
     VMAFGPU__SPEED_ENTROPY_THREADS = 64,
     VMAFGPU__SPEED_SCORE_THREADS = 256

@@ -3044,62 +3044,105 @@ GPU_FN float speed_inverse_root(float v, float y) {
     return fused(y, error * fused(0.375f, error, 0.5f), y);
 }
 
-struct SpeedEigen { float *a, *v, *x, *d, *e; };
+enum { SPEED_LINE = 28 };   /* places of a line in shared memory that is read by fours */
 
-/* Lane r has row r. */
-GPU_FN void speed_tridiagonalise(const SpeedEigen &m) {
+/* Four numbers at an address that is a multiple of 16. */
+GPU_FN void load_four(const float *p, float (&v)[4]) {
+    const Words4 words = *(const Words4 *)p;
+    v[0] = float_bits(words.x);
+    v[1] = float_bits(words.y);
+    v[2] = float_bits(words.z);
+    v[3] = float_bits(words.w);
+}
+
+template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
+    static_assert(COUNT % 4 == 0, "by fours");
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 4) {
+        float four[4];
+        load_four(p + i, four);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            v[i + k] = four[k];
+    }
+}
+
+struct SpeedEigen { float *column, *v, *x, *d, *e; };
+
+/* Lane r has row r: in step i its element of column i, and those right of it, moved to the left end of the line and
+ * followed by zeros. So are the lines in shared memory that all read. */
+GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
+    constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
+    const bool is_row = r < SPEED_SIDE;
+    float own = is_row ? matrix[r * SPEED_SIDE] : 0, a[REST];
+#pragma unroll
+    for (int32_t c = 0; c < REST; c++)
+        a[c] = is_row ? matrix[r * SPEED_SIDE + c + 1] : 0;
     for (int32_t i = 0; i + 2 < SPEED_SIDE; i++) {
-        const int32_t top = i + 1;
-        const bool is_inside = r >= top && r < SPEED_SIDE;
-        float squares = 0;
-#pragma unroll 4
-        for (int32_t k = top + 1; k < SPEED_SIDE; k++)
-            squares += m.a[k * SPEED_SIDE + i] * m.a[k * SPEED_SIDE + i];
-        const float rest = square_root(squares);
-        if (rest == 0)
-            continue;
-        const float alpha = m.a[top * SPEED_SIDE + i], length = square_root(alpha * alpha + rest * rest);
-        const float beta = alpha >= 0 ? -length : length, scale = alpha - beta, tau = quotient(beta - alpha, beta);
-        float v = is_inside ? m.a[r * SPEED_SIDE + i] : 0;
-        if (scale != 0)
-            v = quotient(v, scale);
+        const int32_t top = i + 1, place = r >= top ? r - top : r + SPEED_SIDE - top;
+        const bool is_inside = is_row && r >= top;
+        if (is_row)
+            m.column[place] = is_inside ? own : 0;
+        if (r == i)
+            m.d[i] = own;
         warp_barrier();
-        if (is_inside)
-            m.a[r * SPEED_SIDE + i] = r == top && scale != 0 ? beta : v;
-        v = r == top ? 1 : v;
-        if (tau != 0) {
-            float x = 0, product = 0;
-            if (is_inside)
-                m.v[r] = v;
-            warp_barrier();
-            if (is_inside) {
-#pragma unroll 4
-                for (int32_t c = top; c < SPEED_SIDE; c++)
-                    x += tau * m.a[r * SPEED_SIDE + c] * m.v[c];
-                m.x[r] = x;
-            }
-            warp_barrier();
-#pragma unroll 4
-            for (int32_t c = top; c < SPEED_SIDE; c++)
-                product += m.x[c] * m.v[c];
-            const float half = (float)(-0.5 * (double)tau * (double)product);
-            x += half * v;
-            warp_barrier();
-            if (is_inside)
-                m.x[r] = x;
-            warp_barrier();
-            if (is_inside) {
-#pragma unroll 4
-                for (int32_t c = top; c < SPEED_SIDE; c++)
-                    m.a[r * SPEED_SIDE + c] -= x * m.v[c] + v * m.x[c];
+        float line[REST], squares = 0, tau = 0, v = own;
+        load_line(m.column, line);
+#pragma unroll
+        for (int32_t k = 1; k < REST; k++)
+            squares += line[k] * line[k];
+        const float rest = square_root(squares), alpha = line[0];
+        if (rest != 0) {
+            const float length = square_root(alpha * alpha + rest * rest);
+            const float beta = alpha >= 0 ? -length : length, scale = alpha - beta;
+            tau = quotient(beta - alpha, beta);
+            if (scale != 0) {
+                v = quotient(own, scale);
+                own = beta;
             }
         }
-        warp_barrier();
+        if (r == top)
+            m.e[i] = own;
+        if (tau != 0) {   /* a NaN, too */
+            v = r == top ? 1 : is_inside ? v : 0;
+            if (is_row)
+                m.v[place] = v;
+            warp_barrier();
+            float x = 0, product = 0, other[REST];
+            load_line(m.v, line);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                x += tau * a[c] * line[c];
+            x = is_inside ? x : 0;
+            if (is_row)
+                m.x[place] = x;
+            warp_barrier();
+            load_line(m.x, other);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                product += other[c] * line[c];
+            x += -0.5f * tau * product * v;   /* the product of three is exact but for its last rounding */
+            warp_barrier();
+            if (is_row)
+                m.x[place] = x;
+            warp_barrier();
+            load_line(m.x, other);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                a[c] -= x * line[c] + v * other[c];
+        }
+        own = a[0];
+#pragma unroll
+        for (int32_t c = 0; c + 1 < REST; c++)
+            a[c] = a[c + 1];
+        a[REST - 1] = 0;
     }
-    if (r < SPEED_SIDE) {
-        m.d[r] = m.a[r * SPEED_SIDE + r];
-        m.e[r] = r + 1 < SPEED_SIDE ? m.a[(r + 1) * SPEED_SIDE + r] : 0;
+    if (r == SPEED_SIDE - 2)
+        m.d[r] = own;
+    if (r == SPEED_SIDE - 1) {
+        m.e[r - 1] = own;
+        m.d[r] = a[0];
     }
     warp_barrier();
 }
@@ -3110,8 +3153,10 @@ GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     float beside = 0;
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
-        if ((double)magnitude(beside) < 1e-6 * (double)(magnitude(m.d[i]) + magnitude(m.d[i + 1])))
-            m.e[i] = beside = 0;
+        const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
+        if (magnitude(beside) <= 1.1e-6f * around)   /* seldom; the doubles take long */
+            if ((double)magnitude(beside) < 1e-6 * (double)around)
+                m.e[i] = beside = 0;
     }
     return first_lanes(beside != 0);
 }
@@ -3131,7 +3176,7 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
 
 struct SpeedTangent { float t, root; };
 
-/* t = a / b for |a| <= |b|, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
+/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
  * the range of floats; the root starts from the quotient before that is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
@@ -3143,7 +3188,7 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     out.t = fused(fused(-b, start, a), y, start);
     out.t = fused(fused(-b, out.t, a), y, out.t);
     if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
-        out.t = quotient(a, b);
+        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 is none */
         root = reciprocal_root(1 + out.t * out.t);
     }
     out.root = speed_inverse_root(1 + out.t * out.t, root);
@@ -3159,7 +3204,7 @@ GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
         const bool is_steep = magnitude(z) > magnitude(x);
         const SpeedTangent tangent = speed_tangent(is_steep ? -x : -z, is_steep ? z : x);
         const float root = tangent.root, other = root * tangent.t;
-        const float c = z == 0 ? 1 : is_steep ? other : root, s = z == 0 ? 0 : is_steep ? root : other;
+        const float c = is_steep ? other : root, s = is_steep ? root : other;
         const float bk1 = c * bk - s * zk;
         const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
         const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
@@ -3187,15 +3232,16 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     const int32_t lane = (int32_t)lane_index();
     float *out = speed_part(launch, launch.layout.eigenvalues, block_y());
     SpeedEigen m;
-    m.a = (float *)shared_memory();
-    m.v = m.a + SPEED_SQUARE;
-    m.x = m.v + SPEED_SIDE;
-    m.d = m.x + SPEED_SIDE;
-    m.e = m.d + SPEED_SIDE;
-    speed_read_covariance(launch, m.a);
+    m.column = (float *)shared_memory();
+    m.v = m.column + SPEED_LINE;
+    m.x = m.v + SPEED_LINE;
+    m.d = m.x + SPEED_LINE;
+    m.e = m.d + SPEED_LINE;
+    float *matrix = m.e + SPEED_LINE;
+    speed_read_covariance(launch, matrix);
     if (warp_index() > 0)
         return;
-    speed_tridiagonalise(m);
+    speed_tridiagonalise(m, matrix);
 
     uint32_t left = speed_chop(m);
     for (int32_t steps = 0; left && steps < VMAFGPU__SPEED_QR_STEPS; steps++) {
@@ -3218,70 +3264,94 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
  *
- * Reflections leave alone what lies above and left of them, so sums start at their first row: what they leave out is
- * zeros. That is so as long as all is finite. */
+ * A thread has five rows of a column. A reflection leaves alone what lies above its first row, and the sums of products
+ * may leave out what is zero there, as long as all is finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = 64,                  /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    SPEED_GROUP_PITCH = 8, SPEED_REFLECTION_PITCH = SPEED_GROUPS * SPEED_GROUP_PITCH
+    SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES,
+    SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
 };
-static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE, "every row is in a group");
-static_assert(((2 * SPEED_SIDE * SPEED_PITCH) + SPEED_SIDE * SPEED_REFLECTION_PITCH + SPEED_SQUARE + SPEED_SIDE + 2) * 4 <=
+static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
+static_assert((2 * SPEED_SIDE * SPEED_PITCH + SPEED_SQUARE + 3 + 2 * SPEED_LINE + SPEED_WARPS * SPEED_VECTOR + 4) * 4 <=
                   VMAFGPU__SPEED_MATRIX_SHARED,
               "shared memory of the block");
 
 struct SpeedSolver {
     float *from, *to;                  /* z, then q beside it */
-    float *reflection;                 /* columns, rows by groups */
-    float *matrix, *u;
+    float *column, *next;              /* that the reflection clears; of the next one */
+    float *matrix;
+    float *vector;                     /* of the reflection; the warp's own */
     uint32_t *is_singular;
 };
 
+/* sum += the rows' part of column j, a group of rows of which is v. `is_own`: the reflection's rows are those, so that
+ * there is its diagonal. */
+GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
+                                const float *from, bool is_own) {
+    float four[4], v[SPEED_ROWS];
+    load_four(vector, four);
+    const float fifth = vector[4];
+#pragma unroll
+    for (int32_t k = 0; k < SPEED_ROWS; k++)
+        v[k] = from[k * SPEED_PITCH];
+#pragma unroll
+    for (int32_t k = 0; k < SPEED_ROWS; k++) {
+        const float u = k < 4 ? four[k] : fifth;
+#pragma unroll
+        for (int32_t r = 0; r < SPEED_ROWS; r++) {
+            const float element = factor[r] * u;
+            sum[r] += (is_own && r == k ? element + 1 : element) * v[k];
+        }
+    }
+}
+
 /* Step k of the decomposition. False if something is not finite. */
 GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
-    const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64;
-    const float corner = m.from[k * SPEED_PITCH + k];
-    float squares = corner * corner;
-#pragma unroll 4
-    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
-        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64, lane = (int32_t)lane_index();
+    float line[SPEED_LINE];   /* zeros, then the column from row k on, then zeros */
+    load_line(m.column, line);
+    const float corner = m.column[k];
+    float squares = 0;
+#pragma unroll
+    for (int32_t r = 0; r < SPEED_SIDE; r++)
+        squares += line[r] * line[r];
     const float length = square_root(squares);
     const float head = corner + (m.matrix[k * SPEED_SIDE + k] >= 0 ? length : -length);
-    squares = head * head;
-#pragma unroll 4
-    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
-        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    squares = 0;
+#pragma unroll
+    for (int32_t r = 0; r < SPEED_SIDE; r++) {
+        const float v = r == k ? head : line[r];
+        squares += v * v;
+    }
     const float scale = square_root(squares);
     is_finite = is_finite && scale > 0 && scale < float_bits(0x7f800000);
-    if (thread < SPEED_SIDE)
-        m.u[thread] = quotient(thread < k ? 0 : thread == k ? head : m.from[thread * SPEED_PITCH + k], scale);
-    block_barrier();
-    for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
-        const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
-        const float v = -2 * m.u[row] * m.u[column];
-        m.reflection[column * SPEED_REFLECTION_PITCH + row / SPEED_ROWS * SPEED_GROUP_PITCH + row % SPEED_ROWS] =
-            row == column ? v + 1 : v;
-    }
-    block_barrier();
+    if (lane < SPEED_SIDE)
+        m.vector[lane / SPEED_ROWS * 8 + lane % SPEED_ROWS] = quotient(lane == k ? head : m.column[lane], scale);
+    warp_barrier();
     if (j < 2 * SPEED_SIDE) {
-        float sum[SPEED_ROWS] = {};
+        const float *from = m.from + j;
+        float sum[SPEED_ROWS] = {}, factor[SPEED_ROWS];
         if (!is_finite || group * SPEED_ROWS + SPEED_ROWS > k) {
-#pragma unroll 5
-            for (int32_t i = is_finite ? k : 0; i < SPEED_SIDE; i++) {
-                const float v = m.from[i * SPEED_PITCH + j];
-                const float *factor = m.reflection + i * SPEED_REFLECTION_PITCH + group * SPEED_GROUP_PITCH;
 #pragma unroll
-                for (int32_t r = 0; r < SPEED_ROWS; r++)
-                    sum[r] += factor[r] * v;
+            for (int32_t r = 0; r < SPEED_ROWS; r++)
+                factor[r] = -2 * m.vector[group * 8 + r];
+            for (int32_t i = is_finite ? k / SPEED_ROWS : 0; i < SPEED_GROUPS; i++) {
+                if (i == group)
+                    speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, true);
+                else
+                    speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, false);
             }
         }
 #pragma unroll
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
-            float v = is_finite && row < k ? m.from[row * SPEED_PITCH + j] : sum[r];
+            float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
             if (j < SPEED_SIDE && (row == k || j == k))   /* the next step finds the identity there */
                 v = row == j ? 1 : 0;
+            if (j == k + 1)
+                m.next[row] = row > k ? v : 0;
             m.to[row * SPEED_PITCH + j] = v;
         }
     }
@@ -3292,34 +3362,39 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
 GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
     const int32_t thread = (int32_t)thread_index();
     SpeedSolver m;
-    m.reflection = (float *)shared_memory();   /* read four at a time */
-    m.from = m.reflection + SPEED_SIDE * SPEED_REFLECTION_PITCH;
+    m.from = (float *)shared_memory();
     m.to = m.from + SPEED_SIDE * SPEED_PITCH;
-    m.matrix = m.to + SPEED_SIDE * SPEED_PITCH;
-    m.u = m.matrix + SPEED_SQUARE;
-    m.is_singular = (uint32_t *)(m.u + SPEED_SIDE);
+    m.column = m.to + SPEED_SIDE * SPEED_PITCH;
+    m.next = m.column + SPEED_LINE;
+    m.vector = m.next + SPEED_LINE + warp_index() * SPEED_VECTOR;
+    m.matrix = m.next + SPEED_LINE + SPEED_WARPS * SPEED_VECTOR;
+    m.is_singular = (uint32_t *)(m.matrix + SPEED_SQUARE);
     speed_read_covariance(launch, m.matrix);
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
+    if (thread < 2 * SPEED_LINE)   /* next lies behind it */
+        m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
     block_barrier();
     bool is_finite = true;
     for (int32_t k = 0; k + 1 < SPEED_SIDE; k++) {
         is_finite = speed_reflect(m, k, is_finite);
-        float *other = m.from;
+        float *const other = m.from, *const column = m.column;
         m.from = m.to;
         m.to = other;
+        m.column = m.next;
+        m.next = column;
     }
     float *q = speed_part(launch, launch.layout.q, block_y()), *r = speed_part(launch, launch.layout.r, block_y());
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
         const float *left = m.from + row * SPEED_PITCH + SPEED_SIDE;
         float sum = 0;
-#pragma unroll 5
+#pragma unroll
         for (int32_t k = 0; k < SPEED_SIDE; k++)
             sum += left[k] * m.matrix[k * SPEED_SIDE + column];
         store(q + i, left[column]);

@@ -1094,25 +1094,17 @@ VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
 /* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
- * cut to 26 bits, and so are the sums of what cutting has left. */
+ * cut to 26 bits, and so are the sums of what cutting has left. What is no positive number is sorted out at the end, so
+ * that several logarithms may be on their way at once. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
-    uint64_t bits = VMAFGPU__BITS_OF(v);
-    int exponent = 0;
-    if (bits - 0x0010000000000000u >= infinity - 0x0010000000000000u) {
-        if (bits << 1 == 0)
-            return VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63);
-        if (bits << 1 > infinity << 1 || bits == infinity)
-            return v + v;
-        if (bits >> 63)
-            return VMAFGPU__DOUBLE_OF(0x7ff8000000000000u);
-        bits = VMAFGPU__BITS_OF(v * 18014398509481984.0);   /* 2^54 */
-        exponent = -54;
-    }
+    const int is_small = v < 2.2250738585072014e-308;   /* less than 2^-1022 */
+    const uint64_t given = VMAFGPU__BITS_OF(v);
+    uint64_t bits = is_small ? VMAFGPU__BITS_OF(v * 18014398509481984.0) : given;   /* 2^54 */
     const uint64_t offset = bits - start;
     const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
-    exponent += (int)((int64_t)offset >> 52);
+    const int exponent = (int)((int64_t)offset >> 52) - (is_small ? 54 : 0);
     bits -= offset & (uint64_t)0xfff << 52;
 
     const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
@@ -1132,7 +1124,11 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
 
     const double base = exponent + entry[1], linear = r_high * whole;
     const double sum = base + linear, rounded_off = linear - (sum - base);
-    return sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+    const double value = sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+    return v > 0 && given < infinity ? value
+           : v == 0                  ? VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63)
+           : v < 0                   ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u)
+                                     : v;
 }
 
 /* ---- SpEED ---- */
@@ -1466,6 +1462,7 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 16,        /* samples; so many are read beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
     VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
@@ -7942,9 +7939,11 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Columns of a block of low: as evenly as may be. */
+/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
-    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS));
+    const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
+    const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
+    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
 }
 
 /* Of a row that flat makes: the columns that blocks have. */
@@ -7980,7 +7979,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         break;
     case VMAFGPU__SPEED_FLAT:
         vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
-                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x));
+                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x) +
+                                 VMAFGPU__SPEED_FLAT_AT_ONCE * sizeof(float));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
         vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, PLANES, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
@@ -7992,8 +7992,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     case VMAFGPU__SPEED_ENTROPY:
         vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
                              VMAFGPU__SPEED_ENTROPY_THREADS,
-                             log_table + (2 * (size_t)SIDE * SIDE + SIDE * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
-                                             sizeof(float));
+                             log_table + (SIDE * (28 + 32) + 28 + 32 * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
+                                             sizeof(float));   /* lines of the matrices, with zeros; solutions */
         break;
     default:
         vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,

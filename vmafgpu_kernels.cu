@@ -2620,8 +2620,10 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
 /* A sample after the prescale. */
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     float value = 0, weights = 0;
+#pragma unroll 1
     for (int32_t k = 0; k < launch.sources; k++) {
         const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
+#pragma unroll 2
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
             const float weight = float_bits((uint32_t)(down >> 32)) * float_bits((uint32_t)(across >> 32));
@@ -2636,7 +2638,7 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
-#pragma unroll 3
+#pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         sum += launch.taps[t + reach] *
@@ -2685,7 +2687,9 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
         if (chunk >= whole) {   /* the row ends in there: no column needs it */
+#pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
+#pragma unroll 1
                 for (int32_t x = 8 * chunk; x < launch.width; x++)
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
@@ -2774,13 +2778,16 @@ GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
         vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
         return;
     uint32_t seen = 0;
+#pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
         if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
             continue;
+#pragma unroll 1
         for (int32_t k = 0; k < launch.sources; k++) {
             const int32_t from =
                 launch.rows ? (int32_t)(uint32_t)load(launch.rows + (int64_t)y * launch.sources + k) : y;
+#pragma unroll 4
             for (int32_t x = (int32_t)thread_index(); x < launch.width; x += VMAFGPU__SPEED_CHECK_THREADS)
                 seen |= speed_word(launch, plane, x, from);
         }
@@ -2811,54 +2818,66 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 
 /* ---- the local mean goes; means of the places in a block ---- */
 
+/* The local mean at x, y; REACH 0: by as many taps as the launch says. */
+template <int REACH>
+GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
+    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
+    const int32_t w = launch.columns, h = launch.rows, reach = REACH ? REACH : launch.local_reach;
+    float sum = 0;
+#pragma unroll AT_ONCE
+    for (int32_t t = -reach; t <= reach; t++) {
+        const float *column = low + vmafgpu__reflect(x + t, w);
+        float mean = 0;
+#pragma unroll AT_ONCE
+        for (int32_t k = -reach; k <= reach; k++)
+            mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
+        sum += launch.local_taps[t + reach] * mean;
+    }
+    (void)AT_ONCE;
+    return sum;
+}
+
 /* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
-    const int32_t w = launch.columns, h = launch.rows, reach = launch.local_reach;
-    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across;
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
     const float *low = speed_part(launch, launch.layout.low, block_y());
     float *flat = speed_part(launch, launch.layout.flat, block_y());
+#pragma unroll 1
     for (int32_t i = thread; i < (end - first) * used; i += count) {
         const int32_t x = i % used, y = first + i / used;
-        float sum = 0;
-        for (int32_t t = -reach; t <= reach; t++) {
-            const float *column = low + vmafgpu__reflect(x + t, w);
-            float mean = 0;
-            for (int32_t k = -reach; k <= reach; k++)
-                mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
-            sum += launch.local_taps[t + reach] * mean;
-        }
-        const float value = load_float(low + y * w + x) - sum;
+        const float mean =
+            launch.local_reach == 1 ? speed_local_mean<1>(launch, low, x, y) : speed_local_mean<0>(launch, low, x, y);
+        const float value = load_float(low + y * w + x) - mean;
         band[i] = value;
         store(flat + y * w + x, value);
     }
 }
 
-/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. */
+/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The sum
+ * begins with 0 and is never -0, so that 0 may be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
-    constexpr int32_t AT_ONCE = 8;
-    float now[AT_ONCE], next[AT_ONCE];
-    int32_t i = 0;
-    if (count >= AT_ONCE) {
+    constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE;
+    float now[AT_ONCE];
+#pragma unroll
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        now[k] = row[k];
+#pragma unroll 1
+    for (; count > AT_ONCE; count -= AT_ONCE) {
+        float next[AT_ONCE];
+        row += AT_ONCE;
 #pragma unroll
         for (int32_t k = 0; k < AT_ONCE; k++)
-            now[k] = row[k];
-        for (i = AT_ONCE; i + AT_ONCE <= count; i += AT_ONCE) {
+            next[k] = row[k];
 #pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++)
-                next[k] = row[i + k];
-#pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++) {
-                sum += now[k];
-                now[k] = next[k];
-            }
-        }
-#pragma unroll
-        for (int32_t k = 0; k < AT_ONCE; k++)
+        for (int32_t k = 0; k < AT_ONCE; k++) {
             sum += now[k];
+            now[k] = next[k];
+        }
     }
-    for (; i < count; i++)
-        sum += row[i];
+#pragma unroll
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        sum += k < count ? now[k] : 0;
     return sum;
 }
 
@@ -3047,12 +3066,13 @@ GPU_FN float speed_inverse_root(float v, float y) {
 enum { SPEED_LINE = 28 };   /* places of a line in shared memory that is read by fours */
 
 /* Four numbers at an address that is a multiple of 16. */
+struct alignas(16) Floats4 { float x, y, z, w; };
 GPU_FN void load_four(const float *p, float (&v)[4]) {
-    const Words4 words = *(const Words4 *)p;
-    v[0] = float_bits(words.x);
-    v[1] = float_bits(words.y);
-    v[2] = float_bits(words.z);
-    v[3] = float_bits(words.w);
+    const Floats4 four = *(const Floats4 *)p;
+    v[0] = four.x;
+    v[1] = four.y;
+    v[2] = four.z;
+    v[3] = four.w;
 }
 
 template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
@@ -3438,25 +3458,35 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
 }
 static_assert(VMAFGPU__LOG2_ENTRIES * 3 % VMAFGPU__SPEED_ENTROPY_THREADS == 0, "whole rounds of the block");
 
-/* A thread has a block of the plane: its part of the solution, its variance and its entropy. */
+/* A thread has a block of the plane: its part of the solution, its variance and its entropy. The matrices' lines end in
+ * zeros, and so does the column of the solution: what they add is nothing. */
+enum { SPEED_SOLUTION = SPEED_SIDE + 7, SPEED_R_PITCH = SPEED_SOLUTION };
+
 GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
-    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS;
+    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS, AT_ONCE = 8;
     const double log_2_pi_e = 4.0941911703612819;
     if (speed_is_skipped(launch))
         return;
     const int32_t thread = (int32_t)thread_index(), block = (int32_t)block_x() * THREADS + thread;
     const LogTable table = speed_log_table<THREADS>(launch);
-    float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SQUARE, *x = r + SPEED_SQUARE + thread;
+    float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SIDE * SPEED_LINE;
+    float *eigenvalues = r + SPEED_SIDE * SPEED_R_PITCH, *x = eigenvalues + SPEED_LINE + thread;
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
-    const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
 #pragma unroll
-    for (int32_t i = 0; i < SPEED_SQUARE; i += THREADS) {
-        if (i + thread < SPEED_SQUARE) {
-            q[i + thread] = load_float(from_q + i + thread);
-            r[i + thread] = load_float(from_r + i + thread);
+    for (int32_t i = 0; i < SPEED_SIDE * SPEED_R_PITCH; i += THREADS) {
+        const int32_t row = (i + thread) / SPEED_R_PITCH, column = (i + thread) % SPEED_R_PITCH;
+        if (row < SPEED_SIDE) {
+            r[i + thread] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
+            if (column < SPEED_LINE)
+                q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
         }
     }
+    if (thread < SPEED_SIDE)
+        eigenvalues[thread] = load_float(speed_part(launch, launch.layout.eigenvalues, block_y()) + thread);
+#pragma unroll
+    for (int32_t i = SPEED_SIDE; i < SPEED_SOLUTION; i++)
+        x[i * THREADS] = 0;
     block_barrier();
     if (block >= launch.blocks_across * launch.blocks_down)
         return;
@@ -3465,23 +3495,43 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
         const float *start = speed_part(launch, launch.layout.flat, block_y()) +
                              (block / launch.blocks_across * launch.columns + block % launch.blocks_across) *
                                  VMAFGPU__SPEED_BLOCK;
-        float sample[SPEED_SIDE];
+        float sample[SPEED_LINE] = {};
 #pragma unroll
         for (int32_t p = 0; p < SPEED_SIDE; p++)
             sample[p] = load_float(speed_place(launch, start, p));
-        for (int32_t i = 0; i < SPEED_SIDE; i++) {
-            float sum = 0;
+#pragma unroll 1
+        for (int32_t i = 0; i < SPEED_SIDE; i += VMAFGPU__SPEED_BLOCK) {
+            float sum[VMAFGPU__SPEED_BLOCK] = {};
 #pragma unroll
-            for (int32_t k = 0; k < SPEED_SIDE; k++)
-                sum += q[i * SPEED_SIDE + k] * sample[k];
-            x[i * THREADS] = sum;
+            for (int32_t k = 0; k < SPEED_LINE; k += 4) {
+#pragma unroll
+                for (int32_t n = 0; n < VMAFGPU__SPEED_BLOCK; n++) {
+                    float four[4];
+                    load_four(q + (i + n) * SPEED_LINE + k, four);
+#pragma unroll
+                    for (int32_t m = 0; m < 4 && k + m < SPEED_SIDE; m++)
+                        sum[n] += four[m] * sample[k + m];
+                }
+            }
+#pragma unroll
+            for (int32_t n = 0; n < VMAFGPU__SPEED_BLOCK; n++)
+                x[(i + n) * THREADS] = sum[n];
         }
+#pragma unroll 1
         for (int32_t i = SPEED_SIDE - 1; i >= 0; i--) {
             float v = x[i * THREADS];
-#pragma unroll 4
-            for (int32_t j = i + 1; j < SPEED_SIDE; j++)
-                v -= x[j * THREADS] * r[i * SPEED_SIDE + j];
-            x[i * THREADS] = quotient(v, r[i * SPEED_SIDE + i]);
+            const float *row = r + i * SPEED_R_PITCH;
+#pragma unroll 1
+            for (int32_t j = i + 1; j < SPEED_SIDE; j += AT_ONCE) {
+                float product[AT_ONCE];
+#pragma unroll
+                for (int32_t k = 0; k < AT_ONCE; k++)
+                    product[k] = x[(j + k) * THREADS] * row[j + k];
+#pragma unroll
+                for (int32_t k = 0; k < AT_ONCE; k++)
+                    v -= product[k];
+            }
+            x[i * THREADS] = quotient(v, row[i]);
         }
 #pragma unroll
         for (int32_t p = 0; p < SPEED_SIDE; p++)
@@ -3490,7 +3540,7 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     float entropy = 0;
 #pragma unroll 5
     for (int32_t i = 0; i < SPEED_SIDE; i++) {
-        const float value = load_float(eigenvalues + i), positive = value < 0 ? 0 : value;
+        const float value = eigenvalues[i], positive = value < 0 ? 0 : value;
         const double information = vmafgpu__log2((double)(positive * variance + launch.noise), table);
         entropy = (float)((double)entropy + (information + log_2_pi_e));
     }

@@ -7875,10 +7875,20 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
-    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
-    "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
-};
+/* `step`: bytes from one sample to the next. */
+static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
+    static const char *const names[VMAFGPU__SPEED_KERNELS] = {
+        "vmafgpu_speed_check",  "vmafgpu_speed_low_1",   "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
+        "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+    };
+    return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
+           : step == 2                               ? "vmafgpu_speed_low_2"
+                                                     : "vmafgpu_speed_low_4";
+}
+
+static int vmafgpu__speed_step(const vmafgpu_config *c) {
+    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+}
 
 /* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
 static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
@@ -8021,7 +8031,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->block_columns = vmafgpu__speed_block_columns(x);
     out->reach = x->reach;
     out->bytes = c->bytes_per_sample;
-    out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    out->step = vmafgpu__speed_step(c);
     out->shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
     out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
@@ -8774,7 +8784,8 @@ static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
 
 static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     for (int i = 0; v->plan.speed_variants && i < VMAFGPU__SPEED_KERNELS; i++)
-        vmafgpu__want(list, count, vmafgpu__speed_kernel_names[i], &v->gpu->kernels.speed.functions[i]);
+        vmafgpu__want(list, count, vmafgpu__speed_kernel_name(i, vmafgpu__speed_step(&v->config)),
+                      &v->gpu->kernels.speed.functions[i]);
 }
 
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,

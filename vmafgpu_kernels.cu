@@ -2736,7 +2736,7 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
 }
 
 /* Block x: columns of a row, and all their neighbours. */
-GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
+template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
         return;
@@ -2745,18 +2745,14 @@ GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * launch.block_columns;
     const int32_t left = launch.low_columns - first, count = left < launch.block_columns ? left : launch.block_columns;
     float *sums = (float *)shared_memory();
-    if (!vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+    if (vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+        speed_low_wide<STEP>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
             sums[i] = speed_column(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
                                    y << VMAFGPU__SPEED_SHIFT);
         }
-    } else if (launch.step == 1) {
-        speed_low_wide<1>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
-    } else if (launch.step == 2) {
-        speed_low_wide<2>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
-    } else {
-        speed_low_wide<4>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
     }
     block_barrier();
     float *out = (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + launch.layout.low.first +
@@ -2769,7 +2765,10 @@ GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_speed_low, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low(launch); }
+/* By bytes from one sample to the next. */
+GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
+GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
+GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
 
 /* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
 GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
@@ -2939,7 +2938,8 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
 
 /* The product of a sample and the one a distance further. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
-    return (double)load_float(at) * (is_single ? 1.0 : (double)load_float(other));
+    const float factor = load_float(other);
+    return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
 /* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */

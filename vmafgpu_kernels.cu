@@ -2674,6 +2674,7 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y,
                                                int32_t first, int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; there are not scalar registers for all */
     const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -2694,24 +2695,28 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        SpeedChunk<STEP> rows[TAPS];
-#pragma unroll
-        for (int32_t t = 0; t < TAPS; t++)
-            rows[t] = speed_load_chunk<STEP>(
-                data + vmafgpu__reflect(y + t - REACH, launch.height) * plane.pitch + (int64_t)chunk * (8 * STEP));
         const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
         float sum[REACH + 1] = {};
+#pragma unroll 1
+        for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
+            SpeedChunk<STEP> rows[AT_ONCE];
 #pragma unroll
-        for (int32_t t = 0; t < TAPS; t++) {
+            for (int32_t t = 0; t < AT_ONCE; t++)
+                rows[t] = speed_load_chunk<STEP>(
+                    data + vmafgpu__reflect(y + from + t - REACH, launch.height) * plane.pitch +
+                    (int64_t)chunk * (8 * STEP));
 #pragma unroll
-            for (int k = 0; k < 2 * STEP; k++)
-                seen |= rows[t].word[k];
+            for (int32_t t = 0; t < AT_ONCE; t++) {
 #pragma unroll
-            for (int k = 0; k <= REACH; k++) {
-                const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
-                const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
-                const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
-                sum[k] += launch.taps[t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+                for (int k = 0; k < 2 * STEP; k++)
+                    seen |= rows[t].word[k];
+#pragma unroll
+                for (int k = 0; k <= REACH; k++) {
+                    const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
+                    const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
+                    const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
+                    sum[k] += launch.taps[from + t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+                }
             }
         }
         if (i >= 2 * count)
@@ -2947,20 +2952,23 @@ GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int3
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
     double core = 0, above[SPEED_EDGE + 1], below = 0;
-#pragma unroll 8
-    for (int32_t y = SPEED_EDGE; y < h; y++)
-        core += speed_product(at + y * columns, other + y * columns, d.is_single);
+#pragma unroll
+    for (int32_t y = 0; y < SPEED_EDGE; y++, at += columns, other += columns)
+        above[y] = speed_product(at, other, d.is_single);
     above[SPEED_EDGE] = 0;
 #pragma unroll
     for (int32_t y = SPEED_EDGE - 1; y >= 0; y--)
-        above[y] = above[y + 1] + speed_product(at + y * columns, other + y * columns, d.is_single);
+        above[y] = above[y + 1] + above[y];
+#pragma unroll 4
+    for (int32_t y = SPEED_EDGE; y < h; y++, at += columns, other += columns)
+        core += speed_product(at, other, d.is_single);
 #pragma unroll
-    for (int32_t k = 0; k <= SPEED_EDGE; k++) {
+    for (int32_t k = 0; k <= SPEED_EDGE; k++, at += columns, other += columns) {
         if (k > SPEED_EDGE - d.y)
             break;
         column[k * pitch] = (core + above[k]) + below;
         if (k < SPEED_EDGE - d.y)
-            below += speed_product(at + (h + k) * columns, other + (h + k) * columns, d.is_single);
+            below += speed_product(at, other, d.is_single);
     }
 }
 

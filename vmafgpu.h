@@ -1462,14 +1462,15 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 16,        /* samples; so many are read beyond a row */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
     VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
     VMAFGPU__SPEED_MATRIX_SHARED = 17408,    /* bytes */
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_ENTROPY_THREADS = 64,
+    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
+    VMAFGPU__SPEED_ENTROPY_SHARED = 28672,   /* bytes */
     VMAFGPU__SPEED_SCORE_THREADS = 256
 };
 
@@ -8000,10 +8001,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
         break;
     case VMAFGPU__SPEED_ENTROPY:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
-                             VMAFGPU__SPEED_ENTROPY_THREADS,
-                             log_table + (SIDE * (28 + 32) + 28 + 32 * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
-                                             sizeof(float));   /* lines of the matrices, with zeros; solutions */
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), PLANES, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
         break;
     default:
         vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,

@@ -2861,27 +2861,34 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
 /* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The sum
  * begins with 0 and is never -0, so that 0 may be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
-    constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE;
-    float now[AT_ONCE];
+    constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
+    float first[AT_ONCE], second[AT_ONCE];
 #pragma unroll
     for (int32_t k = 0; k < AT_ONCE; k++)
-        now[k] = row[k];
+        first[k] = row[k];
 #pragma unroll 1
-    for (; count > AT_ONCE; count -= AT_ONCE) {
-        float next[AT_ONCE];
-        row += AT_ONCE;
-#pragma unroll
-        for (int32_t k = 0; k < AT_ONCE; k++)
-            next[k] = row[k];
+    for (; count > 2 * AT_ONCE; count -= 2 * AT_ONCE, row += 2 * AT_ONCE) {
 #pragma unroll
         for (int32_t k = 0; k < AT_ONCE; k++) {
-            sum += now[k];
-            now[k] = next[k];
+            second[k] = row[AT_ONCE + k];
+            sum += first[k];
+        }
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++) {
+            first[k] = row[2 * AT_ONCE + k];
+            sum += second[k];
         }
     }
 #pragma unroll
     for (int32_t k = 0; k < AT_ONCE; k++)
-        sum += k < count ? now[k] : 0;
+        second[k] = row[AT_ONCE + k];
+#pragma unroll
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        sum += k < count ? first[k] : 0;
+    if (count > AT_ONCE)
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            sum += k + AT_ONCE < count ? second[k] : 0;
     return sum;
 }
 
@@ -3458,105 +3465,123 @@ typedef const double (*LogTable)[3];
 /* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
-#pragma unroll
-    for (uint32_t i = 0; i < VMAFGPU__LOG2_ENTRIES * 3; i += THREADS)
-        if (THREADS < VMAFGPU__LOG2_ENTRIES * 3 || thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
-            table[i + thread_index()] = double_bits(load((const uint64_t *)launch.log_table + i + thread_index()));
+    static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
+    if (thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
+        table[thread_index()] = load_double((const double *)launch.log_table + thread_index());
     return (LogTable)table;
 }
-static_assert(VMAFGPU__LOG2_ENTRIES * 3 % VMAFGPU__SPEED_ENTROPY_THREADS == 0, "whole rounds of the block");
 
-/* A thread has a block of the plane: its part of the solution, its variance and its entropy. The matrices' lines end in
- * zeros, and so does the column of the solution: what they add is nothing. */
-enum { SPEED_SOLUTION = SPEED_SIDE + 7, SPEED_R_PITCH = SPEED_SOLUTION };
+/* 64 blocks of the plane, five threads each, which share what need not be one after another: lines of the solution and
+ * eigenvalues. Code runs once and has to come from memory, so there is little of it. The matrices' lines end in zeros,
+ * and so does the column of the solution: what they add is nothing. */
+enum { SPEED_SOLUTION = SPEED_SIDE + 7 };
+static_assert(VMAFGPU__LOG2_ENTRIES * 24 + SPEED_SIDE * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
+                      (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) + SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4 <=
+                  VMAFGPU__SPEED_ENTROPY_SHARED,
+              "shared memory of the block");
 
 GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
-    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS, AT_ONCE = 8;
+    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS, BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, AT_ONCE = 8;
+    constexpr int32_t SHARE = VMAFGPU__SPEED_BLOCK;
     const double log_2_pi_e = 4.0941911703612819;
     if (speed_is_skipped(launch))
         return;
-    const int32_t thread = (int32_t)thread_index(), block = (int32_t)block_x() * THREADS + thread;
+    const int32_t thread = (int32_t)thread_index(), group = thread / BLOCKS, i = thread % BLOCKS;
+    const int32_t block = (int32_t)block_x() * BLOCKS + i;
+    const bool is_inside = block < launch.blocks_across * launch.blocks_down;
     const LogTable table = speed_log_table<THREADS>(launch);
-    float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SIDE * SPEED_LINE;
-    float *eigenvalues = r + SPEED_SIDE * SPEED_R_PITCH, *x = eigenvalues + SPEED_LINE + thread;
+    double *information = (double *)(table + VMAFGPU__LOG2_ENTRIES) + i;
+    float *q = (float *)(information - i + SPEED_SIDE * BLOCKS), *r = q + SPEED_SIDE * SPEED_LINE;
+    float *x = r + SPEED_SIDE * SPEED_SOLUTION + i;
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
-#pragma unroll
-    for (int32_t i = 0; i < SPEED_SIDE * SPEED_R_PITCH; i += THREADS) {
-        const int32_t row = (i + thread) / SPEED_R_PITCH, column = (i + thread) % SPEED_R_PITCH;
-        if (row < SPEED_SIDE) {
-            r[i + thread] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
-            if (column < SPEED_LINE)
-                q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
-        }
+    const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
+    const bool is_singular = speed_is_singular(launch, block_y());
+#pragma unroll 3
+    for (int32_t k = thread; k < SPEED_SIDE * SPEED_SOLUTION; k += THREADS) {
+        const int32_t row = k / SPEED_SOLUTION, column = k % SPEED_SOLUTION;
+        r[k] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
+        if (column < SPEED_LINE)
+            q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
     }
-    if (thread < SPEED_SIDE)
-        eigenvalues[thread] = load_float(speed_part(launch, launch.layout.eigenvalues, block_y()) + thread);
+    const float *start = speed_part(launch, launch.layout.flat, block_y());
+    if (is_inside)
+        start += (block / launch.blocks_across * launch.columns + block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
+    float sample[SPEED_LINE] = {}, own[SHARE];
 #pragma unroll
-    for (int32_t i = SPEED_SIDE; i < SPEED_SOLUTION; i++)
-        x[i * THREADS] = 0;
+    for (int32_t p = 0; p < SPEED_SIDE; p++)
+        sample[p] = load_float(speed_place(launch, start, p));
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++)   /* the same as sample[group * SHARE + n] */
+        own[n] = load_float(start + group * launch.columns + n);
     block_barrier();
-    if (block >= launch.blocks_across * launch.blocks_down)
-        return;
-    float variance = 0;
-    if (!speed_is_singular(launch, block_y())) {
-        const float *start = speed_part(launch, launch.layout.flat, block_y()) +
-                             (block / launch.blocks_across * launch.columns + block % launch.blocks_across) *
-                                 VMAFGPU__SPEED_BLOCK;
-        float sample[SPEED_LINE] = {};
+
+    float sum[SHARE] = {};
 #pragma unroll
-        for (int32_t p = 0; p < SPEED_SIDE; p++)
-            sample[p] = load_float(speed_place(launch, start, p));
-#pragma unroll 1
-        for (int32_t i = 0; i < SPEED_SIDE; i += VMAFGPU__SPEED_BLOCK) {
-            float sum[VMAFGPU__SPEED_BLOCK] = {};
+    for (int32_t k = 0; k < SPEED_LINE; k += 4) {
 #pragma unroll
-            for (int32_t k = 0; k < SPEED_LINE; k += 4) {
+        for (int32_t n = 0; n < SHARE; n++) {
+            float four[4];
+            load_four(q + (group * SHARE + n) * SPEED_LINE + k, four);
 #pragma unroll
-                for (int32_t n = 0; n < VMAFGPU__SPEED_BLOCK; n++) {
-                    float four[4];
-                    load_four(q + (i + n) * SPEED_LINE + k, four);
-#pragma unroll
-                    for (int32_t m = 0; m < 4 && k + m < SPEED_SIDE; m++)
-                        sum[n] += four[m] * sample[k + m];
-                }
-            }
-#pragma unroll
-            for (int32_t n = 0; n < VMAFGPU__SPEED_BLOCK; n++)
-                x[(i + n) * THREADS] = sum[n];
+            for (int32_t m = 0; m < 4 && k + m < SPEED_SIDE; m++)
+                sum[n] += four[m] * sample[k + m];
         }
-#pragma unroll 1
-        for (int32_t i = SPEED_SIDE - 1; i >= 0; i--) {
-            float v = x[i * THREADS];
-            const float *row = r + i * SPEED_R_PITCH;
-#pragma unroll 1
-            for (int32_t j = i + 1; j < SPEED_SIDE; j += AT_ONCE) {
-                float product[AT_ONCE];
-#pragma unroll
-                for (int32_t k = 0; k < AT_ONCE; k++)
-                    product[k] = x[(j + k) * THREADS] * row[j + k];
-#pragma unroll
-                for (int32_t k = 0; k < AT_ONCE; k++)
-                    v -= product[k];
-            }
-            x[i * THREADS] = quotient(v, row[i]);
-        }
-#pragma unroll
-        for (int32_t p = 0; p < SPEED_SIDE; p++)
-            variance += quotient(x[p * THREADS] * sample[p], (float)SPEED_SIDE);
     }
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++)
+        x[(group * SHARE + n) * BLOCKS] = sum[n];
+    for (int32_t n = SPEED_SIDE + group; n < SPEED_SOLUTION; n += SHARE)
+        x[n * BLOCKS] = 0;
+    block_barrier();
+
+#pragma unroll 1
+    for (int32_t n = SPEED_SIDE - 1; group == 0 && n >= 0; n--) {
+        float v = x[n * BLOCKS];
+        const float *row = r + n * SPEED_SOLUTION;
+#pragma unroll 1
+        for (int32_t j = n + 1; j < SPEED_SIDE; j += AT_ONCE) {
+            float product[AT_ONCE];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                product[k] = x[(j + k) * BLOCKS] * row[j + k];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                v -= product[k];
+        }
+        x[n * BLOCKS] = quotient(v, row[n]);
+    }
+    block_barrier();
+
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++) {
+        float *at = x + (group * SHARE + n) * BLOCKS;
+        *at = quotient(*at * own[n], (float)SPEED_SIDE);
+    }
+    block_barrier();
+    float variance = 0;
+#pragma unroll
+    for (int32_t p = 0; p < SPEED_SIDE; p++)
+        variance += x[p * BLOCKS];
+    variance = is_singular ? 0 : variance;
+#pragma unroll 1
+    for (int32_t n = group * SHARE; n < group * SHARE + SHARE; n++) {
+        const float value = load_float(eigenvalues + n), positive = value < 0 ? 0 : value;
+        information[n * BLOCKS] =
+            vmafgpu__log2((double)(positive * variance + launch.noise), table) + log_2_pi_e;
+    }
+    block_barrier();
+    if (group > 0 || !is_inside)
+        return;
     float entropy = 0;
 #pragma unroll 5
-    for (int32_t i = 0; i < SPEED_SIDE; i++) {
-        const float value = eigenvalues[i], positive = value < 0 ? 0 : value;
-        const double information = vmafgpu__log2((double)(positive * variance + launch.noise), table);
-        entropy = (float)((double)entropy + (information + log_2_pi_e));
-    }
+    for (int32_t n = 0; n < SPEED_SIDE; n++)
+        entropy = (float)((double)entropy + information[n * BLOCKS]);
     store(speed_part(launch, launch.layout.variance, block_y()) + block, variance);
     store(speed_part(launch, launch.layout.entropy, block_y()) + block, entropy);
 }
 
-GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 4) { speed_entropy(launch); }
+GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
 
 /* Block x: u or v. */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {

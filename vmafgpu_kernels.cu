@@ -2617,7 +2617,31 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
 }
 
-/* A sample after the prescale. */
+GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; }
+GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
+
+/* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
+    float sum = 0;
+#pragma unroll 3
+    for (int32_t t = -launch.reach; t <= launch.reach; t++) {
+        const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
+        const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
+        float value = speed_weight(upper) * speed_weight(left) *
+                      speed_sample(launch, plane, speed_index(left), speed_index(upper));
+        value += speed_weight(upper) * speed_weight(right) *
+                 speed_sample(launch, plane, speed_index(right), speed_index(upper));
+        value += speed_weight(lower) * speed_weight(left) *
+                 speed_sample(launch, plane, speed_index(left), speed_index(lower));
+        value += speed_weight(lower) * speed_weight(right) *
+                 speed_sample(launch, plane, speed_index(right), speed_index(lower));
+        sum += launch.taps[t + launch.reach] * value;
+    }
+    return sum;
+}
+
+/* A sample after any prescale. */
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     float value = 0, weights = 0;
 #pragma unroll 1
@@ -2626,8 +2650,8 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 #pragma unroll 2
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
-            const float weight = float_bits((uint32_t)(down >> 32)) * float_bits((uint32_t)(across >> 32));
-            value += weight * speed_sample(launch, plane, (int32_t)(uint32_t)across, (int32_t)(uint32_t)down);
+            const float weight = speed_weight(down) * speed_weight(across);
+            value += weight * speed_sample(launch, plane, speed_index(across), speed_index(down));
             weights += weight;
         }
     }
@@ -2638,6 +2662,8 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
+    if (launch.columns && launch.sources == 2)
+        return speed_bilinear_column(launch, plane, x, y);
 #pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
@@ -2775,6 +2801,25 @@ GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_TH
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
 
+/* What is set in the words of a row, those of the other plane that may lie between them apart. */
+GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
+    const uint32_t aside = (uint32_t)(uint64_t)plane.data % (uint32_t)launch.step;
+    const uint8_t *row = plane.data - aside + y * plane.pitch;
+    const int32_t whole = plane.is_even && (uint64_t)row % 16 == 0 ? launch.width * launch.step / 16 : 0;
+    uint32_t seen = 0;
+#pragma unroll 4
+    for (int32_t i = (int32_t)thread_index(); i < whole; i += VMAFGPU__SPEED_CHECK_THREADS) {
+        const Words4 words = load((const Words4 *)row + i);
+        seen |= words.x | words.y | words.z | words.w;
+    }
+    seen = launch.step == 4 ? seen >> 8 * aside : seen | seen >> 16;
+#pragma unroll 4
+    for (int32_t x = whole * 16 / launch.step + (int32_t)thread_index(); x < launch.width;
+         x += VMAFGPU__SPEED_CHECK_THREADS)
+        seen |= speed_word(launch, plane, x, y);
+    return seen;
+}
+
 /* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
 GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
@@ -2788,13 +2833,9 @@ GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
         if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
             continue;
 #pragma unroll 1
-        for (int32_t k = 0; k < launch.sources; k++) {
-            const int32_t from =
-                launch.rows ? (int32_t)(uint32_t)load(launch.rows + (int64_t)y * launch.sources + k) : y;
-#pragma unroll 4
-            for (int32_t x = (int32_t)thread_index(); x < launch.width; x += VMAFGPU__SPEED_CHECK_THREADS)
-                seen |= speed_word(launch, plane, x, from);
-        }
+        for (int32_t k = 0; k < launch.sources; k++)
+            seen |= speed_seen_in_row(
+                launch, plane, launch.rows ? speed_index(load(launch.rows + (int64_t)y * launch.sources + k)) : y);
     }
     seen = warp_or(seen);
     if ((seen & launch.mask) && lane_index() == 0)

@@ -1095,25 +1095,17 @@ VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
 /* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact where both sides have been
- * cut to 26 bits, and so are the sums of what cutting has left. */
+ * cut to 26 bits, and so are the sums of what cutting has left. What is no positive number is sorted out at the end, so
+ * that several logarithms may be on their way at once. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08;   /* their sum: 1 / ln(2) */
-    uint64_t bits = VMAFGPU__BITS_OF(v);
-    int exponent = 0;
-    if (bits - 0x0010000000000000u >= infinity - 0x0010000000000000u) {
-        if (bits << 1 == 0)
-            return VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63);
-        if (bits << 1 > infinity << 1 || bits == infinity)
-            return v + v;
-        if (bits >> 63)
-            return VMAFGPU__DOUBLE_OF(0x7ff8000000000000u);
-        bits = VMAFGPU__BITS_OF(v * 18014398509481984.0);   /* 2^54 */
-        exponent = -54;
-    }
+    const int is_small = v < 2.2250738585072014e-308;   /* less than 2^-1022 */
+    const uint64_t given = VMAFGPU__BITS_OF(v);
+    uint64_t bits = is_small ? VMAFGPU__BITS_OF(v * 18014398509481984.0) : given;   /* 2^54 */
     const uint64_t offset = bits - start;
     const double *entry = table[offset >> 46 & (VMAFGPU__LOG2_ENTRIES - 1)];
-    exponent += (int)((int64_t)offset >> 52);
+    const int exponent = (int)((int64_t)offset >> 52) - (is_small ? 54 : 0);
     bits -= offset & (uint64_t)0xfff << 52;
 
     const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
@@ -1133,7 +1125,11 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
 
     const double base = exponent + entry[1], linear = r_high * whole;
     const double sum = base + linear, rounded_off = linear - (sum - base);
-    return sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+    const double value = sum + (rounded_off + (r_low * whole + (r * rest + (lost * whole + entry[2])) + tail));
+    return v > 0 && given < infinity ? value
+           : v == 0                  ? VMAFGPU__DOUBLE_OF(infinity | (uint64_t)1 << 63)
+           : v < 0                   ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u)
+                                     : v;
 }
 
 /* ---- SpEED ---- */
@@ -1530,13 +1526,15 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a band of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
     VMAFGPU__SPEED_CHUNK = 1024,             /* columns that are summed before they are added up, at most */
     VMAFGPU__SPEED_MATRIX_THREADS = 320,     /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_SHARED = 19456,    /* bytes */
+    VMAFGPU__SPEED_MATRIX_SHARED = 17408,    /* bytes */
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_ENTROPY_THREADS = 64,
+    VMAFGPU__SPEED_ENTROPY_BLOCKS = 64, VMAFGPU__SPEED_ENTROPY_THREADS = 320,   /* 5 for each block of the plane */
+    VMAFGPU__SPEED_ENTROPY_SHARED = 28672,   /* bytes */
     VMAFGPU__SPEED_SCORE_THREADS = 256
 };
 
@@ -8359,10 +8357,20 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-static const char *const vmafgpu__speed_kernel_names[VMAFGPU__SPEED_KERNELS] = {
-    "vmafgpu_speed_check", "vmafgpu_speed_low", "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
-    "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
-};
+/* `step`: bytes from one sample to the next. */
+static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
+    static const char *const names[VMAFGPU__SPEED_KERNELS] = {
+        "vmafgpu_speed_check",  "vmafgpu_speed_low_1",   "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
+        "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+    };
+    return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
+           : step == 2                               ? "vmafgpu_speed_low_2"
+                                                     : "vmafgpu_speed_low_4";
+}
+
+static int vmafgpu__speed_step(const vmafgpu_config *c) {
+    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+}
 
 /* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
 static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
@@ -8423,9 +8431,11 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Columns of a block of low: as evenly as may be. */
+/* Columns of a block of low, as evenly as may be: where a thread makes a sample for the taps along the row, fewer. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
-    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, VMAFGPU__SPEED_LOW_COLUMNS));
+    const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
+    const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
+    return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
 }
 
 /* Of a row that flat makes: the columns that blocks have. */
@@ -8461,7 +8471,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         break;
     case VMAFGPU__SPEED_FLAT:
         vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
-                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x));
+                             2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x) +
+                                 VMAFGPU__SPEED_FLAT_AT_ONCE * sizeof(float));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
         vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, PLANES, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
@@ -8471,10 +8482,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
         break;
     case VMAFGPU__SPEED_ENTROPY:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_THREADS), PLANES, pairs,
-                             VMAFGPU__SPEED_ENTROPY_THREADS,
-                             log_table + (2 * (size_t)SIDE * SIDE + SIDE * (size_t)VMAFGPU__SPEED_ENTROPY_THREADS) *
-                                             sizeof(float));
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), PLANES, pairs,
+                             VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
         break;
     default:
         vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS,
@@ -8502,7 +8511,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->block_columns = vmafgpu__speed_block_columns(x);
     out->reach = x->reach;
     out->bytes = c->bytes_per_sample;
-    out->step = c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+    out->step = vmafgpu__speed_step(c);
     out->shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     out->mask = c->bytes_per_sample == 2 ? vmafgpu__chroma_illegal(c) : 0;
     out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
@@ -9339,7 +9348,8 @@ static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
 
 static void vmafgpu__want_speed(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     for (int i = 0; v->plan.speed_variants && i < VMAFGPU__SPEED_KERNELS; i++)
-        vmafgpu__want(list, count, vmafgpu__speed_kernel_names[i], &v->gpu->kernels.speed.functions[i]);
+        vmafgpu__want(list, count, vmafgpu__speed_kernel_name(i, vmafgpu__speed_step(&v->config)),
+                      &v->gpu->kernels.speed.functions[i]);
 }
 
 static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,

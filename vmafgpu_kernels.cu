@@ -3784,15 +3784,41 @@ GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
 }
 
-/* A sample after the prescale. */
+GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; }
+GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
+
+/* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
+    float sum = 0;
+#pragma unroll 3
+    for (int32_t t = -launch.reach; t <= launch.reach; t++) {
+        const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
+        const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
+        float value = speed_weight(upper) * speed_weight(left) *
+                      speed_sample(launch, plane, speed_index(left), speed_index(upper));
+        value += speed_weight(upper) * speed_weight(right) *
+                 speed_sample(launch, plane, speed_index(right), speed_index(upper));
+        value += speed_weight(lower) * speed_weight(left) *
+                 speed_sample(launch, plane, speed_index(left), speed_index(lower));
+        value += speed_weight(lower) * speed_weight(right) *
+                 speed_sample(launch, plane, speed_index(right), speed_index(lower));
+        sum += launch.taps[t + launch.reach] * value;
+    }
+    return sum;
+}
+
+/* A sample after any prescale. */
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     float value = 0, weights = 0;
+#pragma unroll 1
     for (int32_t k = 0; k < launch.sources; k++) {
         const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
+#pragma unroll 2
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
-            const float weight = float_bits((uint32_t)(down >> 32)) * float_bits((uint32_t)(across >> 32));
-            value += weight * speed_sample(launch, plane, (int32_t)(uint32_t)across, (int32_t)(uint32_t)down);
+            const float weight = speed_weight(down) * speed_weight(across);
+            value += weight * speed_sample(launch, plane, speed_index(across), speed_index(down));
             weights += weight;
         }
     }
@@ -3803,7 +3829,9 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
-#pragma unroll 3
+    if (launch.columns && launch.sources == 2)
+        return speed_bilinear_column(launch, plane, x, y);
+#pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         sum += launch.taps[t + reach] *
@@ -3839,6 +3867,7 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y,
                                                int32_t first, int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; there are not scalar registers for all */
     const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -3852,29 +3881,35 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
         if (chunk >= whole) {   /* the row ends in there: no column needs it */
+#pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
+#pragma unroll 1
                 for (int32_t x = 8 * chunk; x < launch.width; x++)
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        SpeedChunk<STEP> rows[TAPS];
-#pragma unroll
-        for (int32_t t = 0; t < TAPS; t++)
-            rows[t] = speed_load_chunk<STEP>(
-                data + vmafgpu__reflect(y + t - REACH, launch.height) * plane.pitch + (int64_t)chunk * (8 * STEP));
         const bool is_end = i % 2 == 0;   /* of the chunk: the last four samples count, else the first five */
         float sum[REACH + 1] = {};
+#pragma unroll 1
+        for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
+            SpeedChunk<STEP> rows[AT_ONCE];
 #pragma unroll
-        for (int32_t t = 0; t < TAPS; t++) {
+            for (int32_t t = 0; t < AT_ONCE; t++)
+                rows[t] = speed_load_chunk<STEP>(
+                    data + vmafgpu__reflect(y + from + t - REACH, launch.height) * plane.pitch +
+                    (int64_t)chunk * (8 * STEP));
 #pragma unroll
-            for (int k = 0; k < 2 * STEP; k++)
-                seen |= rows[t].word[k];
+            for (int32_t t = 0; t < AT_ONCE; t++) {
 #pragma unroll
-            for (int k = 0; k <= REACH; k++) {
-                const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
-                const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
-                const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
-                sum[k] += launch.taps[t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+                for (int k = 0; k < 2 * STEP; k++)
+                    seen |= rows[t].word[k];
+#pragma unroll
+                for (int k = 0; k <= REACH; k++) {
+                    const uint32_t begin = rows[t].word[k * STEP / 4] >> k * STEP % 4 * 8;
+                    const uint32_t later = rows[t].word[(k + 4) % 8 * STEP / 4] >> (k + 4) % 8 * STEP % 4 * 8;
+                    const uint32_t sample = (is_end ? later : begin) >> down & sample_bits;
+                    sum[k] += launch.taps[from + t] * (float_bits(0x4b000000u | sample) * launch.unit - offset);
+                }
             }
         }
         if (i >= 2 * count)
@@ -3899,7 +3934,7 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
 }
 
 /* Block x: columns of a row, and all their neighbours. */
-GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
+template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
         return;
@@ -3908,18 +3943,14 @@ GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * launch.block_columns;
     const int32_t left = launch.low_columns - first, count = left < launch.block_columns ? left : launch.block_columns;
     float *sums = (float *)shared_memory();
-    if (!vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+    if (vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
+        speed_low_wide<STEP>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    } else {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
             sums[i] = speed_column(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
                                    y << VMAFGPU__SPEED_SHIFT);
         }
-    } else if (launch.step == 1) {
-        speed_low_wide<1>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
-    } else if (launch.step == 2) {
-        speed_low_wide<2>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
-    } else {
-        speed_low_wide<4>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
     }
     block_barrier();
     float *out = (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + launch.layout.low.first +
@@ -3932,7 +3963,29 @@ GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_speed_low, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low(launch); }
+/* By bytes from one sample to the next. */
+GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
+GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
+GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
+
+/* What is set in the words of a row, those of the other plane that may lie between them apart. */
+GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
+    const uint32_t aside = (uint32_t)(uint64_t)plane.data % (uint32_t)launch.step;
+    const uint8_t *row = plane.data - aside + y * plane.pitch;
+    const int32_t whole = plane.is_even && (uint64_t)row % 16 == 0 ? launch.width * launch.step / 16 : 0;
+    uint32_t seen = 0;
+#pragma unroll 4
+    for (int32_t i = (int32_t)thread_index(); i < whole; i += VMAFGPU__SPEED_CHECK_THREADS) {
+        const Words4 words = load((const Words4 *)row + i);
+        seen |= words.x | words.y | words.z | words.w;
+    }
+    seen = launch.step == 4 ? seen >> 8 * aside : seen | seen >> 16;
+#pragma unroll 4
+    for (int32_t x = whole * 16 / launch.step + (int32_t)thread_index(); x < launch.width;
+         x += VMAFGPU__SPEED_CHECK_THREADS)
+        seen |= speed_word(launch, plane, x, y);
+    return seen;
+}
 
 /* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
 GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
@@ -3941,16 +3994,15 @@ GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
         vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
         return;
     uint32_t seen = 0;
+#pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
         if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
             continue;
-        for (int32_t k = 0; k < launch.sources; k++) {
-            const int32_t from =
-                launch.rows ? (int32_t)(uint32_t)load(launch.rows + (int64_t)y * launch.sources + k) : y;
-            for (int32_t x = (int32_t)thread_index(); x < launch.width; x += VMAFGPU__SPEED_CHECK_THREADS)
-                seen |= speed_word(launch, plane, x, from);
-        }
+#pragma unroll 1
+        for (int32_t k = 0; k < launch.sources; k++)
+            seen |= speed_seen_in_row(
+                launch, plane, launch.rows ? speed_index(load(launch.rows + (int64_t)y * launch.sources + k)) : y);
     }
     seen = warp_or(seen);
     if ((seen & launch.mask) && lane_index() == 0)
@@ -3978,54 +4030,73 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 
 /* ---- the local mean goes; means of the places in a block ---- */
 
+/* The local mean at x, y; REACH 0: by as many taps as the launch says. */
+template <int REACH>
+GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
+    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
+    const int32_t w = launch.columns, h = launch.rows, reach = REACH ? REACH : launch.local_reach;
+    float sum = 0;
+#pragma unroll AT_ONCE
+    for (int32_t t = -reach; t <= reach; t++) {
+        const float *column = low + vmafgpu__reflect(x + t, w);
+        float mean = 0;
+#pragma unroll AT_ONCE
+        for (int32_t k = -reach; k <= reach; k++)
+            mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
+        sum += launch.local_taps[t + reach] * mean;
+    }
+    (void)AT_ONCE;
+    return sum;
+}
+
 /* Rows first .. end - 1 of the plane without its local mean, to memory and to `band`; by `count` threads. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
-    const int32_t w = launch.columns, h = launch.rows, reach = launch.local_reach;
-    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across;
+    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
     const float *low = speed_part(launch, launch.layout.low, block_y());
     float *flat = speed_part(launch, launch.layout.flat, block_y());
+#pragma unroll 1
     for (int32_t i = thread; i < (end - first) * used; i += count) {
         const int32_t x = i % used, y = first + i / used;
-        float sum = 0;
-        for (int32_t t = -reach; t <= reach; t++) {
-            const float *column = low + vmafgpu__reflect(x + t, w);
-            float mean = 0;
-            for (int32_t k = -reach; k <= reach; k++)
-                mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
-            sum += launch.local_taps[t + reach] * mean;
-        }
-        const float value = load_float(low + y * w + x) - sum;
+        const float mean =
+            launch.local_reach == 1 ? speed_local_mean<1>(launch, low, x, y) : speed_local_mean<0>(launch, low, x, y);
+        const float value = load_float(low + y * w + x) - mean;
         band[i] = value;
         store(flat + y * w + x, value);
     }
 }
 
-/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. */
+/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The sum
+ * begins with 0 and is never -0, so that 0 may be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
-    constexpr int32_t AT_ONCE = 8;
-    float now[AT_ONCE], next[AT_ONCE];
-    int32_t i = 0;
-    if (count >= AT_ONCE) {
+    constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
+    float first[AT_ONCE], second[AT_ONCE];
 #pragma unroll
-        for (int32_t k = 0; k < AT_ONCE; k++)
-            now[k] = row[k];
-        for (i = AT_ONCE; i + AT_ONCE <= count; i += AT_ONCE) {
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        first[k] = row[k];
+#pragma unroll 1
+    for (; count > 2 * AT_ONCE; count -= 2 * AT_ONCE, row += 2 * AT_ONCE) {
 #pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++)
-                next[k] = row[i + k];
-#pragma unroll
-            for (int32_t k = 0; k < AT_ONCE; k++) {
-                sum += now[k];
-                now[k] = next[k];
-            }
+        for (int32_t k = 0; k < AT_ONCE; k++) {
+            second[k] = row[AT_ONCE + k];
+            sum += first[k];
         }
 #pragma unroll
-        for (int32_t k = 0; k < AT_ONCE; k++)
-            sum += now[k];
+        for (int32_t k = 0; k < AT_ONCE; k++) {
+            first[k] = row[2 * AT_ONCE + k];
+            sum += second[k];
+        }
     }
-    for (; i < count; i++)
-        sum += row[i];
+#pragma unroll
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        second[k] = row[AT_ONCE + k];
+#pragma unroll
+    for (int32_t k = 0; k < AT_ONCE; k++)
+        sum += k < count ? first[k] : 0;
+    if (count > AT_ONCE)
+#pragma unroll
+        for (int32_t k = 0; k < AT_ONCE; k++)
+            sum += k + AT_ONCE < count ? second[k] : 0;
     return sum;
 }
 
@@ -4087,7 +4158,8 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
 
 /* The product of a sample and the one a distance further. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
-    return (double)load_float(at) * (is_single ? 1.0 : (double)load_float(other));
+    const float factor = load_float(other);
+    return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
 /* Sums down column x, of windows that begin at each row, to column[0], column[pitch], ... */
@@ -4095,20 +4167,23 @@ GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int3
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
     double core = 0, above[SPEED_EDGE + 1], below = 0;
-#pragma unroll 8
-    for (int32_t y = SPEED_EDGE; y < h; y++)
-        core += speed_product(at + y * columns, other + y * columns, d.is_single);
+#pragma unroll
+    for (int32_t y = 0; y < SPEED_EDGE; y++, at += columns, other += columns)
+        above[y] = speed_product(at, other, d.is_single);
     above[SPEED_EDGE] = 0;
 #pragma unroll
     for (int32_t y = SPEED_EDGE - 1; y >= 0; y--)
-        above[y] = above[y + 1] + speed_product(at + y * columns, other + y * columns, d.is_single);
+        above[y] = above[y + 1] + above[y];
+#pragma unroll 4
+    for (int32_t y = SPEED_EDGE; y < h; y++, at += columns, other += columns)
+        core += speed_product(at, other, d.is_single);
 #pragma unroll
-    for (int32_t k = 0; k <= SPEED_EDGE; k++) {
+    for (int32_t k = 0; k <= SPEED_EDGE; k++, at += columns, other += columns) {
         if (k > SPEED_EDGE - d.y)
             break;
         column[k * pitch] = (core + above[k]) + below;
         if (k < SPEED_EDGE - d.y)
-            below += speed_product(at + (h + k) * columns, other + (h + k) * columns, d.is_single);
+            below += speed_product(at, other, d.is_single);
     }
 }
 
@@ -4211,62 +4286,106 @@ GPU_FN float speed_inverse_root(float v, float y) {
     return fused(y, error * fused(0.375f, error, 0.5f), y);
 }
 
-struct SpeedEigen { float *a, *v, *x, *d, *e; };
+enum { SPEED_LINE = 28 };   /* places of a line in shared memory that is read by fours */
 
-/* Lane r has row r. */
-GPU_FN void speed_tridiagonalise(const SpeedEigen &m) {
+/* Four numbers at an address that is a multiple of 16. */
+struct alignas(16) Floats4 { float x, y, z, w; };
+GPU_FN void load_four(const float *p, float (&v)[4]) {
+    const Floats4 four = *(const Floats4 *)p;
+    v[0] = four.x;
+    v[1] = four.y;
+    v[2] = four.z;
+    v[3] = four.w;
+}
+
+template <int COUNT> GPU_FN void load_line(const float *p, float (&v)[COUNT]) {
+    static_assert(COUNT % 4 == 0, "by fours");
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 4) {
+        float four[4];
+        load_four(p + i, four);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            v[i + k] = four[k];
+    }
+}
+
+struct SpeedEigen { float *column, *v, *x, *d, *e; };
+
+/* Lane r has row r: in step i its element of column i, and those right of it, moved to the left end of the line and
+ * followed by zeros. So are the lines in shared memory that all read. */
+GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
+    constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
+    const bool is_row = r < SPEED_SIDE;
+    float own = is_row ? matrix[r * SPEED_SIDE] : 0, a[REST];
+#pragma unroll
+    for (int32_t c = 0; c < REST; c++)
+        a[c] = is_row ? matrix[r * SPEED_SIDE + c + 1] : 0;
     for (int32_t i = 0; i + 2 < SPEED_SIDE; i++) {
-        const int32_t top = i + 1;
-        const bool is_inside = r >= top && r < SPEED_SIDE;
-        float squares = 0;
-#pragma unroll 4
-        for (int32_t k = top + 1; k < SPEED_SIDE; k++)
-            squares += m.a[k * SPEED_SIDE + i] * m.a[k * SPEED_SIDE + i];
-        const float rest = square_root(squares);
-        if (rest == 0)
-            continue;
-        const float alpha = m.a[top * SPEED_SIDE + i], length = square_root(alpha * alpha + rest * rest);
-        const float beta = alpha >= 0 ? -length : length, scale = alpha - beta, tau = quotient(beta - alpha, beta);
-        float v = is_inside ? m.a[r * SPEED_SIDE + i] : 0;
-        if (scale != 0)
-            v = quotient(v, scale);
+        const int32_t top = i + 1, place = r >= top ? r - top : r + SPEED_SIDE - top;
+        const bool is_inside = is_row && r >= top;
+        if (is_row)
+            m.column[place] = is_inside ? own : 0;
+        if (r == i)
+            m.d[i] = own;
         warp_barrier();
-        if (is_inside)
-            m.a[r * SPEED_SIDE + i] = r == top && scale != 0 ? beta : v;
-        v = r == top ? 1 : v;
-        if (tau != 0) {
-            float x = 0, product = 0;
-            if (is_inside)
-                m.v[r] = v;
-            warp_barrier();
-            if (is_inside) {
-#pragma unroll 4
-                for (int32_t c = top; c < SPEED_SIDE; c++)
-                    x += tau * m.a[r * SPEED_SIDE + c] * m.v[c];
-                m.x[r] = x;
-            }
-            warp_barrier();
-#pragma unroll 4
-            for (int32_t c = top; c < SPEED_SIDE; c++)
-                product += m.x[c] * m.v[c];
-            const float half = (float)(-0.5 * (double)tau * (double)product);
-            x += half * v;
-            warp_barrier();
-            if (is_inside)
-                m.x[r] = x;
-            warp_barrier();
-            if (is_inside) {
-#pragma unroll 4
-                for (int32_t c = top; c < SPEED_SIDE; c++)
-                    m.a[r * SPEED_SIDE + c] -= x * m.v[c] + v * m.x[c];
+        float line[REST], squares = 0, tau = 0, v = own;
+        load_line(m.column, line);
+#pragma unroll
+        for (int32_t k = 1; k < REST; k++)
+            squares += line[k] * line[k];
+        const float rest = square_root(squares), alpha = line[0];
+        if (rest != 0) {
+            const float length = square_root(alpha * alpha + rest * rest);
+            const float beta = alpha >= 0 ? -length : length, scale = alpha - beta;
+            tau = quotient(beta - alpha, beta);
+            if (scale != 0) {
+                v = quotient(own, scale);
+                own = beta;
             }
         }
-        warp_barrier();
+        if (r == top)
+            m.e[i] = own;
+        if (tau != 0) {   /* a NaN, too */
+            v = r == top ? 1 : is_inside ? v : 0;
+            if (is_row)
+                m.v[place] = v;
+            warp_barrier();
+            float x = 0, product = 0, other[REST];
+            load_line(m.v, line);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                x += tau * a[c] * line[c];
+            x = is_inside ? x : 0;
+            if (is_row)
+                m.x[place] = x;
+            warp_barrier();
+            load_line(m.x, other);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                product += other[c] * line[c];
+            x += -0.5f * tau * product * v;   /* the product of three is exact but for its last rounding */
+            warp_barrier();
+            if (is_row)
+                m.x[place] = x;
+            warp_barrier();
+            load_line(m.x, other);
+#pragma unroll
+            for (int32_t c = 0; c < REST; c++)
+                a[c] -= x * line[c] + v * other[c];
+        }
+        own = a[0];
+#pragma unroll
+        for (int32_t c = 0; c + 1 < REST; c++)
+            a[c] = a[c + 1];
+        a[REST - 1] = 0;
     }
-    if (r < SPEED_SIDE) {
-        m.d[r] = m.a[r * SPEED_SIDE + r];
-        m.e[r] = r + 1 < SPEED_SIDE ? m.a[(r + 1) * SPEED_SIDE + r] : 0;
+    if (r == SPEED_SIDE - 2)
+        m.d[r] = own;
+    if (r == SPEED_SIDE - 1) {
+        m.e[r - 1] = own;
+        m.d[r] = a[0];
     }
     warp_barrier();
 }
@@ -4277,8 +4396,10 @@ GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     float beside = 0;
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
-        if ((double)magnitude(beside) < 1e-6 * (double)(magnitude(m.d[i]) + magnitude(m.d[i + 1])))
-            m.e[i] = beside = 0;
+        const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
+        if (magnitude(beside) <= 1.1e-6f * around)   /* seldom; the doubles take long */
+            if ((double)magnitude(beside) < 1e-6 * (double)around)
+                m.e[i] = beside = 0;
     }
     return first_lanes(beside != 0);
 }
@@ -4298,7 +4419,7 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
 
 struct SpeedTangent { float t, root; };
 
-/* t = a / b for |a| <= |b|, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
+/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
  * the range of floats; the root starts from the quotient before that is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
@@ -4310,7 +4431,7 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     out.t = fused(fused(-b, start, a), y, start);
     out.t = fused(fused(-b, out.t, a), y, out.t);
     if (bits_of(magnitude(a)) - least > range || bits_of(magnitude(b)) - least > range) {
-        out.t = quotient(a, b);
+        out.t = a == 0 ? 0 : quotient(a, b);   /* 0 / 0 is none */
         root = reciprocal_root(1 + out.t * out.t);
     }
     out.root = speed_inverse_root(1 + out.t * out.t, root);
@@ -4326,7 +4447,7 @@ GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
         const bool is_steep = magnitude(z) > magnitude(x);
         const SpeedTangent tangent = speed_tangent(is_steep ? -x : -z, is_steep ? z : x);
         const float root = tangent.root, other = root * tangent.t;
-        const float c = z == 0 ? 1 : is_steep ? other : root, s = z == 0 ? 0 : is_steep ? root : other;
+        const float c = is_steep ? other : root, s = is_steep ? root : other;
         const float bk1 = c * bk - s * zk;
         const float ap1 = c * (c * ap - s * bp) + s * (s * aq - c * bp);
         const float bp1 = c * (s * ap + c * bp) - s * (s * bp + c * aq);
@@ -4354,15 +4475,16 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
     const int32_t lane = (int32_t)lane_index();
     float *out = speed_part(launch, launch.layout.eigenvalues, block_y());
     SpeedEigen m;
-    m.a = (float *)shared_memory();
-    m.v = m.a + SPEED_SQUARE;
-    m.x = m.v + SPEED_SIDE;
-    m.d = m.x + SPEED_SIDE;
-    m.e = m.d + SPEED_SIDE;
-    speed_read_covariance(launch, m.a);
+    m.column = (float *)shared_memory();
+    m.v = m.column + SPEED_LINE;
+    m.x = m.v + SPEED_LINE;
+    m.d = m.x + SPEED_LINE;
+    m.e = m.d + SPEED_LINE;
+    float *matrix = m.e + SPEED_LINE;
+    speed_read_covariance(launch, matrix);
     if (warp_index() > 0)
         return;
-    speed_tridiagonalise(m);
+    speed_tridiagonalise(m, matrix);
 
     uint32_t left = speed_chop(m);
     for (int32_t steps = 0; left && steps < VMAFGPU__SPEED_QR_STEPS; steps++) {
@@ -4385,70 +4507,94 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
  *
- * Reflections leave alone what lies above and left of them, so sums start at their first row: what they leave out is
- * zeros. That is so as long as all is finite. */
+ * A thread has five rows of a column. A reflection leaves alone what lies above its first row, and the sums of products
+ * may leave out what is zero there, as long as all is finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = 64,                  /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    SPEED_GROUP_PITCH = 8, SPEED_REFLECTION_PITCH = SPEED_GROUPS * SPEED_GROUP_PITCH
+    SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES,
+    SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
 };
-static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE, "every row is in a group");
-static_assert(((2 * SPEED_SIDE * SPEED_PITCH) + SPEED_SIDE * SPEED_REFLECTION_PITCH + SPEED_SQUARE + SPEED_SIDE + 2) * 4 <=
+static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
+static_assert((2 * SPEED_SIDE * SPEED_PITCH + SPEED_SQUARE + 3 + 2 * SPEED_LINE + SPEED_WARPS * SPEED_VECTOR + 4) * 4 <=
                   VMAFGPU__SPEED_MATRIX_SHARED,
               "shared memory of the block");
 
 struct SpeedSolver {
     float *from, *to;                  /* z, then q beside it */
-    float *reflection;                 /* columns, rows by groups */
-    float *matrix, *u;
+    float *column, *next;              /* that the reflection clears; of the next one */
+    float *matrix;
+    float *vector;                     /* of the reflection; the warp's own */
     uint32_t *is_singular;
 };
 
+/* sum += the rows' part of column j, a group of rows of which is v. `is_own`: the reflection's rows are those, so that
+ * there is its diagonal. */
+GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
+                                const float *from, bool is_own) {
+    float four[4], v[SPEED_ROWS];
+    load_four(vector, four);
+    const float fifth = vector[4];
+#pragma unroll
+    for (int32_t k = 0; k < SPEED_ROWS; k++)
+        v[k] = from[k * SPEED_PITCH];
+#pragma unroll
+    for (int32_t k = 0; k < SPEED_ROWS; k++) {
+        const float u = k < 4 ? four[k] : fifth;
+#pragma unroll
+        for (int32_t r = 0; r < SPEED_ROWS; r++) {
+            const float element = factor[r] * u;
+            sum[r] += (is_own && r == k ? element + 1 : element) * v[k];
+        }
+    }
+}
+
 /* Step k of the decomposition. False if something is not finite. */
 GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
-    const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64;
-    const float corner = m.from[k * SPEED_PITCH + k];
-    float squares = corner * corner;
-#pragma unroll 4
-    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
-        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    const int32_t thread = (int32_t)thread_index(), group = thread / 64, j = thread % 64, lane = (int32_t)lane_index();
+    float line[SPEED_LINE];   /* zeros, then the column from row k on, then zeros */
+    load_line(m.column, line);
+    const float corner = m.column[k];
+    float squares = 0;
+#pragma unroll
+    for (int32_t r = 0; r < SPEED_SIDE; r++)
+        squares += line[r] * line[r];
     const float length = square_root(squares);
     const float head = corner + (m.matrix[k * SPEED_SIDE + k] >= 0 ? length : -length);
-    squares = head * head;
-#pragma unroll 4
-    for (int32_t r = k + 1; r < SPEED_SIDE; r++)
-        squares += m.from[r * SPEED_PITCH + k] * m.from[r * SPEED_PITCH + k];
+    squares = 0;
+#pragma unroll
+    for (int32_t r = 0; r < SPEED_SIDE; r++) {
+        const float v = r == k ? head : line[r];
+        squares += v * v;
+    }
     const float scale = square_root(squares);
     is_finite = is_finite && scale > 0 && scale < float_bits(0x7f800000);
-    if (thread < SPEED_SIDE)
-        m.u[thread] = quotient(thread < k ? 0 : thread == k ? head : m.from[thread * SPEED_PITCH + k], scale);
-    block_barrier();
-    for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
-        const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
-        const float v = -2 * m.u[row] * m.u[column];
-        m.reflection[column * SPEED_REFLECTION_PITCH + row / SPEED_ROWS * SPEED_GROUP_PITCH + row % SPEED_ROWS] =
-            row == column ? v + 1 : v;
-    }
-    block_barrier();
+    if (lane < SPEED_SIDE)
+        m.vector[lane / SPEED_ROWS * 8 + lane % SPEED_ROWS] = quotient(lane == k ? head : m.column[lane], scale);
+    warp_barrier();
     if (j < 2 * SPEED_SIDE) {
-        float sum[SPEED_ROWS] = {};
+        const float *from = m.from + j;
+        float sum[SPEED_ROWS] = {}, factor[SPEED_ROWS];
         if (!is_finite || group * SPEED_ROWS + SPEED_ROWS > k) {
-#pragma unroll 5
-            for (int32_t i = is_finite ? k : 0; i < SPEED_SIDE; i++) {
-                const float v = m.from[i * SPEED_PITCH + j];
-                const float *factor = m.reflection + i * SPEED_REFLECTION_PITCH + group * SPEED_GROUP_PITCH;
 #pragma unroll
-                for (int32_t r = 0; r < SPEED_ROWS; r++)
-                    sum[r] += factor[r] * v;
+            for (int32_t r = 0; r < SPEED_ROWS; r++)
+                factor[r] = -2 * m.vector[group * 8 + r];
+            for (int32_t i = is_finite ? k / SPEED_ROWS : 0; i < SPEED_GROUPS; i++) {
+                if (i == group)
+                    speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, true);
+                else
+                    speed_reflect_group(sum, factor, m.vector + 8 * i, from + i * SPEED_ROWS * SPEED_PITCH, false);
             }
         }
 #pragma unroll
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
-            float v = is_finite && row < k ? m.from[row * SPEED_PITCH + j] : sum[r];
+            float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
             if (j < SPEED_SIDE && (row == k || j == k))   /* the next step finds the identity there */
                 v = row == j ? 1 : 0;
+            if (j == k + 1)
+                m.next[row] = row > k ? v : 0;
             m.to[row * SPEED_PITCH + j] = v;
         }
     }
@@ -4459,34 +4605,39 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
 GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
     const int32_t thread = (int32_t)thread_index();
     SpeedSolver m;
-    m.reflection = (float *)shared_memory();   /* read four at a time */
-    m.from = m.reflection + SPEED_SIDE * SPEED_REFLECTION_PITCH;
+    m.from = (float *)shared_memory();
     m.to = m.from + SPEED_SIDE * SPEED_PITCH;
-    m.matrix = m.to + SPEED_SIDE * SPEED_PITCH;
-    m.u = m.matrix + SPEED_SQUARE;
-    m.is_singular = (uint32_t *)(m.u + SPEED_SIDE);
+    m.column = m.to + SPEED_SIDE * SPEED_PITCH;
+    m.next = m.column + SPEED_LINE;
+    m.vector = m.next + SPEED_LINE + warp_index() * SPEED_VECTOR;
+    m.matrix = m.next + SPEED_LINE + SPEED_WARPS * SPEED_VECTOR;
+    m.is_singular = (uint32_t *)(m.matrix + SPEED_SQUARE);
     speed_read_covariance(launch, m.matrix);
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
+    if (thread < 2 * SPEED_LINE)   /* next lies behind it */
+        m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
     block_barrier();
     bool is_finite = true;
     for (int32_t k = 0; k + 1 < SPEED_SIDE; k++) {
         is_finite = speed_reflect(m, k, is_finite);
-        float *other = m.from;
+        float *const other = m.from, *const column = m.column;
         m.from = m.to;
         m.to = other;
+        m.column = m.next;
+        m.next = column;
     }
     float *q = speed_part(launch, launch.layout.q, block_y()), *r = speed_part(launch, launch.layout.r, block_y());
     for (int32_t i = thread; i < SPEED_SQUARE; i += VMAFGPU__SPEED_MATRIX_THREADS) {
         const int32_t row = i / SPEED_SIDE, column = i % SPEED_SIDE;
         const float *left = m.from + row * SPEED_PITCH + SPEED_SIDE;
         float sum = 0;
-#pragma unroll 5
+#pragma unroll
         for (int32_t k = 0; k < SPEED_SIDE; k++)
             sum += left[k] * m.matrix[k * SPEED_SIDE + column];
         store(q + i, left[column]);
@@ -4522,75 +4673,123 @@ typedef const double (*LogTable)[3];
 /* The table of the logarithm comes to shared memory, where each lane may read another entry at once. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
-#pragma unroll
-    for (uint32_t i = 0; i < VMAFGPU__LOG2_ENTRIES * 3; i += THREADS)
-        if (THREADS < VMAFGPU__LOG2_ENTRIES * 3 || thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
-            table[i + thread_index()] = double_bits(load((const uint64_t *)launch.log_table + i + thread_index()));
+    static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
+    if (thread_index() < VMAFGPU__LOG2_ENTRIES * 3)
+        table[thread_index()] = load_double((const double *)launch.log_table + thread_index());
     return (LogTable)table;
 }
-static_assert(VMAFGPU__LOG2_ENTRIES * 3 % VMAFGPU__SPEED_ENTROPY_THREADS == 0, "whole rounds of the block");
 
-/* A thread has a block of the plane: its part of the solution, its variance and its entropy. */
+/* 64 blocks of the plane, five threads each, which share what need not be one after another: lines of the solution and
+ * eigenvalues. Code runs once and has to come from memory, so there is little of it. The matrices' lines end in zeros,
+ * and so does the column of the solution: what they add is nothing. */
+enum { SPEED_SOLUTION = SPEED_SIDE + 7 };
+static_assert(VMAFGPU__LOG2_ENTRIES * 24 + SPEED_SIDE * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
+                      (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) + SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4 <=
+                  VMAFGPU__SPEED_ENTROPY_SHARED,
+              "shared memory of the block");
+
 GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
-    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS;
+    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS, BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, AT_ONCE = 8;
+    constexpr int32_t SHARE = VMAFGPU__SPEED_BLOCK;
     const double log_2_pi_e = 4.0941911703612819;
     if (speed_is_skipped(launch))
         return;
-    const int32_t thread = (int32_t)thread_index(), block = (int32_t)block_x() * THREADS + thread;
+    const int32_t thread = (int32_t)thread_index(), group = thread / BLOCKS, i = thread % BLOCKS;
+    const int32_t block = (int32_t)block_x() * BLOCKS + i;
+    const bool is_inside = block < launch.blocks_across * launch.blocks_down;
     const LogTable table = speed_log_table<THREADS>(launch);
-    float *q = (float *)(table + VMAFGPU__LOG2_ENTRIES), *r = q + SPEED_SQUARE, *x = r + SPEED_SQUARE + thread;
+    double *information = (double *)(table + VMAFGPU__LOG2_ENTRIES) + i;
+    float *q = (float *)(information - i + SPEED_SIDE * BLOCKS), *r = q + SPEED_SIDE * SPEED_LINE;
+    float *x = r + SPEED_SIDE * SPEED_SOLUTION + i;
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
     const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
+    const bool is_singular = speed_is_singular(launch, block_y());
+#pragma unroll 3
+    for (int32_t k = thread; k < SPEED_SIDE * SPEED_SOLUTION; k += THREADS) {
+        const int32_t row = k / SPEED_SOLUTION, column = k % SPEED_SOLUTION;
+        r[k] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
+        if (column < SPEED_LINE)
+            q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
+    }
+    const float *start = speed_part(launch, launch.layout.flat, block_y());
+    if (is_inside)
+        start += (block / launch.blocks_across * launch.columns + block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
+    float sample[SPEED_LINE] = {}, own[SHARE];
 #pragma unroll
-    for (int32_t i = 0; i < SPEED_SQUARE; i += THREADS) {
-        if (i + thread < SPEED_SQUARE) {
-            q[i + thread] = load_float(from_q + i + thread);
-            r[i + thread] = load_float(from_r + i + thread);
+    for (int32_t p = 0; p < SPEED_SIDE; p++)
+        sample[p] = load_float(speed_place(launch, start, p));
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++)   /* the same as sample[group * SHARE + n] */
+        own[n] = load_float(start + group * launch.columns + n);
+    block_barrier();
+
+    float sum[SHARE] = {};
+#pragma unroll
+    for (int32_t k = 0; k < SPEED_LINE; k += 4) {
+#pragma unroll
+        for (int32_t n = 0; n < SHARE; n++) {
+            float four[4];
+            load_four(q + (group * SHARE + n) * SPEED_LINE + k, four);
+#pragma unroll
+            for (int32_t m = 0; m < 4 && k + m < SPEED_SIDE; m++)
+                sum[n] += four[m] * sample[k + m];
         }
+    }
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++)
+        x[(group * SHARE + n) * BLOCKS] = sum[n];
+    for (int32_t n = SPEED_SIDE + group; n < SPEED_SOLUTION; n += SHARE)
+        x[n * BLOCKS] = 0;
+    block_barrier();
+
+#pragma unroll 1
+    for (int32_t n = SPEED_SIDE - 1; group == 0 && n >= 0; n--) {
+        float v = x[n * BLOCKS];
+        const float *row = r + n * SPEED_SOLUTION;
+#pragma unroll 1
+        for (int32_t j = n + 1; j < SPEED_SIDE; j += AT_ONCE) {
+            float product[AT_ONCE];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                product[k] = x[(j + k) * BLOCKS] * row[j + k];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                v -= product[k];
+        }
+        x[n * BLOCKS] = quotient(v, row[n]);
     }
     block_barrier();
-    if (block >= launch.blocks_across * launch.blocks_down)
-        return;
-    float variance = 0;
-    if (!speed_is_singular(launch, block_y())) {
-        const float *start = speed_part(launch, launch.layout.flat, block_y()) +
-                             (block / launch.blocks_across * launch.columns + block % launch.blocks_across) *
-                                 VMAFGPU__SPEED_BLOCK;
-        float sample[SPEED_SIDE];
+
 #pragma unroll
-        for (int32_t p = 0; p < SPEED_SIDE; p++)
-            sample[p] = load_float(speed_place(launch, start, p));
-        for (int32_t i = 0; i < SPEED_SIDE; i++) {
-            float sum = 0;
-#pragma unroll
-            for (int32_t k = 0; k < SPEED_SIDE; k++)
-                sum += q[i * SPEED_SIDE + k] * sample[k];
-            x[i * THREADS] = sum;
-        }
-        for (int32_t i = SPEED_SIDE - 1; i >= 0; i--) {
-            float v = x[i * THREADS];
-#pragma unroll 4
-            for (int32_t j = i + 1; j < SPEED_SIDE; j++)
-                v -= x[j * THREADS] * r[i * SPEED_SIDE + j];
-            x[i * THREADS] = quotient(v, r[i * SPEED_SIDE + i]);
-        }
-#pragma unroll
-        for (int32_t p = 0; p < SPEED_SIDE; p++)
-            variance += quotient(x[p * THREADS] * sample[p], (float)SPEED_SIDE);
+    for (int32_t n = 0; n < SHARE; n++) {
+        float *at = x + (group * SHARE + n) * BLOCKS;
+        *at = quotient(*at * own[n], (float)SPEED_SIDE);
     }
+    block_barrier();
+    float variance = 0;
+#pragma unroll
+    for (int32_t p = 0; p < SPEED_SIDE; p++)
+        variance += x[p * BLOCKS];
+    variance = is_singular ? 0 : variance;
+#pragma unroll 1
+    for (int32_t n = group * SHARE; n < group * SHARE + SHARE; n++) {
+        const float value = load_float(eigenvalues + n), positive = value < 0 ? 0 : value;
+        information[n * BLOCKS] =
+            vmafgpu__log2((double)(positive * variance + launch.noise), table) + log_2_pi_e;
+    }
+    block_barrier();
+    if (group > 0 || !is_inside)
+        return;
     float entropy = 0;
 #pragma unroll 5
-    for (int32_t i = 0; i < SPEED_SIDE; i++) {
-        const float value = load_float(eigenvalues + i), positive = value < 0 ? 0 : value;
-        const double information = vmafgpu__log2((double)(positive * variance + launch.noise), table);
-        entropy = (float)((double)entropy + (information + log_2_pi_e));
-    }
+    for (int32_t n = 0; n < SPEED_SIDE; n++)
+        entropy = (float)((double)entropy + information[n * BLOCKS]);
     store(speed_part(launch, launch.layout.variance, block_y()) + block, variance);
     store(speed_part(launch, launch.layout.entropy, block_y()) + block, entropy);
 }
 
-GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 4) { speed_entropy(launch); }
+GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
 
 /* Block x: u or v. */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {

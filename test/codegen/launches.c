@@ -86,7 +86,8 @@ static void speed(int lanes) {
     variant.reach = VMAFGPU__SPEED_TAPS / 2;
     for (int i = 0; i < VMAFGPU__SPEED_KERNELS; i++) {
         const vmafgpu__shape shape = vmafgpu__speed_shape_of(&variant, i, 1);
-        print(vmafgpu__speed_kernel_names[i], lanes, shape.threads, shape.shared);
+        for (int step = 1; step <= (i == VMAFGPU__SPEED_LOW ? 4 : 1); step *= 2)
+            print(vmafgpu__speed_kernel_name(i, step), lanes, shape.threads, shape.shared);
     }
 }
 

@@ -5374,8 +5374,9 @@ enum {
 };
 
 typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* after the vertical pass... */
-    int16_t *high, *low;                   /* ...or that >> 8 and & 255 */
+    int32_t *whole;                        /* after the vertical pass */
+    int16_t *pair[3];                      /* of the vector code: differences of two rows each */
+    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
 } vmafgpu__motion_lines;
 
 /* Lines of one band. */
@@ -5596,14 +5597,19 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
 
 /* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
  * columns. Lines have margins on both sides. */
+typedef struct vmafgpu__motion_job {
+    const vmafgpu__view         *before, *now;
+    int                          wide, w, h, bit_depth;
+    const vmafgpu__motion_lines *lines;
+} vmafgpu__motion_job;
+
 typedef struct vmafgpu__cpu_functions {
     const char *name;
     unsigned    mask_bit;              /* of config.cpumask */
     /* The OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
-    /* The sum of one row of the blurred difference of two frames, five rows each. */
-    int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                            const vmafgpu__motion_lines *lines);
+    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+    int64_t   (*motion_rows)(const vmafgpu__motion_job *job, int first, int end);
     /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted frame. Null: the plain
      * code below does it row by row. */
     void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
@@ -5611,8 +5617,7 @@ typedef struct vmafgpu__cpu_functions {
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines);
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end);
 
 /* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
@@ -5657,7 +5662,7 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar, NULL, NULL };
+                                                                  vmafgpu__motion_rows_scalar, NULL, NULL };
 
 /* The best level that the machine has and `mask` allows. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
@@ -5869,9 +5874,8 @@ static void vmafgpu__motion_vertical(const void *const *before, const void *cons
         line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
 }
 
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines) {
-    int32_t *line = lines->whole;
+static int64_t vmafgpu__motion_row(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                   int32_t *line) {
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__motion_vertical(before, now, wide, x, bit_depth, line);
     for (int k = 1; k <= 2; k++) {
@@ -5892,29 +5896,29 @@ static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void 
     return sum;
 }
 
-/* Sum of absolute values of the blurred difference of two frames, rows first..end-1. */
-static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_lines *lines, const vmafgpu__view *before,
-                                    const vmafgpu__view *now, int first, int end) {
-    const vmafgpu_config *c = &v->config;
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end) {
     int64_t sum = 0;
     for (int y = first; y < end; y++) {
-        const void *a[5], *b[5];
+        const void *before[5], *now[5];
         for (int k = 0; k < 5; k++) {
-            const int row = vmafgpu__reflect(y + k - 2, c->height);
-            a[k] = vmafgpu__view_row(before, row);
-            b[k] = vmafgpu__view_row(now, row);
+            const int row = vmafgpu__reflect(y + k - 2, job->h);
+            before[k] = vmafgpu__view_row(job->before, row);
+            now[k] = vmafgpu__view_row(job->now, row);
         }
-        sum += v->cpu->functions->motion_row(a, b, v->cpu->wide, c->width, c->bit_depth, lines);
+        sum += vmafgpu__motion_row(before, now, job->wide, job->w, job->bit_depth, job->lines->whole);
     }
     return sum;
 }
 
 static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
+                                &band->motion };
     for (int i = 0; i < 2; i++)
-        if (cpu->before[i].data)
-            band->sums.motion[i] +=
-                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
+        if (cpu->before[i].data) {
+            job.before = &cpu->before[i];
+            band->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
+        }
 }
 
 /* ---- VIF ---- */
@@ -6724,8 +6728,10 @@ static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *
                 vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
     }
     band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    for (int i = 0; i < 3; i++)
+        band->motion.pair[i] = (int16_t *)vmafgpu__carve_line(c, w, 2 * sizeof(int16_t));
+    for (int i = 0; i < 4; i++)
+        band->motion.row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -11123,101 +11129,184 @@ static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int
     return all;
 }
 
-/* ---- motion ---- */
+/* ---- motion ----
+ *
+ * Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
+ * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
+ * are neighbours, and three loads are the windows of an even and of an odd column.
+ *
+ * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
+ * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
+ */
+#define VMAFGPU__MOTION(name) VMAFGPU__LEVEL_NAME(vmafgpu__motion_##name)
 
-/* The weights of the outer, the next and the middle samples as pairs for pairs16. The middle one comes with 1 << n, which
- * has the weight `unit`, so that rounding costs nothing. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)(void) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)vmafgpu__motion_taps[1] << 16 | (uint32_t)vmafgpu__motion_taps[0]));
+typedef struct VMAFGPU__MOTION(taps) {
+    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
+} VMAFGPU__MOTION(taps);
+
+VMAFGPU__INLINE VMAFGPU__MOTION(taps) VMAFGPU__MOTION(taps_of)(void) {
+    VMAFGPU__MOTION(taps) t;
+    uint32_t tap[7] = { 0 };
+    for (int k = 0; k < 5; k++)
+        tap[1 + k] = (uint32_t)vmafgpu__motion_taps[k];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 3; k++) {
+        t.of[0][k] = vmafgpu__v_set32((int32_t)(tap[2 + 2 * k] << 16 | tap[1 + 2 * k]));
+        t.of[1][k] = vmafgpu__v_set32((int32_t)(tap[1 + 2 * k] << 16 | tap[2 * k]));
+    }
+    return t;
 }
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(int unit) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)unit << 16 | (uint32_t)vmafgpu__motion_taps[2]));
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(sum)(vmafgpu__v start, const vmafgpu__v *pairs, const vmafgpu__v *taps) {
+    start = vmafgpu__v_add_pairs16(start, pairs[0], taps[0]);
+    start = vmafgpu__v_add_pairs16(start, pairs[1], taps[1]);
+    return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
 }
 
 /* before - now, at as many columns from x on as there are 16-bit lanes. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(const void *before, const void *now, int wide,
-                                                                         int x) {
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(difference)(const void *before, const void *now, int wide, int x) {
     const uint8_t *a = (const uint8_t *)before, *b = (const uint8_t *)now;
     if (wide)
         return vmafgpu__v_sub16(vmafgpu__v_load(a + 2 * x), vmafgpu__v_load(b + 2 * x));
     return vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16(a + x), vmafgpu__v_load_u8_as_16(b + x));
 }
 
-/* The vertical pass. With up to 14 bits a sum of two differences fits 16 bits, and the weighted sum of all 32. */
-static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *before, const void *const *now, int wide,
-                                                             int w, int bit_depth, int16_t *high, int16_t *low) {
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
-    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), ones = vmafgpu__v_set32(255);
-    for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
-        vmafgpu__v d[5];
-        for (int k = 0; k < 5; k++)
-            d[k] = VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(before[k], now[k], wide, x);
-        const vmafgpu__v a = vmafgpu__v_add16(d[0], d[4]), b = vmafgpu__v_add16(d[1], d[3]);
-        const vmafgpu__v left = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(d[2], half), middle)), bit_depth);
-        const vmafgpu__v right = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
-        vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
-        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, ones), vmafgpu__v_and(right, ones)));
-    }
-    for (int k = 1; k <= 2; k++) {
-        high[-k] = high[k];
-        low[-k] = low[k];
-        high[w - 1 + k] = high[w - 1 - k];
-        low[w - 1 + k] = low[w - 1 - k];
-    }
+/* A pair of rows: those of `before`, then those of `now`. */
+VMAFGPU__INLINE void VMAFGPU__MOTION(pair)(const void *const *rows, int wide, int x, int16_t *out, vmafgpu__v *pair) {
+    const vmafgpu__v a = VMAFGPU__MOTION(difference)(rows[0], rows[2], wide, x);
+    const vmafgpu__v b = VMAFGPU__MOTION(difference)(rows[1], rows[3], wide, x);
+    pair[0] = vmafgpu__v_unpack_low16(a, b);
+    pair[1] = vmafgpu__v_unpack_high16(a, b);
+    vmafgpu__v_store(out + 2 * x, pair[0]);
+    vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Sums of five neighbours at x of a line of 16 bits, `middle` with its rounding: lower and upper halves of blocks. */
-#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along_)
-static inline void vmafgpu__motion_along(const int16_t *line, vmafgpu__v outer, vmafgpu__v middle, vmafgpu__v one,
-                                         vmafgpu__v *left, vmafgpu__v *right) {
-    const vmafgpu__v a = vmafgpu__v_add16(vmafgpu__v_load(line - 2), vmafgpu__v_load(line + 2));
-    const vmafgpu__v b = vmafgpu__v_add16(vmafgpu__v_load(line - 1), vmafgpu__v_load(line + 1));
-    const vmafgpu__v c = vmafgpu__v_load(line);
-    *left = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(c, one), middle));
-    *right = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(c, one), middle));
+/* The vertical pass of two rows. Makes the third pair, or if `split` takes it as it is. Returns whether sums did not fit. */
+VMAFGPU__INLINE int VMAFGPU__MOTION(down)(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
+                                          int wide, int split) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(1 << (job->bit_depth - 1)), shift = vmafgpu__v_set32(job->bit_depth);
+    const vmafgpu__v one = vmafgpu__v_set32(1);
+    vmafgpu__v least = vmafgpu__v_zero(), most = least;
+    for (int x = 0; x < job->w; x += LANES) {
+        vmafgpu__v p[2][3], third[2];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2 + split; k++) {
+            p[0][k] = vmafgpu__v_load(pair[k] + 2 * x);
+            p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
+        }
+        if (!split) {
+            VMAFGPU__MOTION(pair)(rows, wide, x, pair[2], third);
+            p[0][2] = third[0];
+            p[1][2] = third[1];
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 2; row++) {
+            vmafgpu__v a = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[0], t.of[row]), shift);
+            vmafgpu__v b = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[1], t.of[row]), shift);
+            if (split) {
+                vmafgpu__v_store(job->lines->row[row][1] + x,
+                                 vmafgpu__v_pack32(vmafgpu__v_and(a, one), vmafgpu__v_and(b, one)));
+                a = vmafgpu__v_srai32(a, 1);
+                b = vmafgpu__v_srai32(b, 1);
+            }
+            const vmafgpu__v words = vmafgpu__v_pack32(a, b);
+            vmafgpu__v_store(job->lines->row[row][0] + x, words);
+            least = vmafgpu__v_min16(least, words);
+            most = vmafgpu__v_max16(most, words);
+        }
+    }
+    most = vmafgpu__v_max16(most, vmafgpu__v_xor(least, vmafgpu__v_set32(-1)));
+    return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
 /* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
-static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *before, const void *const *now, int wide, int w,
-                                                        int bit_depth, const vmafgpu__motion_lines *lines) {
+VMAFGPU__INLINE int64_t VMAFGPU__MOTION(along)(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
-    if (bit_depth > 14)
-        return vmafgpu__motion_row_scalar(before, now, wide, w, bit_depth, lines);
-    if (wide)
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 1, w, bit_depth, lines->high, lines->low);
-    else
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 0, w, 8, lines->high, lines->low);
-
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    /* 128 * 256 is half of the unit that the shift by 16 drops. */
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
-    const vmafgpu__v one = vmafgpu__v_set16(256);
-    vmafgpu__v sum = zero;
-    for (int x = 0; x < w; x += LANES) {
-        vmafgpu__v high[2], low[2];
-        vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
-        vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
-        vmafgpu__v left = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[0], vmafgpu__v_sra32(low[0], 8)), 8));
-        vmafgpu__v right = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[1], vmafgpu__v_sra32(low[1], 8)), 8));
-        if (x + LANES > w) {
-            const vmafgpu__v inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
-            left = vmafgpu__v_and(left, vmafgpu__v_unpack_low16(inside, inside));
-            right = vmafgpu__v_and(right, vmafgpu__v_unpack_high16(inside, inside));
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768), ones = vmafgpu__v_set16(1);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    for (int part = 0; part <= split; part++)
+        for (int k = 1; k <= 2; k++) {
+            line[part][-k] = line[part][k];
+            line[part][w - 1 + k] = line[part][w - 1 - k];
         }
-        sum = vmafgpu__v_add32(sum, vmafgpu__v_add32(left, right));
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v pairs[2][3], s[2];
+        vmafgpu__v inside = vmafgpu__v_set32(-1);
+        if (x + LANES > w)
+            inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+        VMAFGPU__UNROLL
+        for (int part = 0; part <= split; part++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 3; k++)
+                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
+        VMAFGPU__UNROLL
+        for (int odd = 0; odd < 2; odd++) {
+            s[odd] = VMAFGPU__MOTION(sum)(half, pairs[split], t.of[odd]);
+            if (split) {
+                s[odd] = VMAFGPU__MOTION(sum)(vmafgpu__v_srai32(s[odd], 1), pairs[0], t.of[odd]);
+                s[odd] = vmafgpu__v_abs32(vmafgpu__v_srai32(s[odd], 15));
+                const vmafgpu__v lanes = odd ? inside : vmafgpu__v_slli32(inside, 16);
+                sum = vmafgpu__v_add32(sum, vmafgpu__v_and(s[odd], vmafgpu__v_srai32(lanes, 16)));
+            }
+        }
+        if (!split) {
+            vmafgpu__v words = vmafgpu__v_abs16(vmafgpu__v_even_odd16(vmafgpu__v_srli32(s[0], 16), s[1]));
+            if (x + LANES > w)
+                words = vmafgpu__v_and(words, inside);
+            sum = vmafgpu__v_add_pairs16(sum, words, ones);
+        }
     }
     uint32_t lanes[VMAFGPU__V_WORDS];
     int64_t total = 0;
     vmafgpu__v_store(lanes, sum);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
         total += lanes[i];
+    return total;
+}
+
+static int64_t VMAFGPU__MOTION(split_rows)(const vmafgpu__motion_job *job, int16_t *const *pair, int count) {
+    int64_t total = 0;
+    (void)VMAFGPU__MOTION(down)(job, pair, NULL, 0, 1);
+    for (int row = 0; row < count; row++)
+        total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 1);
+    return total;
+}
+
+static void VMAFGPU__MOTION(rows_at)(const vmafgpu__motion_job *job, int y, const void **rows) {
+    for (int k = 0; k < 2; k++) {
+        rows[k] = vmafgpu__view_row(job->before, vmafgpu__reflect(y + k, job->h));
+        rows[2 + k] = vmafgpu__view_row(job->now, vmafgpu__reflect(y + k, job->h));
+    }
+}
+
+static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, int end) {
+    int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
+    const void *rows[4];
+    int64_t total = 0;
+    if (job->bit_depth > 15)
+        return vmafgpu__motion_rows_scalar(job, first, end);
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v unused[2];
+        VMAFGPU__MOTION(rows_at)(job, first - 2 + 2 * k, rows);
+        for (int x = 0; x < job->w; x += VMAFGPU__V_BYTES / 2)
+            VMAFGPU__MOTION(pair)(rows, job->wide, x, pair[k], unused);
+    }
+    for (int y = first; y < end; y += 2) {
+        const int count = y + 1 < end ? 2 : 1;
+        VMAFGPU__MOTION(rows_at)(job, y + 2, rows);
+        if (job->wide ? VMAFGPU__MOTION(down)(job, pair, rows, 1, 0) : VMAFGPU__MOTION(down)(job, pair, rows, 0, 0))
+            total += VMAFGPU__MOTION(split_rows)(job, pair, count);
+        else
+            for (int row = 0; row < count; row++)
+                total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 0);
+        int16_t *const oldest = pair[0];
+        pair[0] = pair[1];
+        pair[1] = pair[2];
+        pair[2] = oldest;
+    }
     return total;
 }
 
@@ -12941,7 +13030,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     "neon", 1,
 #endif
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
-    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
     VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)
 };

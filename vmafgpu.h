@@ -5504,6 +5504,7 @@ typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
     uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
     uint32_t *column_sum;
+    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
     void *narrow[4];                         /* input rows of a frame narrower than a chunk */
     vmafgpu__adm_lines general;              /* for variants that the scalar functions do */
     vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
@@ -5529,6 +5530,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_take(base, &used, w, sizeof(int16_t), 1);
     work->inside = (uint16_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     work->column_sum = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        work->rest[b] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     for (int k = 0; k < 4; k++)
         work->narrow[k] = vmafgpu__adm_take(base, &used, 64, sizeof(int16_t), 0);
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
@@ -10961,6 +10964,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
 #  define vmafgpu__v_to_f32_low(a) \
     _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+/* The lanes of the mask, one after the other; other levels do without. */
+#  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
@@ -12896,8 +12901,27 @@ static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__
 
 /* ---- masked cubes ----
  *
- * Up to half of the signals are above their threshold, and those that are not lie too scattered for a branch to pay.
+ * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
+ * collects those of a row first.
  */
+
+typedef struct VMAFGPU__ADM(cubes_of) {
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
+    uint32_t *rest[VMAFGPU__BANDS];
+} VMAFGPU__ADM(cubes_of);
+
+/* Adds the cubes of what is above 0. */
+VMAFGPU__INLINE void VMAFGPU__ADM(add_cubes)(VMAFGPU__ADM(cubes_of) *to, int band, vmafgpu__v rest,
+                                             const VMAFGPU__ADM(rounding) *r) {
+#ifdef vmafgpu__v_compress32
+    const vmafgpu__v_mask counts = vmafgpu__v_greater32(rest, to->low[band == 2]);
+    vmafgpu__v_store(to->rest[band], vmafgpu__v_compress32(counts, rest));
+    to->rest[band] += vmafgpu__v_mask_count(counts);
+    (void)r;
+#else
+    to->sum[band] = VMAFGPU__ADM(cubes)(to->sum[band], vmafgpu__v_max32(rest, vmafgpu__v_zero()), r);
+#endif
+}
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
     return vmafgpu__v_add32(
@@ -12912,22 +12936,26 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
-    vmafgpu__v sum[VMAFGPU__BANDS];
-    const vmafgpu__v zero = vmafgpu__v_zero();
+    VMAFGPU__ADM(cubes_of) cubes;
     const int lanes = task->scale == 0 ? CHUNK : WORDS;
     const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
     for (int x = c->left; x < stop; x += WORDS)
-        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(above->side[which] + x),
-                                                                           vmafgpu__v_load(row->side[which] + x)),
-                                                          vmafgpu__v_load(below->side[which] + x)));
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
+                                                                           vmafgpu__v_load(middle + x)),
+                                                          vmafgpu__v_load(lower + x)));
     column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
         column_sum[g->w] = column_sum[g->w - 1];
     VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sum[band] = zero;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        cubes.sum[band] = vmafgpu__v_zero();
+        cubes.rest[band] = work->rest[band];
+    }
+    cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
+    cubes.low[1] = vmafgpu__v_set32(23170);
     if (task->scale == 0) {
         for (int chunk = 0; chunk < c->chunks; chunk++) {
             const int at = chunk * CHUNK, x = c->left + at;
@@ -12942,12 +12970,11 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
                 vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    rest[i] = vmafgpu__v_max32(
-                        vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
-                                                    : vmafgpu__v_slli32(threshold[i], 10)), zero);
+                    rest[i] = vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                          : vmafgpu__v_slli32(threshold[i], 10));
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
+                    VMAFGPU__ADM(add_cubes)(&cubes, band, rest[i], &c->mask[d]);
             }
         }
     } else {
@@ -12957,14 +12984,19 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
-                const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
-                sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+                VMAFGPU__ADM(add_cubes)(&cubes, band, vmafgpu__v_sub32(signal, threshold), &c->mask[0]);
             }
         }
     }
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v sum = cubes.sum[band];
+#ifdef vmafgpu__v_compress32
+        vmafgpu__v_store(cubes.rest[band], vmafgpu__v_zero());
+        for (const uint32_t *rest = work->rest[band]; rest < cubes.rest[band]; rest += WORDS)
+            sum = VMAFGPU__ADM(cubes)(sum, vmafgpu__v_load(rest), &c->mask[task->scale == 0 && band == 2]);
+#endif
+        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    }
 }
 
 /* ---- a band of rows ---- */
@@ -13093,6 +13125,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__POWER_UNIT
 #undef VMAFGPU__POWER_BIAS
 #undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_compress32
 #undef vmafgpu__v_div_down_f32
 #undef VMAFGPU__V_TRUNCATED
 

@@ -5519,9 +5519,10 @@ static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used
     return base ? base + at + pad * element : NULL;
 }
 
-/* Lays out the lines for an input of `width`, or with a null base only counts. */
+/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
+ * further on than the others: so that no register of them crosses a cache line. */
 static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width,
-                                                  int variants, int distorted) {
+                                                  int variants, int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     size_t used = 0;
     for (int f = 0; f < 2; f++)
@@ -5541,6 +5542,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
     }
     work->general.same_angle = (uint8_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint8_t), 1);
     work->general.column_sum = work->column_sum;
+    if (base)
+        work->column_sum += skew;
     work->rows = (vmafgpu__adm_row *)vmafgpu__adm_take(base, &used, (size_t)(3 * variants * distorted),
                                                        sizeof *work->rows, 0);
     for (int i = 0; i < 3 * variants * distorted; i++) {
@@ -5551,15 +5554,20 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
             for (int b = 0; b < VMAFGPU__BANDS; b++)
                 row.signal[which][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
         }
-        if (base)
-            work->rows[i] = row;
+        if (!base)
+            continue;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] += skew;
+            row.centre[which] += skew;
+        }
+        work->rows[i] = row;
     }
     return used;
 }
 
 static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
     vmafgpu__adm_work work;
-    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted);
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
 /* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
@@ -13007,12 +13015,13 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
                                                    vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    const int left = g->left > 0 ? g->left - 1 : 0;
     vmafgpu__adm_work work;
     VMAFGPU__ADM(constants) c;
     if (first >= end)
         return;
     (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
-                              task->distorted);
+                              task->distorted, -left & (VMAFGPU__V_WORDS - 1));
     VMAFGPU__ADM(constants_of)(&c, task, &work);
     for (int y = first - 1; y <= end; y++) {
         const int own = y >= first && y < end, needed = y >= top && y < bottom;

@@ -10882,6 +10882,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
 #  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
 #  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
     _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
         _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
@@ -10901,9 +10903,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
 #  define vmafgpu__v_mask __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
@@ -10916,7 +10915,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
  * is set. For 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -10924,12 +10923,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
 #  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -10939,6 +10932,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
 #  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
 #  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
@@ -10951,9 +10946,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
 #  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
 #  define vmafgpu__v_mask __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
@@ -10986,10 +10978,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 }
 #  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
 
 #else
 /* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
@@ -11012,6 +11000,8 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
 #  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
 #  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
 #  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
@@ -11074,8 +11064,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
 #  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
 #  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
-#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
-#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
 #  define vmafgpu__v_mask int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
 #  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
@@ -11109,10 +11097,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_lookup32(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
 #endif
 /* ---- import ---- */
 
@@ -11276,8 +11260,9 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
 
 /* Sums of many samples per lane; each term of the logarithms is below 2^15. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    /* Logarithms are kept in two, see vif_logs. */
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
     vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
@@ -11439,8 +11424,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)(vmafgpu__v *sum,
 }
 #define vmafgpu__vif_add_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)
 
-/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the places
- * of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come in time. */
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the
+ * places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come
+ * in time. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
                                                              const ptrdiff_t *at, int kind, int scale, int means, int line,
                                                              const VMAFGPU__VIF_TAPS *taps, int nexts,
@@ -11635,8 +11621,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
  * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
  * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. */
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
+ * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
 #define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
@@ -11658,16 +11646,14 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 /* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v minus_one, term[4];
-    vmafgpu__v epsilon, exponent_f64;
+    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTANTS *out) {
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
-        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__POWER_BIAS + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i];
+        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i] - VMAFGPU__LOG_PART * i;
     out->factors = vmafgpu__v_load_table(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
     out->whole = vmafgpu__v_load_table(whole);
     out->zero = vmafgpu__v_zero();
@@ -11675,8 +11661,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
-    out->power = vmafgpu__v_set32(VMAFGPU__POWER_UNIT);
-    out->exponent = vmafgpu__v_set32(0x43300000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
 #if VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
@@ -11688,10 +11672,9 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
 #endif
     out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
-    out->exponent_f64 = vmafgpu__v_set_f64(4503599627370496.0);
 }
 
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v, vmafgpu__v *out) {
     const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
     const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
@@ -11703,26 +11686,25 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 #else
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
-    return vmafgpu__v_fma_f32(u, q, whole_part);
+    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+    out[1] = part;
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
+/* Lanes of 32 bits in memory as two registers of doubles. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const int32_t *from, vmafgpu__v *out) {
+    out[0] = vmafgpu__v_load_32_as_f64(from);
+    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
     vmafgpu__v x1[2], x12[2], gain[2];
-    vmafgpu__v s2;
+    const int32_t *s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
 
@@ -11731,41 +11713,44 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v x2[2], rest[2];
-    vmafgpu__vif_doubles_(c, pending->s2, x2);
+    vmafgpu__v x2[2], rest[2], log_n1[2];
+    vmafgpu__vif_doubles_(pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
         vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
-    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
+    vmafgpu__vif_logs_(c, n1, log_n1);
     for (int k = 0; k < variants; k++) {
         const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v signal[2];
+        vmafgpu__v signal[2], log_n2[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
         const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
-        totals->numerator[k] =
-            vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
+        vmafgpu__vif_logs_(c, n2, log_n2);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->numerator[k][i] =
+                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
     }
 }
 
 /* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. */
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, int variants,
-                                                           const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v s1,
-                                                           vmafgpu__v s2, vmafgpu__v s12,
+                                                           const VMAFGPU__VIF_CONSTANTS *c, const int32_t *s1,
+                                                           const int32_t *s2, int32_t *s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
-    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
+    const vmafgpu__v distorted = vmafgpu__v_load(s2);
     if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
         totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
         if (!vmafgpu__v_mask_any(is_log))
@@ -11773,16 +11758,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
         totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
+    vmafgpu__v log[2];
     totals->registers++;
-    const vmafgpu__v positive = vmafgpu__v_max32(s1, c->noise);
-    totals->denominator =
-        vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
-    /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
+    vmafgpu__vif_logs_(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
+    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
-    vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(s1, next.x1);
+    vmafgpu__vif_doubles_(s12, next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -11790,12 +11778,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     *pending = next;
 }
 
-static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+/* The sum of lanes of logarithms. */
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
-    vmafgpu__v_store(lanes, v);
+    uint32_t parts[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, logs[0]);
+    vmafgpu__v_store(parts, logs[1]);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i];
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
     return sum;
 }
 
@@ -11809,15 +11800,15 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
         sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
     sums->flat_noise += (int64_t)sum;
     for (int k = 0; k < plan->vif_variants; k++) {
-        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
-        totals->numerator[k] = vmafgpu__v_zero();
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k], 0);
+        totals->numerator[k][0] = totals->numerator[k][1] = vmafgpu__v_zero();
     }
-    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
-    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
-    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator, bias) -
+                         /* log2(1 + noise / noise) each */
                          (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
     sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->noise[0] = totals->noise[1] = totals->denominator[0] = totals->denominator[1] = vmafgpu__v_zero();
     totals->logs = totals->registers = 0;
 }
 
@@ -11876,29 +11867,32 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFG
                                                                      VMAFGPU__VIF_TOTALS *totals) {
     const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[4], *s12 = s->variance[5];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
+    int32_t *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
-    sum.denominator = totals->denominator;
-    sum.noise[0] = totals->noise[0];
-    sum.noise[1] = totals->noise[1];
+    for (int i = 0; i < 2; i++) {
+        sum.denominator[i] = totals->denominator[i];
+        sum.noise[i] = totals->noise[i];
+        for (int k = 0; k < variants; k++)
+            sum.numerator[k][i] = totals->numerator[k][i];
+    }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    for (int k = 0; k < variants; k++)
-        sum.numerator[k] = totals->numerator[k];
     memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, vmafgpu__v_load(s1 + x), vmafgpu__v_load(s2 + x),
-                                              vmafgpu__v_load(s12 + x), &pending, &sum);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, &c, &pending, &sum);
-    totals->denominator = sum.denominator;
-    totals->noise[0] = sum.noise[0];
-    totals->noise[1] = sum.noise[1];
+    for (int i = 0; i < 2; i++) {
+        totals->denominator[i] = sum.denominator[i];
+        totals->noise[i] = sum.noise[i];
+        for (int k = 0; k < variants; k++)
+            totals->numerator[k][i] = sum.numerator[k][i];
+    }
     totals->logs = sum.logs;
     totals->registers = sum.registers;
-    for (int k = 0; k < variants; k++)
-        totals->numerator[k] = sum.numerator[k];
 }
 
 /* Apart from the rest, so that its registers are its own. */
@@ -12990,6 +12984,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__V_OF_F32
 #undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
+#undef vmafgpu__v_load_32_as_f64
 #undef vmafgpu__v_store_low16
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16
@@ -13002,8 +12997,6 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_even_odd32
 #undef vmafgpu__v_high_halves
 #undef vmafgpu__v_in_order
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
 #undef vmafgpu__v_mask
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_mask_and
@@ -13018,9 +13011,6 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_table
 #undef vmafgpu__v_load_table
 #undef vmafgpu__v_lookup32
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_add_power_f32
 #undef vmafgpu__v_div_down_f32
 #undef VMAFGPU__V_TRUNCATED
 

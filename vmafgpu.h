@@ -5441,8 +5441,8 @@ struct vmafgpu__cpu {
 enum {
     VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last register */
-    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last registers */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* of two halves with 32 elements of margin on both sides */
 };
 
 /* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
@@ -5469,9 +5469,9 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* The widest strip, a multiple of 32: less with many distorted images, whose state lies in the same cache. */
+/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
 static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
-    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 32 * 32;
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 64 * 64;
 }
 
 /* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
@@ -5480,7 +5480,7 @@ static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together)
     size_t most = 0;
     for (int count = 1; count <= together; count++) {
         const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
-        const size_t pairs = 10 * (size_t)((columns + 31) / 32 * 128 + 64) * (1 + (size_t)count);
+        const size_t pairs = 10 * (size_t)((columns + 63) / 64 * 256 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
     return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
@@ -10884,9 +10884,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_load_32_as_f64(p) \
     _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
-#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
 #  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
@@ -10903,6 +10900,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+/* The even lanes of a, then those of b; the odd ones. */
+#  define vmafgpu__v_evens32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#  define vmafgpu__v_odds32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
 #  define vmafgpu__v_mask __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
@@ -10934,7 +10936,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #  define vmafgpu__v_load_32_as_f64(p) \
     _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
@@ -10946,6 +10947,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
 #  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+#  define vmafgpu__v_evens32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
+#  define vmafgpu__v_odds32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
 #  define vmafgpu__v_mask __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
@@ -11003,7 +11008,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_load_32_as_f64(p) \
     VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
 #  define vmafgpu__v_and(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
@@ -11061,6 +11065,8 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
 #  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
+#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
 #  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
 #  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
 #  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
@@ -11222,9 +11228,12 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
  *
  * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Along a
- * row the pairs are neighbouring samples, and the two sets of taps give the even and the odd columns. Squares are made
- * anew for each four rows: that takes less than fetching them from the L2 cache.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
+ * made anew for each four rows: that takes less than fetching them from the L2 cache.
+ *
+ * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
+ * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
+ * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -11242,19 +11251,26 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows. */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows or columns. Along
+ * rows the reach is 2 at least, so that windows begin with a pair. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
+#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
+
+/* From the even pairs of a line to its odd ones; where column x of a line is, counted from its first. */
+#define VMAFGPU__VIF_ODD (VMAFGPU__VIF_LINE / 2)
+#define VMAFGPU__VIF_PLACE(x) (((x) >> 1 & 1) * VMAFGPU__VIF_ODD + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
     int        x, end;            /* columns that belong to the strip */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
      * halves of the products. And of both images two rows of the next one's. */
     uint16_t  *line[4][8], *next_line[2][2];
-    /* Of as many columns as fill two registers, first the even and then the odd ones. */
+    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
     uint32_t  *mean[4];           /* the reference's weighted mean, per row */
     int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
@@ -11271,6 +11287,13 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+
+/* The same taps, which compilers then load anew: they would keep them in registers that the sums need. */
+VMAFGPU__INLINE const VMAFGPU__VIF_TAPS *VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)(const VMAFGPU__VIF_TAPS *taps) {
+    __asm__ volatile("" : "+r"(taps));
+    return taps;
+}
+#define vmafgpu__vif_anew_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
 
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
@@ -11292,48 +11315,20 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. Sums are held, so that compilers leave them in this order and in registers. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
-                                                                    int pairs, int halved,
-                                                                    const VMAFGPU__VIF_TAPS *taps,
-                                                                    const vmafgpu__v *start, vmafgpu__v *even,
-                                                                    vmafgpu__v *odd) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = odd[k] = start[k];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++) {
-            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
-            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
-        }
+/* Adds pair i of a window to the sums of its four rows or columns. They are held, so that compilers leave them in this order
+ * and in registers. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++) {
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
     }
 }
-#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
-
-/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
- * take several cycles for each where they add as well. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
-                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
-    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
-    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
-    if (rest > 0)
-        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
-                                   even + most, odd + most);
-    if (rest > most)
-        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
-                                   even + 2 * most, odd + 2 * most);
-}
-#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
+#define vmafgpu__vif_add_pair_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
 
 /* ---- pairs of rows ---- */
 
@@ -11343,7 +11338,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
     const char *from = row + ((ptrdiff_t)x << wide);
     if (x + VMAFGPU__VIF_BLOCK > w) {
         memset(part, 0, sizeof part);
-        memcpy(part, from, (size_t)(w - x) << wide);
+        if (x < w)
+            memcpy(part, from, (size_t)(w - x) << wide);
         from = (const char *)part;
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
@@ -11358,19 +11354,26 @@ VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFG
 }
 #define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows. */
+/* Takes in two rows, even pairs of columns apart from odd ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
                                                             int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
     const int w = s->job->w - s->left;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, x, w);
-        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v even[2], odd[2];
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += VMAFGPU__V_BYTES)
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v a = vmafgpu__vif_load_(row[i], wide, x, w);
+            const vmafgpu__v b = vmafgpu__vif_load_(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
+            even[i] = vmafgpu__v_evens32(a, b);
+            odd[i] = vmafgpu__v_odds32(a, b);
+        }
+        const vmafgpu__v both[4] = { vmafgpu__v_unpack_low16(even[0], even[1]), vmafgpu__v_unpack_high16(even[0], even[1]),
+                                     vmafgpu__v_unpack_low16(odd[0], odd[1]), vmafgpu__v_unpack_high16(odd[0], odd[1]) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
             vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
     }
 }
@@ -11391,7 +11394,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high
 /* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
  * sums of both registers of a block, then high ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
-                                                                   int x, int kind, const vmafgpu__v *sum) {
+                                                                   ptrdiff_t x, int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
@@ -11414,20 +11417,6 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Adds pair i of a window to the sums of its four rows. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
-                                                                int i, int pairs) {
-    if (i < pairs) {
-        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
-        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
-    }
-    if (i > 0) {
-        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
-        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
-    }
-}
-#define vmafgpu__vif_add_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)
-
 /* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the
  * places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come
  * in time. */
@@ -11440,10 +11429,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
     const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
     enum { STEP = VMAFGPU__V_BYTES };
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
         vmafgpu__v sum[2][4], next[2][2], v[2];
         for (int i = 0; i < 4; i++)
-            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)x << (kind != VMAFGPU__VIF_BYTES)));
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
         for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
@@ -11457,7 +11447,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_
                 for (int k = half; k < half + TOGETHER; k++) {
                     const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
                     if (means)
-                        vmafgpu__vif_add_rows_(sum[k], a, taps, i, pairs);
+                        vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
                     if (nexts && i >= first && i < end)
                         next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
                     if (nexts && i > first && i <= end)
@@ -11494,7 +11484,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
     enum { STEP = VMAFGPU__V_BYTES };
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const VMAFGPU__VIF_TAPS *t = vmafgpu__vif_anew_(taps);
         vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
         VMAFGPU__UNROLL
         for (int half = 0; half < 2; half += together) {
@@ -11515,16 +11507,16 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
                     a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
                     VMAFGPU__UNROLL
                     for (int p = 0; p < count; p++) {
-                        vmafgpu__v b = a;
+                        vmafgpu__v factor = a;
                         if (p == squares) {
-                            b = vmafgpu__v_load(other + at[i] + k * STEP);
-                            b = kind == BYTES ? b : vmafgpu__v_xor(b, sign);
+                            factor = vmafgpu__v_load(other + at[i] + k * STEP);
+                            factor = kind == BYTES ? factor : vmafgpu__v_xor(factor, sign);
                         }
-                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-                        vmafgpu__vif_add_rows_(sum[p][0][k], low, taps, i, pairs);
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, factor), sign));
+                        vmafgpu__vif_add_pair_(sum[p][0][k], low, t, i, pairs);
                         if (halves == 2) {
-                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
-                            vmafgpu__vif_add_rows_(sum[p][1][k], high, taps, i, pairs);
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, factor), sign));
+                            vmafgpu__vif_add_pair_(sum[p][1][k], high, t, i, pairs);
                         }
                     }
                 }
@@ -11555,35 +11547,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFG
     for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
         uint16_t *line = lines[i];
         for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[-k] = line[k];
+            line[VMAFGPU__VIF_PLACE(-k)] = line[VMAFGPU__VIF_PLACE(k)];
         for (int k = 1; s->columns == right && k <= reach; k++)
-            line[right - 1 + k] = line[right - 1 - k];
+            line[VMAFGPU__VIF_PLACE(right - 1 + k)] = line[VMAFGPU__VIF_PLACE(right - 1 - k)];
     }
 }
 
 /* ---- the next scale's images ---- */
+
+/* Where pair i of the window of four columns from x on is in a line. */
+VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(int x, int i, int reach) {
+    const int n = i - reach / 2;
+    return x / 2 + (n & 1) * VMAFGPU__VIF_ODD + (n >> 1) * 2;
+}
+#define vmafgpu__vif_pair_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)
 
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
                                                                     const VMAFGPU__VIF_TAPS *along, int scale, int y,
                                                                     const uint16_t *line) {
-    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int reach = VMAFGPU__VIF_ALONG(4 >> scale), pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const uint16_t *from = line + (2 * x - s->left - next_reach);
-        vmafgpu__v sum = start;
+    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v sum[2] = { start, start };
         VMAFGPU__UNROLL
-        for (int i = 0; i < used; i++)
-            sum = vmafgpu__v_add_pairs16(sum, vmafgpu__v_load(from + 2 * i), along->even[i]);
-        sum = vmafgpu__v_srli32(halved ? vmafgpu__v_add32(sum, sum) : sum, 16);
-        if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum);
+        for (int i = 0; i <= pairs; i++) {
+            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(2 * x - s->left, i, reach));
+            if (i < pairs)
+                sum[0] = vmafgpu__v_add_pairs16(sum[0], a, along->even[i]);
+            if (i > 0)
+                sum[1] = vmafgpu__v_add_pairs16(sum[1], a, along->even[i - 1]);
+        }
+        VMAFGPU__UNROLL
+        for (int i = 0; halved && i < 2; i++)
+            sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
+        sum[0] = vmafgpu__v_even_odd16(vmafgpu__v_srli32(sum[0], 16), sum[1]);
+        if (x + VMAFGPU__VIF_BLOCK <= end) {
+            vmafgpu__v_store(out + x, sum[0]);
         } else {
-            uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum);
+            uint16_t last[VMAFGPU__VIF_BLOCK];
+            vmafgpu__v_store(last, sum[0]);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -11591,23 +11597,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 
 /* ---- along the rows, and the statistics ---- */
 
+/* Weighted sums of `count` lines at columns x.., each from a start of its own. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, int x, int reach,
+                                                             const VMAFGPU__VIF_TAPS *taps, const vmafgpu__v *start,
+                                                             vmafgpu__v (*sum)[4]) {
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = start[k];
+    VMAFGPU__UNROLL
+    for (int i = 0; i <= pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(x, i, reach)));
+            vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+        }
+    }
+}
+#define vmafgpu__vif_lines_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
-                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                             vmafgpu__v *even, vmafgpu__v *odd) {
+ * high + ((low + 32768) >> 16). As many lines at once as registers suffice for: many sums keep the multipliers busy. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, int x, int squares, int reach,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v (*out)[4]) {
+    const int count = 1 + 2 * squares;
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
     const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
-    const void *place[5];
+    vmafgpu__v sum[5][4];
+    if (VMAFGPU__V_REGISTERS >= 32)
+        vmafgpu__vif_lines_(line, count, x, reach, taps, start, sum);
+    else
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            vmafgpu__vif_lines_(line + k, 1, x, reach, taps, start + k, sum + k);
     VMAFGPU__UNROLL
-    for (int i = 0; i < 1 + 2 * squares; i++)
-        place[i] = line[i] + x;
-    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
+    for (int i = 0; i < 4; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; halved && k < count; k++)
+            sum[k][i] = vmafgpu__v_add32(sum[k][i], sum[k][i]);
+        out[0][i] = sum[0][i];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < squares; k++)
+            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -11818,25 +11850,24 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
-    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
-    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
-        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
+    const int columns = s->end - s->x, from = columns - columns % (4 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 4 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 4 + i % 4 * VMAFGPU__V_WORDS] = 0;
 }
 
 /* The reference along a row: mean and variance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[row];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][3];
-        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][4];
+        vmafgpu__vif_along_(line, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(mean, sum[i][0]);
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[0][i]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
@@ -11844,19 +11875,18 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
 
 /* A distorted image along a row: variance and covariance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[4], *covariance = s->variance[5];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][5];
-        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[3][4];
+        vmafgpu__vif_along_(line, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
-                                                                                               vmafgpu__v_load(mean))));
+        for (int i = 0; i < 4; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products_(sum[0][i],
+                                                                                                vmafgpu__v_load(mean))));
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
@@ -11869,7 +11899,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFGPU__VIF_STATE *s, int row, int variants,
                                                                      const VMAFGPU__VIF_CONSTANTS *constants,
                                                                      VMAFGPU__VIF_TOTALS *totals) {
-    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
     const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
     int32_t *s12 = s->variance[5];
@@ -11919,18 +11949,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
     const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
     /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
-    const ptrdiff_t pitch = ((s->columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK * 2 + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
-    VMAFGPU__VIF_TAPS taps, next_down, next_along;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&taps, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, VMAFGPU__VIF_ALONG(reach));
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
     }
     for (int y = job->first, taken = 0; y < job->end; y += 4) {
         const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
@@ -11950,11 +11981,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             for (int i = 0; i < 4; i++)
                 ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
             if (has_next && has_sums)
-                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else if (has_next)
-                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else
-                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 0, NULL, NULL, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
             for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
@@ -11963,20 +11994,20 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             if (!has_sums)
                 continue;
             if (d < 0) {
-                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &taps);
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
                 continue;
             }
             if (!apart)
-                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &taps);
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
             else {
-                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &taps);
-                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &taps);
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
             }
             for (int i = 0; i < rows; i++) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &taps);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &taps);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
@@ -12030,19 +12061,20 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 32;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
     /* Strips of about the same width, a multiple of what the widest registers take. */
     const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
-    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)
@@ -12989,7 +13021,6 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
 #undef vmafgpu__v_load_32_as_f64
-#undef vmafgpu__v_store_low16
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16
 #undef vmafgpu__v_and_or
@@ -13001,6 +13032,8 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_even_odd32
 #undef vmafgpu__v_high_halves
 #undef vmafgpu__v_in_order
+#undef vmafgpu__v_evens32
+#undef vmafgpu__v_odds32
 #undef vmafgpu__v_mask
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_mask_and

@@ -5440,10 +5440,10 @@ struct vmafgpu__cpu {
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
-    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last registers */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* of two halves with 32 elements of margin on both sides */
 };
 
 /* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
@@ -5470,12 +5470,21 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
- * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
-    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 64 * 64;
+}
+
+/* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
+ * rows; means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+    size_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 10 * (size_t)((columns + 63) / 64 * 256 + 64) * (1 + (size_t)count);
+        most = pairs > most ? pairs : most;
+    }
+    return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -6727,7 +6736,7 @@ static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *
                                 vmafgpu__band *band) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.width, v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &band->vif);
     if (v->plan.adm_variants && functions->adm_band)
@@ -10890,9 +10899,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
 #  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
@@ -10909,9 +10917,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
+/* The even lanes of a, then those of b; the odd ones. */
+#  define vmafgpu__v_evens32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#  define vmafgpu__v_odds32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
 #  define vmafgpu__v_mask __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
@@ -10924,7 +10934,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
  * is set. For 0 <= a < 2^31. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -10932,12 +10942,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
 #  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -10947,7 +10951,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
 #  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
 #  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
@@ -10959,9 +10964,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
 #  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
+#  define vmafgpu__v_evens32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
+#  define vmafgpu__v_odds32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
 #  define vmafgpu__v_mask __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
@@ -10996,10 +11002,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 }
 #  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
 
 #else
 /* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
@@ -11022,8 +11024,9 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
 #  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
 #  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
 #  define vmafgpu__v_and(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
@@ -11081,11 +11084,11 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
 #  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
+#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
 #  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
 #  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
 #  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
-#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
-#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
 #  define vmafgpu__v_mask int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
 #  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
@@ -11119,10 +11122,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 #  define vmafgpu__v_lookup32(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
 #endif
 /* ---- import ---- */
 
@@ -11325,10 +11324,14 @@ static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, 
 
 /* ---- VIF ----
  *
- * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
- * neighbouring samples, and the two sets of taps give the even and the odd columns.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
+ * made anew for each four rows: that takes less than fetching them from the L2 cache.
+ *
+ * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
+ * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
+ * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -11346,21 +11349,28 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows or columns. Along
+ * rows the reach is 2 at least, so that windows begin with a pair. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
+#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
+
+/* From the even pairs of a line to its odd ones; where column x of a line is, counted from its first. */
+#define VMAFGPU__VIF_ODD (VMAFGPU__VIF_LINE / 2)
+#define VMAFGPU__VIF_PLACE(x) (((x) >> 1 & 1) * VMAFGPU__VIF_ODD + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
     int        x, end;            /* columns that belong to the strip */
-    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images the next one's. */
-    uint16_t  *line[2][8], *next_line[2];
-    /* Of as many columns as fill two registers, first the even and then the odd ones. */
-    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
-    int32_t   *variance[4];       /* s1 per row, s2, s12 */
+     * halves of the products. And of both images two rows of the next one's. */
+    uint16_t  *line[4][8], *next_line[2][2];
+    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
+    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
+    int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
@@ -11368,18 +11378,20 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
 
 /* Sums of many samples per lane; each term of the logarithms is below 2^15. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    /* Logarithms are kept in two, see vif_logs. */
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
     vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
-/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
-typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
-    vmafgpu__v even[18], odd[18];
-} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
-#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
+/* The same taps, which compilers then load anew: they would keep them in registers that the sums need. */
+VMAFGPU__INLINE const VMAFGPU__VIF_TAPS *VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)(const VMAFGPU__VIF_TAPS *taps) {
+    __asm__ volatile("" : "+r"(taps));
+    return taps;
+}
+#define vmafgpu__vif_anew_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
 
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
@@ -11395,82 +11407,26 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, i
     }
 }
 
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
-                                                       int pairs) {
-    for (int i = 0; i < 2 * pairs; i++) {
-        out->even[i] = taps->even[i % pairs];
-        out->odd[i] = taps->odd[i % pairs];
-    }
-}
-
 /* The starting value of a sum, which is doubled in the end where taps are halved. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. Sums are held, so that compilers leave them in this order and in registers. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
-                                                                    int pairs, int halved,
-                                                                    const VMAFGPU__VIF_TAPS *taps,
-                                                                    const vmafgpu__v *start, vmafgpu__v *even,
-                                                                    vmafgpu__v *odd) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = odd[k] = start[k];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++) {
-            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
-            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
-        }
+/* Adds pair i of a window to the sums of its four rows or columns. They are held, so that compilers leave them in this order
+ * and in registers. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++) {
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
     }
 }
-#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
-
-/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
- * take several cycles for each where they add as well. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
-                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
-    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
-    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
-    if (rest > 0)
-        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
-                                   even + most, odd + most);
-    if (rest > most)
-        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
-                                   even + 2 * most, odd + 2 * most);
-}
-#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
-
-/* The same for the even row or column alone. `at` tells where each register is. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
-                                                                int pairs, int halved, const vmafgpu__v *taps,
-                                                                vmafgpu__v start, vmafgpu__v *even) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = start;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++)
-            even[k] = vmafgpu__v_hold(
-                vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]));
-    }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++)
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-}
-#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
+#define vmafgpu__vif_add_pair_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
 
 /* ---- pairs of rows ---- */
 
@@ -11480,54 +11436,43 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
     const char *from = row + ((ptrdiff_t)x << wide);
     if (x + VMAFGPU__VIF_BLOCK > w) {
         memset(part, 0, sizeof part);
-        memcpy(part, from, (size_t)(w - x) << wide);
+        if (x < w)
+            memcpy(part, from, (size_t)(w - x) << wide);
         from = (const char *)part;
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
 }
 #define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
 
-/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
-                                                                    vmafgpu__v b, vmafgpu__v sign) {
-    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-    if (wide)
-        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFGPU__VIF_STATE *s,
+                                                                     const vmafgpu__vif_picture *image, int wide, int y) {
+    const int at = vmafgpu__reflect(y, s->job->h);
+    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
-#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+#define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+/* Takes in two rows, even pairs of columns apart from odd ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
-                                                            int wide, int pairs, int y, char *to,
-                                                            const char *reference) {
-    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
+                                                            int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
-    const char *row[2];
-    for (int i = 0; i < 2; i++) {
-        const int at = vmafgpu__reflect(y + i, h);
-        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
-        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
-        for (int x = 0; x < s->columns << wide; x += 64)
-            vmafgpu__v_prefetch(next + x);
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
-        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
+    const int w = s->job->w - s->left;
+    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v even[2], odd[2];
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += step) {
-            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
-            if (squares)
-                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
-            if (squares && reference) {
-                const vmafgpu__v other = vmafgpu__v_load(reference);
-                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
-                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
-                reference += step;
-            }
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v a = vmafgpu__vif_load_(row[i], wide, x, w);
+            const vmafgpu__v b = vmafgpu__vif_load_(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
+            even[i] = vmafgpu__v_evens32(a, b);
+            odd[i] = vmafgpu__v_odds32(a, b);
         }
+        const vmafgpu__v both[4] = { vmafgpu__v_unpack_low16(even[0], even[1]), vmafgpu__v_unpack_high16(even[0], even[1]),
+                                     vmafgpu__v_unpack_low16(odd[0], odd[1]), vmafgpu__v_unpack_high16(odd[0], odd[1]) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
     }
 }
 
@@ -11547,7 +11492,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high
 /* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
  * sums of both registers of a block, then high ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
-                                                                   int x, int kind, const vmafgpu__v *sum) {
+                                                                   ptrdiff_t x, int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
@@ -11570,120 +11515,179 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                  int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
-                                                                  int halved, int line) {
-    VMAFGPU__VIF_TAPS t;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        t.even[i] = ring->even[pairs - slot + i];
-        t.odd[i] = ring->odd[pairs - slot + i];
-    }
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
-    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
-    vmafgpu__v start[6];
-    for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means                                ? s->mean_start
-                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
-                                                             : s->low_start;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *place[6];
-        vmafgpu__v sum[2][6];
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the
+ * places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come
+ * in time. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                             const ptrdiff_t *at, int kind, int scale, int means, int line,
+                                                             const VMAFGPU__VIF_TAPS *taps, int nexts,
+                                                             uint16_t *const *next_line,
+                                                             const VMAFGPU__VIF_TAPS *next_taps, const char *const *ahead) {
+    enum { TOGETHER = VMAFGPU__V_REGISTERS < 32 ? 1 : 2 };
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
+    enum { STEP = VMAFGPU__V_BYTES };
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        vmafgpu__v sum[2][4], next[2][2], v[2];
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
-        for (int i = 0; i < count; i++)
-            place[i] = from + i / 2 * plane + i % 2 * step;
-        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            if (means)
-                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
+        for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
-            for (int k = 0; k < squares; k++)
-                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
+            for (int k = half; k < half + TOGETHER; k++) {
+                sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = s->mean_start;
+                next[k][0] = next[k][1] = s->next_start;
+            }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + TOGETHER; k++) {
+                    const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
+                    if (means)
+                        vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+                    if (nexts && i >= first && i < end)
+                        next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
+                    if (nexts && i > first && i <= end)
+                        next[k][1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][1], a, next_taps->even[i - 1]));
+                }
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; means && row < 4; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 3 ? vmafgpu__v_add32(sum[k][row], sum[k][row]) : sum[k][row];
+            vmafgpu__vif_put_means_(s, s->line[row][line] + x, kind, v);
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; nexts && row < 2; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 2 ? vmafgpu__v_add32(next[k][row], next[k][row]) : next[k][row];
+            vmafgpu__vif_put_means_(s, next_line[row] + x, kind, v);
         }
     }
 }
-#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
+#define vmafgpu__vif_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
 
-/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
- * at once as registers suffice for. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
-                                                               int pairs, int halved, int line) {
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
-    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
-    const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
-    for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
-                                 line + 1 + 2 * k);
+/* Squares of an image and its products with another one, as far as wanted: of four rows, into lines from `line` on. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                int squares, const char *other, int products,
+                                                                const ptrdiff_t *at, int kind, int scale, int line,
+                                                                const VMAFGPU__VIF_TAPS *taps) {
+    enum { BYTES = VMAFGPU__VIF_BYTES };
+    const int count = squares + products, halves = kind == BYTES ? 1 : 2;
+    const int together = VMAFGPU__V_REGISTERS < 32 || count * halves > 2 ? 1 : 2;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    enum { STEP = VMAFGPU__V_BYTES };
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const VMAFGPU__VIF_TAPS *t = vmafgpu__vif_anew_(taps);
+        vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
+        VMAFGPU__UNROLL
+        for (int half = 0; half < 2; half += together) {
+            VMAFGPU__UNROLL
+            for (int k = half; k < half + together; k++)
+                VMAFGPU__UNROLL
+                for (int p = 0; p < count; p++)
+                    VMAFGPU__UNROLL
+                    for (int row = 0; row < 4; row++) {
+                        sum[p][0][k][row] = s->low_start;
+                        sum[p][1][k][row] = s->high_start;
+                    }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + together; k++) {
+                    vmafgpu__v a = vmafgpu__v_load(from + at[i] + k * STEP);
+                    a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
+                    VMAFGPU__UNROLL
+                    for (int p = 0; p < count; p++) {
+                        vmafgpu__v factor = a;
+                        if (p == squares) {
+                            factor = vmafgpu__v_load(other + at[i] + k * STEP);
+                            factor = kind == BYTES ? factor : vmafgpu__v_xor(factor, sign);
+                        }
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, factor), sign));
+                        vmafgpu__vif_add_pair_(sum[p][0][k], low, t, i, pairs);
+                        if (halves == 2) {
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, factor), sign));
+                            vmafgpu__vif_add_pair_(sum[p][1][k], high, t, i, pairs);
+                        }
+                    }
+                }
+            }
+        }
+        if (products)
+            other += 2 * STEP;
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 4; row++)
+            VMAFGPU__UNROLL
+            for (int p = 0; p < count; p++) {
+                vmafgpu__v v[4];
+                VMAFGPU__UNROLL
+                for (int k = 0; k < 2 * halves; k++) {
+                    v[k] = sum[p][k / 2][k % 2][row];
+                    v[k] = scale == 3 ? vmafgpu__v_add32(v[k], v[k]) : v[k];
+                }
+                vmafgpu__vif_put_squares_(s, s->line[row] + line + 2 * p, x, kind, v);
+            }
+    }
 }
-#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+#define vmafgpu__vif_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
 
 /* Reflects lines at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
     for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
         uint16_t *line = lines[i];
         for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[-k] = line[k];
+            line[VMAFGPU__VIF_PLACE(-k)] = line[VMAFGPU__VIF_PLACE(k)];
         for (int k = 1; s->columns == right && k <= reach; k++)
-            line[right - 1 + k] = line[right - 1 - k];
+            line[VMAFGPU__VIF_PLACE(right - 1 + k)] = line[VMAFGPU__VIF_PLACE(right - 1 - k)];
     }
 }
 
 /* ---- the next scale's images ---- */
 
-/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
-                                                                   int slot, uint16_t *line) {
-    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
-    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    vmafgpu__v taps[5];
-    ptrdiff_t at[5];
-    for (int i = 0; i < used; i++) {
-        taps[i] = down->even[first + i];
-        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *const place[2] = { from, from + step };
-        vmafgpu__v sum[2];
-        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
-        vmafgpu__vif_put_means_(s, line + x, kind, sum);
-    }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
+/* Where pair i of the window of four columns from x on is in a line. */
+VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(int x, int i, int reach) {
+    const int n = i - reach / 2;
+    return x / 2 + (n & 1) * VMAFGPU__VIF_ODD + (n >> 1) * 2;
 }
+#define vmafgpu__vif_pair_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)
 
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
                                                                     const VMAFGPU__VIF_TAPS *along, int scale, int y,
                                                                     const uint16_t *line) {
-    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int reach = VMAFGPU__VIF_ALONG(4 >> scale), pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    vmafgpu__v taps[5];
-    for (int i = 0; i < used; i++)
-        taps[i] = along->even[i];
-    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
-        vmafgpu__v sum[1];
-        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
-        sum[0] = vmafgpu__v_srli32(sum[0], 16);
-        if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum[0]);
+    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v sum[2] = { start, start };
+        VMAFGPU__UNROLL
+        for (int i = 0; i <= pairs; i++) {
+            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(2 * x - s->left, i, reach));
+            if (i < pairs)
+                sum[0] = vmafgpu__v_add_pairs16(sum[0], a, along->even[i]);
+            if (i > 0)
+                sum[1] = vmafgpu__v_add_pairs16(sum[1], a, along->even[i - 1]);
+        }
+        VMAFGPU__UNROLL
+        for (int i = 0; halved && i < 2; i++)
+            sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
+        sum[0] = vmafgpu__v_even_odd16(vmafgpu__v_srli32(sum[0], 16), sum[1]);
+        if (x + VMAFGPU__VIF_BLOCK <= end) {
+            vmafgpu__v_store(out + x, sum[0]);
         } else {
-            uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum[0]);
+            uint16_t last[VMAFGPU__VIF_BLOCK];
+            vmafgpu__v_store(last, sum[0]);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -11691,23 +11695,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 
 /* ---- along the rows, and the statistics ---- */
 
+/* Weighted sums of `count` lines at columns x.., each from a start of its own. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, int x, int reach,
+                                                             const VMAFGPU__VIF_TAPS *taps, const vmafgpu__v *start,
+                                                             vmafgpu__v (*sum)[4]) {
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = start[k];
+    VMAFGPU__UNROLL
+    for (int i = 0; i <= pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(x, i, reach)));
+            vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+        }
+    }
+}
+#define vmafgpu__vif_lines_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
-                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                             vmafgpu__v *even, vmafgpu__v *odd) {
+ * high + ((low + 32768) >> 16). As many lines at once as registers suffice for: many sums keep the multipliers busy. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, int x, int squares, int reach,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v (*out)[4]) {
+    const int count = 1 + 2 * squares;
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
     const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
-    const void *place[5];
+    vmafgpu__v sum[5][4];
+    if (VMAFGPU__V_REGISTERS >= 32)
+        vmafgpu__vif_lines_(line, count, x, reach, taps, start, sum);
+    else
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            vmafgpu__vif_lines_(line + k, 1, x, reach, taps, start + k, sum + k);
     VMAFGPU__UNROLL
-    for (int i = 0; i < 1 + 2 * squares; i++)
-        place[i] = line[i] + x;
-    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
+    for (int i = 0; i < 4; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; halved && k < count; k++)
+            sum[k][i] = vmafgpu__v_add32(sum[k][i], sum[k][i]);
+        out[0][i] = sum[0][i];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < squares; k++)
+            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -11725,8 +11755,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
  * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
  * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. */
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
+ * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
 #define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
@@ -11748,16 +11780,14 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 /* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v minus_one, term[4];
-    vmafgpu__v epsilon, exponent_f64;
+    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTANTS *out) {
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
-        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__POWER_BIAS + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i];
+        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i] - VMAFGPU__LOG_PART * i;
     out->factors = vmafgpu__v_load_table(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
     out->whole = vmafgpu__v_load_table(whole);
     out->zero = vmafgpu__v_zero();
@@ -11765,8 +11795,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
-    out->power = vmafgpu__v_set32(VMAFGPU__POWER_UNIT);
-    out->exponent = vmafgpu__v_set32(0x43300000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
 #if VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
@@ -11778,10 +11806,9 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
 #endif
     out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
-    out->exponent_f64 = vmafgpu__v_set_f64(4503599627370496.0);
 }
 
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v, vmafgpu__v *out) {
     const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
     const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
@@ -11793,26 +11820,25 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 #else
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
-    return vmafgpu__v_fma_f32(u, q, whole_part);
+    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+    out[1] = part;
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
+/* Lanes of 32 bits in memory as two registers of doubles. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const int32_t *from, vmafgpu__v *out) {
+    out[0] = vmafgpu__v_load_32_as_f64(from);
+    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
     vmafgpu__v x1[2], x12[2], gain[2];
-    vmafgpu__v s2;
+    const int32_t *s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
 
@@ -11821,41 +11847,44 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v x2[2], rest[2];
-    vmafgpu__vif_doubles_(c, pending->s2, x2);
+    vmafgpu__v x2[2], rest[2], log_n1[2];
+    vmafgpu__vif_doubles_(pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
         vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
-    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
+    vmafgpu__vif_logs_(c, n1, log_n1);
     for (int k = 0; k < variants; k++) {
         const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v signal[2];
+        vmafgpu__v signal[2], log_n2[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
         const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
-        totals->numerator[k] =
-            vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
+        vmafgpu__vif_logs_(c, n2, log_n2);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->numerator[k][i] =
+                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
     }
 }
 
 /* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. */
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, int variants,
-                                                           const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v s1,
-                                                           vmafgpu__v s2, vmafgpu__v s12,
+                                                           const VMAFGPU__VIF_CONSTANTS *c, const int32_t *s1,
+                                                           const int32_t *s2, int32_t *s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
-    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
+    const vmafgpu__v distorted = vmafgpu__v_load(s2);
     if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
         totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
         if (!vmafgpu__v_mask_any(is_log))
@@ -11863,16 +11892,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
         totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
+    vmafgpu__v log[2];
     totals->registers++;
-    const vmafgpu__v positive = vmafgpu__v_max32(s1, c->noise);
-    totals->denominator =
-        vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
-    /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
+    vmafgpu__vif_logs_(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
+    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
-    vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(s1, next.x1);
+    vmafgpu__vif_doubles_(s12, next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -11880,12 +11912,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     *pending = next;
 }
 
-static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+/* The sum of lanes of logarithms. */
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
-    vmafgpu__v_store(lanes, v);
+    uint32_t parts[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, logs[0]);
+    vmafgpu__v_store(parts, logs[1]);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i];
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
     return sum;
 }
 
@@ -11899,39 +11934,38 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
         sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
     sums->flat_noise += (int64_t)sum;
     for (int k = 0; k < plan->vif_variants; k++) {
-        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
-        totals->numerator[k] = vmafgpu__v_zero();
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k], 0);
+        totals->numerator[k][0] = totals->numerator[k][1] = vmafgpu__v_zero();
     }
-    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
-    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
-    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator, bias) -
+                         /* log2(1 + noise / noise) each */
                          (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
     sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->noise[0] = totals->noise[1] = totals->denominator[0] = totals->denominator[1] = vmafgpu__v_zero();
     totals->logs = totals->registers = 0;
 }
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
-    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
-    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
-        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
+    const int columns = s->end - s->x, from = columns - columns % (4 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 4 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 4 + i % 4 * VMAFGPU__V_WORDS] = 0;
 }
 
 /* The reference along a row: mean and variance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[row];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][3];
-        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][4];
+        vmafgpu__vif_along_(line, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(mean, sum[i][0]);
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[0][i]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
@@ -11939,56 +11973,58 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
 
 /* A distorted image along a row: variance and covariance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[2], *covariance = s->variance[3];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][5];
-        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    int32_t *variance = s->variance[4], *covariance = s->variance[5];
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[3][4];
+        vmafgpu__vif_along_(line, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
-                                                                                               vmafgpu__v_load(mean))));
+        for (int i = 0; i < 4; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products_(sum[0][i],
+                                                                                                vmafgpu__v_load(mean))));
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
         }
     }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[4]);
 }
 
 /* The sums of one row. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFGPU__VIF_STATE *s, int row, int variants,
                                                                      const VMAFGPU__VIF_CONSTANTS *constants,
                                                                      VMAFGPU__VIF_TOTALS *totals) {
-    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[2], *s12 = s->variance[3];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
+    int32_t *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
-    sum.denominator = totals->denominator;
-    sum.noise[0] = totals->noise[0];
-    sum.noise[1] = totals->noise[1];
+    for (int i = 0; i < 2; i++) {
+        sum.denominator[i] = totals->denominator[i];
+        sum.noise[i] = totals->noise[i];
+        for (int k = 0; k < variants; k++)
+            sum.numerator[k][i] = totals->numerator[k][i];
+    }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    for (int k = 0; k < variants; k++)
-        sum.numerator[k] = totals->numerator[k];
     memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, vmafgpu__v_load(s1 + x), vmafgpu__v_load(s2 + x),
-                                              vmafgpu__v_load(s12 + x), &pending, &sum);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, &c, &pending, &sum);
-    totals->denominator = sum.denominator;
-    totals->noise[0] = sum.noise[0];
-    totals->noise[1] = sum.noise[1];
+    for (int i = 0; i < 2; i++) {
+        totals->denominator[i] = sum.denominator[i];
+        totals->noise[i] = sum.noise[i];
+        for (int k = 0; k < variants; k++)
+            totals->numerator[k][i] = sum.numerator[k][i];
+    }
     totals->logs = sum.logs;
     totals->registers = sum.registers;
-    for (int k = 0; k < variants; k++)
-        totals->numerator[k] = sum.numerator[k];
 }
 
 /* Apart from the rest, so that its registers are its own. */
@@ -12002,72 +12038,82 @@ static __attribute__((noinline)) void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistic
 
 /* ---- strips and bands ---- */
 
-/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
- * image. */
+/* One strip of the band. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
-    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int reach = 8 >> scale, slots = VMAFGPU__VIF_SLOTS(reach), halved = scale == 3;
     const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
-    const int has_next = scale < 3 && job->reference.next != NULL;
-    const ptrdiff_t plane = s->plane;
-    char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS along, next_down, next_along;
-    VMAFGPU__VIF_RING down;
+    const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
+    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = pitch * slots;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, VMAFGPU__VIF_ALONG(reach));
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
     }
-    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
-        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
-        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
-        for (int d = 0; d < job->distorted_count; d++)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
-                                                   to + (3 + 5 * d) * plane, to);
-        if (step < 0)
-            continue;
-        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
+    for (int y = job->first, taken = 0; y < job->end; y += 4) {
+        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
+        for (; taken < from + slots; taken++)
+            for (int d = -1; d < job->distorted_count; d++)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, d < 0 ? &job->reference : &job->distorted[d], wide,
+                                                       job->first - reach + 2 * taken,
+                                                       pairs_at + (1 + d) * plane + taken % slots * pitch);
+        ptrdiff_t at[10];
+        for (int i = 0; i < slots; i++)
+            at[i] = (from + i) % slots * pitch;
         /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
-        if (shrinks)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
-        if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
-        for (int d = 0; d < job->distorted_count; d++) {
-            const char *at = distorted_at + 5 * d * plane;
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
-            if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
-            if (shrinks && d == 0)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
-                                                               s->next_line[0]);
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
-                                                               s->next_line[1]);
-            if (job->images_only)
+        for (int d = -1; d < job->distorted_count; d++) {
+            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
+            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
+            const int line = d < 0 ? 0 : 3;
+            for (int i = 0; i < 4; i++)
+                ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
+            if (has_next && has_sums)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
+            else if (has_next)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
+            else
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            }
+            if (!has_sums)
                 continue;
+            if (d < 0) {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
+                continue;
+            }
+            if (!apart)
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
+            else {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
+            }
             for (int i = 0; i < rows; i++) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
-            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 2 < job->end)
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, samples, sums[d]);
             samples = 0;
         }
-        y += 2;
     }
 }
 
@@ -12107,29 +12153,26 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
-    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+    for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 32;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
-     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
-    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
-    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
-        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
-                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
+        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)
@@ -13103,7 +13146,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__V_OF_F32
 #undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
-#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_load_32_as_f64
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16
 #undef vmafgpu__v_and_or
@@ -13115,8 +13158,8 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_even_odd32
 #undef vmafgpu__v_high_halves
 #undef vmafgpu__v_in_order
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
+#undef vmafgpu__v_evens32
+#undef vmafgpu__v_odds32
 #undef vmafgpu__v_mask
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_mask_and

@@ -184,6 +184,7 @@ static void test_many(void) {
         check_many("noise+coarse", 64, 64, 10, all_masks[m], 2, 3);
         check_many("blocks+blur", 320, 201, 12, all_masks[m], 3, 2);
         check_many("ramp+stretch", 17, 35, 8, all_masks[m], 1, 4);
+        check_many("texture+mix", vmafgpu__vif_strip_width(3) + 9 * m - 2, 20, m == 1 ? 10 : 8, all_masks[m], 1, 4);
     }
     check_many_illegal();
 }
@@ -289,6 +290,11 @@ static void test_leavings(void) {
         check_samples(1001, 61, 8, kind);
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
+    }
+    /* Around the width of a strip, two and three of them: that of images of scale 1, too. */
+    for (int i = 0; i < 40; i++) {
+        const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
+        check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
     }
 }
 

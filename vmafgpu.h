@@ -11193,7 +11193,8 @@ VMAFGPU__INLINE void VMAFGPU__MOTION(pair)(const void *const *rows, int wide, in
     vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* The vertical pass of two rows. Makes the third pair, or if `split` takes it as it is. Returns whether sums did not fit. */
+/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
+ * it is. Returns whether sums did not fit. */
 VMAFGPU__INLINE int VMAFGPU__MOTION(down)(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                           int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -11209,6 +11210,8 @@ VMAFGPU__INLINE int VMAFGPU__MOTION(down)(const vmafgpu__motion_job *job, int16_
             p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
         }
         if (!split) {
+            for (int k = 4; k < 8; k++)
+                vmafgpu__v_prefetch((const uint8_t *)rows[k] + (x << wide));
             VMAFGPU__MOTION(pair)(rows, wide, x, pair[2], third);
             p[0][2] = third[0];
             p[1][2] = third[1];
@@ -11296,7 +11299,7 @@ static void VMAFGPU__MOTION(rows_at)(const vmafgpu__motion_job *job, int y, cons
 
 static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, int end) {
     int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
-    const void *rows[4];
+    const void *rows[8];
     int64_t total = 0;
     if (job->bit_depth > 15)
         return vmafgpu__motion_rows_scalar(job, first, end);
@@ -11309,6 +11312,7 @@ static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, 
     for (int y = first; y < end; y += 2) {
         const int count = y + 1 < end ? 2 : 1;
         VMAFGPU__MOTION(rows_at)(job, y + 2, rows);
+        VMAFGPU__MOTION(rows_at)(job, y + 4, rows + 4);
         if (job->wide ? VMAFGPU__MOTION(down)(job, pair, rows, 1, 0) : VMAFGPU__MOTION(down)(job, pair, rows, 0, 0))
             total += VMAFGPU__MOTION(split_rows)(job, pair, count);
         else

@@ -6059,8 +6059,9 @@ enum {
 };
 
 typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* after the vertical pass... */
-    int16_t *high, *low;                   /* ...or that >> 8 and & 255 */
+    int32_t *whole;                        /* after the vertical pass */
+    int16_t *pair[3];                      /* of the vector code: differences of two rows each */
+    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
 } vmafgpu__motion_lines;
 
 /* Lines of one band. */
@@ -6153,8 +6154,8 @@ struct vmafgpu__cpu {
 enum {
     VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last register */
-    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last registers */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* of two halves with 32 elements of margin on both sides */
 };
 
 /* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
@@ -6181,9 +6182,9 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* The widest strip, a multiple of 32: less with many distorted images, whose state lies in the same cache. */
+/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
 static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
-    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 32 * 32;
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 64 * 64;
 }
 
 /* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
@@ -6192,7 +6193,7 @@ static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together)
     size_t most = 0;
     for (int count = 1; count <= together; count++) {
         const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
-        const size_t pairs = 10 * (size_t)((columns + 31) / 32 * 128 + 64) * (1 + (size_t)count);
+        const size_t pairs = 10 * (size_t)((columns + 63) / 64 * 256 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
     return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
@@ -6224,6 +6225,7 @@ typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
     uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
     uint32_t *column_sum;
+    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
     void *narrow[4];                         /* input rows of a frame narrower than a chunk */
     vmafgpu__adm_lines general;              /* for variants that the scalar functions do */
     vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
@@ -6238,9 +6240,10 @@ static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used
     return base ? base + at + pad * element : NULL;
 }
 
-/* Lays out the lines for an input of `width`, or with a null base only counts. */
+/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
+ * further on than the others: so that no register of them crosses a cache line. */
 static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width,
-                                                  int variants, int distorted) {
+                                                  int variants, int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     size_t used = 0;
     for (int f = 0; f < 2; f++)
@@ -6249,6 +6252,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_take(base, &used, w, sizeof(int16_t), 1);
     work->inside = (uint16_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     work->column_sum = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        work->rest[b] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     for (int k = 0; k < 4; k++)
         work->narrow[k] = vmafgpu__adm_take(base, &used, 64, sizeof(int16_t), 0);
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
@@ -6258,6 +6263,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
     }
     work->general.same_angle = (uint8_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint8_t), 1);
     work->general.column_sum = work->column_sum;
+    if (base)
+        work->column_sum += skew;
     work->rows = (vmafgpu__adm_row *)vmafgpu__adm_take(base, &used, (size_t)(3 * variants * distorted),
                                                        sizeof *work->rows, 0);
     for (int i = 0; i < 3 * variants * distorted; i++) {
@@ -6268,15 +6275,20 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
             for (int b = 0; b < VMAFGPU__BANDS; b++)
                 row.signal[which][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
         }
-        if (base)
-            work->rows[i] = row;
+        if (!base)
+            continue;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] += skew;
+            row.centre[which] += skew;
+        }
+        work->rows[i] = row;
     }
     return used;
 }
 
 static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
     vmafgpu__adm_work work;
-    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted);
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
 /* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
@@ -6317,14 +6329,19 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
 
 /* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
  * columns. Lines have margins on both sides. */
+typedef struct vmafgpu__motion_job {
+    const vmafgpu__view         *before, *now;
+    int                          wide, w, h, bit_depth;
+    const vmafgpu__motion_lines *lines;
+} vmafgpu__motion_job;
+
 typedef struct vmafgpu__cpu_functions {
     const char *name;
     unsigned    mask_bit;              /* of config.cpumask */
     /* The OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
-    /* The sum of one row of the blurred difference of two frames, five rows each. */
-    int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                            const vmafgpu__motion_lines *lines);
+    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+    int64_t   (*motion_rows)(const vmafgpu__motion_job *job, int first, int end);
     /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted frame. Null: the plain
      * code below does it row by row. */
     void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
@@ -6334,8 +6351,7 @@ typedef struct vmafgpu__cpu_functions {
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines);
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end);
 
 /* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
@@ -6380,7 +6396,7 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar, NULL, NULL,
+                                                                  vmafgpu__motion_rows_scalar, NULL, NULL,
                                                                   &vmafgpu__cambi_scalar, &vmafgpu__speed_scalar };
 
 /* The best level that the machine has and `mask` allows. */
@@ -6591,9 +6607,8 @@ static void vmafgpu__motion_vertical(const void *const *before, const void *cons
         line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
 }
 
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines) {
-    int32_t *line = lines->whole;
+static int64_t vmafgpu__motion_row(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                   int32_t *line) {
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__motion_vertical(before, now, wide, x, bit_depth, line);
     for (int k = 1; k <= 2; k++) {
@@ -6614,29 +6629,29 @@ static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void 
     return sum;
 }
 
-/* Sum of absolute values of the blurred difference of two frames, rows first..end-1. */
-static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_lines *lines, const vmafgpu__view *before,
-                                    const vmafgpu__view *now, int first, int end) {
-    const vmafgpu_config *c = &v->config;
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end) {
     int64_t sum = 0;
     for (int y = first; y < end; y++) {
-        const void *a[5], *b[5];
+        const void *before[5], *now[5];
         for (int k = 0; k < 5; k++) {
-            const int row = vmafgpu__reflect(y + k - 2, c->height);
-            a[k] = vmafgpu__view_row(before, row);
-            b[k] = vmafgpu__view_row(now, row);
+            const int row = vmafgpu__reflect(y + k - 2, job->h);
+            before[k] = vmafgpu__view_row(job->before, row);
+            now[k] = vmafgpu__view_row(job->now, row);
         }
-        sum += v->cpu->functions->motion_row(a, b, v->cpu->wide, c->width, c->bit_depth, lines);
+        sum += vmafgpu__motion_row(before, now, job->wide, job->w, job->bit_depth, job->lines->whole);
     }
     return sum;
 }
 
 static void vmafgpu__motion_band(const vmafgpu *v, vmafgpu__worker *worker, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
+                                &worker->motion };
     for (int i = 0; i < 2; i++)
-        if (cpu->before[i].data)
-            worker->sums.motion[i] +=
-                vmafgpu__motion_rows(v, &worker->motion, &cpu->before[i], &cpu->pair[0], first, end);
+        if (cpu->before[i].data) {
+            job.before = &cpu->before[i];
+            worker->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
+        }
 }
 
 /* ---- VIF ---- */
@@ -7526,11 +7541,13 @@ static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions
         worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &worker->vif);
-    const size_t line = vmafgpu__padded(w) + 2 * VMAFGPU__MARGIN;   /* `high` and `low` are where `whole` is, when it is not */
-    worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    if (c->base) {
-        worker->motion.high = (int16_t *)(void *)(worker->motion.whole - VMAFGPU__MARGIN) + VMAFGPU__MARGIN;
-        worker->motion.low = worker->motion.high + line;
+    if (functions->vif_band) {
+        for (int i = 0; i < 3; i++)
+            worker->motion.pair[i] = (int16_t *)vmafgpu__carve_line(c, w, 2 * sizeof(int16_t));
+        for (int i = 0; i < 4; i++)
+            worker->motion.row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    } else {
+        worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
     }
 }
 
@@ -12408,9 +12425,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
-#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
@@ -12436,9 +12452,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
+/* The even lanes of a, then those of b; the odd ones. */
+#  define vmafgpu__v_evens32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#  define vmafgpu__v_odds32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
 #  define vmafgpu__v_mask __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
@@ -12454,7 +12472,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 /* The lower half of the floats as doubles, and the upper one. */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -12462,12 +12480,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
 #  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -12480,7 +12492,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
@@ -12500,9 +12513,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
 #  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
+#  define vmafgpu__v_evens32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
+#  define vmafgpu__v_odds32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
 #  define vmafgpu__v_mask __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
@@ -12516,6 +12530,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
+/* The lanes of the mask, one after the other; other levels do without. */
+#  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
@@ -12538,10 +12554,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 }
 #  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
 
 #else
 /* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
@@ -12573,7 +12585,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(const v
 #  define vmafgpu__v_load_u16_as_32(p) \
     VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *p, vmafgpu__v index) {
     uint32_t at[4], value[4];
     vmafgpu__v_store(at, index);
@@ -12582,6 +12593,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
     return vmafgpu__v_load(value);
 }
 #  define vmafgpu__v_gather32(p, index) VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(p, index)
+#  define vmafgpu__v_load_32_as_f64(p) \
+    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
 #  define vmafgpu__v_and(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
@@ -12657,11 +12670,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
 #  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
+#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
 #  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
 #  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
 #  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
-#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
-#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
 #  define vmafgpu__v_mask int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
 #  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
@@ -12698,10 +12711,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
 #  define vmafgpu__v_lookup32(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
 #endif
 /* ---- import ---- */
 
@@ -12721,95 +12730,138 @@ static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int
     return all;
 }
 
-/* ---- motion ---- */
+/* ---- motion ----
+ *
+ * Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
+ * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
+ * are neighbours, and three loads are the windows of an even and of an odd column.
+ *
+ * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
+ * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
+ */
+#define VMAFGPU__MOTION(name) VMAFGPU__LEVEL_NAME(vmafgpu__motion_##name)
 
-/* The weights of the outer, the next and the middle samples as pairs for pairs16. The middle one comes with 1 << n, which
- * has the weight `unit`, so that rounding costs nothing. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)(void) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)vmafgpu__motion_taps[1] << 16 | (uint32_t)vmafgpu__motion_taps[0]));
+typedef struct VMAFGPU__MOTION(taps) {
+    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
+} VMAFGPU__MOTION(taps);
+
+VMAFGPU__INLINE VMAFGPU__MOTION(taps) VMAFGPU__MOTION(taps_of)(void) {
+    VMAFGPU__MOTION(taps) t;
+    uint32_t tap[7] = { 0 };
+    for (int k = 0; k < 5; k++)
+        tap[1 + k] = (uint32_t)vmafgpu__motion_taps[k];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 3; k++) {
+        t.of[0][k] = vmafgpu__v_set32((int32_t)(tap[2 + 2 * k] << 16 | tap[1 + 2 * k]));
+        t.of[1][k] = vmafgpu__v_set32((int32_t)(tap[1 + 2 * k] << 16 | tap[2 * k]));
+    }
+    return t;
 }
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(int unit) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)unit << 16 | (uint32_t)vmafgpu__motion_taps[2]));
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(sum)(vmafgpu__v start, const vmafgpu__v *pairs, const vmafgpu__v *taps) {
+    start = vmafgpu__v_add_pairs16(start, pairs[0], taps[0]);
+    start = vmafgpu__v_add_pairs16(start, pairs[1], taps[1]);
+    return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
 }
 
 /* before - now, at as many columns from x on as there are 16-bit lanes. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(const void *before, const void *now, int wide,
-                                                                         int x) {
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(difference)(const void *before, const void *now, int wide, int x) {
     const uint8_t *a = (const uint8_t *)before, *b = (const uint8_t *)now;
     if (wide)
         return vmafgpu__v_sub16(vmafgpu__v_load(a + 2 * x), vmafgpu__v_load(b + 2 * x));
     return vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16(a + x), vmafgpu__v_load_u8_as_16(b + x));
 }
 
-/* The vertical pass. With up to 14 bits a sum of two differences fits 16 bits, and the weighted sum of all 32. */
-static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *before, const void *const *now, int wide,
-                                                             int w, int bit_depth, int16_t *high, int16_t *low) {
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
-    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), ones = vmafgpu__v_set32(255);
-    for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
-        vmafgpu__v d[5];
-        for (int k = 0; k < 5; k++)
-            d[k] = VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(before[k], now[k], wide, x);
-        const vmafgpu__v a = vmafgpu__v_add16(d[0], d[4]), b = vmafgpu__v_add16(d[1], d[3]);
-        const vmafgpu__v left = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(d[2], half), middle)), bit_depth);
-        const vmafgpu__v right = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
-        vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
-        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, ones), vmafgpu__v_and(right, ones)));
-    }
-    for (int k = 1; k <= 2; k++) {
-        high[-k] = high[k];
-        low[-k] = low[k];
-        high[w - 1 + k] = high[w - 1 - k];
-        low[w - 1 + k] = low[w - 1 - k];
-    }
+/* A pair of rows: those of `before`, then those of `now`. */
+VMAFGPU__INLINE void VMAFGPU__MOTION(pair)(const void *const *rows, int wide, int x, int16_t *out, vmafgpu__v *pair) {
+    const vmafgpu__v a = VMAFGPU__MOTION(difference)(rows[0], rows[2], wide, x);
+    const vmafgpu__v b = VMAFGPU__MOTION(difference)(rows[1], rows[3], wide, x);
+    pair[0] = vmafgpu__v_unpack_low16(a, b);
+    pair[1] = vmafgpu__v_unpack_high16(a, b);
+    vmafgpu__v_store(out + 2 * x, pair[0]);
+    vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Sums of five neighbours at x of a line of 16 bits, `middle` with its rounding: lower and upper halves of blocks. */
-#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along_)
-static inline void vmafgpu__motion_along(const int16_t *line, vmafgpu__v outer, vmafgpu__v middle, vmafgpu__v one,
-                                         vmafgpu__v *left, vmafgpu__v *right) {
-    const vmafgpu__v a = vmafgpu__v_add16(vmafgpu__v_load(line - 2), vmafgpu__v_load(line + 2));
-    const vmafgpu__v b = vmafgpu__v_add16(vmafgpu__v_load(line - 1), vmafgpu__v_load(line + 1));
-    const vmafgpu__v c = vmafgpu__v_load(line);
-    *left = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(c, one), middle));
-    *right = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(c, one), middle));
+/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
+ * it is. Returns whether sums did not fit. */
+VMAFGPU__INLINE int VMAFGPU__MOTION(down)(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
+                                          int wide, int split) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(1 << (job->bit_depth - 1)), shift = vmafgpu__v_set32(job->bit_depth);
+    const vmafgpu__v one = vmafgpu__v_set32(1);
+    vmafgpu__v least = vmafgpu__v_zero(), most = least;
+    for (int x = 0; x < job->w; x += LANES) {
+        vmafgpu__v p[2][3], third[2];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2 + split; k++) {
+            p[0][k] = vmafgpu__v_load(pair[k] + 2 * x);
+            p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
+        }
+        if (!split) {
+            for (int k = 4; k < 8; k++)
+                vmafgpu__v_prefetch((const uint8_t *)rows[k] + (x << wide));
+            VMAFGPU__MOTION(pair)(rows, wide, x, pair[2], third);
+            p[0][2] = third[0];
+            p[1][2] = third[1];
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 2; row++) {
+            vmafgpu__v a = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[0], t.of[row]), shift);
+            vmafgpu__v b = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[1], t.of[row]), shift);
+            if (split) {
+                vmafgpu__v_store(job->lines->row[row][1] + x,
+                                 vmafgpu__v_pack32(vmafgpu__v_and(a, one), vmafgpu__v_and(b, one)));
+                a = vmafgpu__v_srai32(a, 1);
+                b = vmafgpu__v_srai32(b, 1);
+            }
+            const vmafgpu__v words = vmafgpu__v_pack32(a, b);
+            vmafgpu__v_store(job->lines->row[row][0] + x, words);
+            least = vmafgpu__v_min16(least, words);
+            most = vmafgpu__v_max16(most, words);
+        }
+    }
+    most = vmafgpu__v_max16(most, vmafgpu__v_xor(least, vmafgpu__v_set32(-1)));
+    return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
 /* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
-static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *before, const void *const *now, int wide, int w,
-                                                        int bit_depth, const vmafgpu__motion_lines *lines) {
+VMAFGPU__INLINE int64_t VMAFGPU__MOTION(along)(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
-    if (bit_depth > 14)
-        return vmafgpu__motion_row_scalar(before, now, wide, w, bit_depth, lines);
-    if (wide)
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 1, w, bit_depth, lines->high, lines->low);
-    else
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 0, w, 8, lines->high, lines->low);
-
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    /* 128 * 256 is half of the unit that the shift by 16 drops. */
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
-    const vmafgpu__v one = vmafgpu__v_set16(256);
-    vmafgpu__v sum = zero;
-    for (int x = 0; x < w; x += LANES) {
-        vmafgpu__v high[2], low[2];
-        vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
-        vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
-        vmafgpu__v left = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[0], vmafgpu__v_sra32(low[0], 8)), 8));
-        vmafgpu__v right = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[1], vmafgpu__v_sra32(low[1], 8)), 8));
-        if (x + LANES > w) {
-            const vmafgpu__v inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
-            left = vmafgpu__v_and(left, vmafgpu__v_unpack_low16(inside, inside));
-            right = vmafgpu__v_and(right, vmafgpu__v_unpack_high16(inside, inside));
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768), ones = vmafgpu__v_set16(1);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    for (int part = 0; part <= split; part++)
+        for (int k = 1; k <= 2; k++) {
+            line[part][-k] = line[part][k];
+            line[part][w - 1 + k] = line[part][w - 1 - k];
         }
-        sum = vmafgpu__v_add32(sum, vmafgpu__v_add32(left, right));
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v pairs[2][3], s[2];
+        vmafgpu__v inside = vmafgpu__v_set32(-1);
+        if (x + LANES > w)
+            inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+        VMAFGPU__UNROLL
+        for (int part = 0; part <= split; part++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 3; k++)
+                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
+        VMAFGPU__UNROLL
+        for (int odd = 0; odd < 2; odd++) {
+            s[odd] = VMAFGPU__MOTION(sum)(half, pairs[split], t.of[odd]);
+            if (split) {
+                s[odd] = VMAFGPU__MOTION(sum)(vmafgpu__v_srai32(s[odd], 1), pairs[0], t.of[odd]);
+                s[odd] = vmafgpu__v_abs32(vmafgpu__v_srai32(s[odd], 15));
+                const vmafgpu__v lanes = odd ? inside : vmafgpu__v_slli32(inside, 16);
+                sum = vmafgpu__v_add32(sum, vmafgpu__v_and(s[odd], vmafgpu__v_srai32(lanes, 16)));
+            }
+        }
+        if (!split) {
+            vmafgpu__v words = vmafgpu__v_abs16(vmafgpu__v_even_odd16(vmafgpu__v_srli32(s[0], 16), s[1]));
+            if (x + LANES > w)
+                words = vmafgpu__v_and(words, inside);
+            sum = vmafgpu__v_add_pairs16(sum, words, ones);
+        }
     }
     uint32_t lanes[VMAFGPU__V_WORDS];
     int64_t total = 0;
@@ -12819,13 +12871,60 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
+static int64_t VMAFGPU__MOTION(split_rows)(const vmafgpu__motion_job *job, int16_t *const *pair, int count) {
+    int64_t total = 0;
+    (void)VMAFGPU__MOTION(down)(job, pair, NULL, 0, 1);
+    for (int row = 0; row < count; row++)
+        total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 1);
+    return total;
+}
+
+static void VMAFGPU__MOTION(rows_at)(const vmafgpu__motion_job *job, int y, const void **rows) {
+    for (int k = 0; k < 2; k++) {
+        rows[k] = vmafgpu__view_row(job->before, vmafgpu__reflect(y + k, job->h));
+        rows[2 + k] = vmafgpu__view_row(job->now, vmafgpu__reflect(y + k, job->h));
+    }
+}
+
+static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, int end) {
+    int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
+    const void *rows[8];
+    int64_t total = 0;
+    if (job->bit_depth > 15)
+        return vmafgpu__motion_rows_scalar(job, first, end);
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v unused[2];
+        VMAFGPU__MOTION(rows_at)(job, first - 2 + 2 * k, rows);
+        for (int x = 0; x < job->w; x += VMAFGPU__V_BYTES / 2)
+            VMAFGPU__MOTION(pair)(rows, job->wide, x, pair[k], unused);
+    }
+    for (int y = first; y < end; y += 2) {
+        const int count = y + 1 < end ? 2 : 1;
+        VMAFGPU__MOTION(rows_at)(job, y + 2, rows);
+        VMAFGPU__MOTION(rows_at)(job, y + 4, rows + 4);
+        if (job->wide ? VMAFGPU__MOTION(down)(job, pair, rows, 1, 0) : VMAFGPU__MOTION(down)(job, pair, rows, 0, 0))
+            total += VMAFGPU__MOTION(split_rows)(job, pair, count);
+        else
+            for (int row = 0; row < count; row++)
+                total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 0);
+        int16_t *const oldest = pair[0];
+        pair[0] = pair[1];
+        pair[1] = pair[2];
+        pair[2] = oldest;
+    }
+    return total;
+}
+
 /* ---- VIF ----
  *
  * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Along a
- * row the pairs are neighbouring samples, and the two sets of taps give the even and the odd columns. Squares are made
- * anew for each four rows: that takes less than fetching them from the L2 cache.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
+ * made anew for each four rows: that takes less than fetching them from the L2 cache.
+ *
+ * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
+ * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
+ * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -12843,19 +12942,26 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows. */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows or columns. Along
+ * rows the reach is 2 at least, so that windows begin with a pair. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
+#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
+
+/* From the even pairs of a line to its odd ones; where column x of a line is, counted from its first. */
+#define VMAFGPU__VIF_ODD (VMAFGPU__VIF_LINE / 2)
+#define VMAFGPU__VIF_PLACE(x) (((x) >> 1 & 1) * VMAFGPU__VIF_ODD + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
     int        x, end;            /* columns that belong to the strip */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
      * halves of the products. And of both images two rows of the next one's. */
     uint16_t  *line[4][8], *next_line[2][2];
-    /* Of as many columns as fill two registers, first the even and then the odd ones. */
+    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
     uint32_t  *mean[4];           /* the reference's weighted mean, per row */
     int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
@@ -12865,12 +12971,20 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
 
 /* Sums of many samples per lane; each term of the logarithms is below 2^15. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    /* Logarithms are kept in two, see vif_logs. */
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
     vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
+
+/* The same taps, which compilers then load anew: they would keep them in registers that the sums need. */
+VMAFGPU__INLINE const VMAFGPU__VIF_TAPS *VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)(const VMAFGPU__VIF_TAPS *taps) {
+    __asm__ volatile("" : "+r"(taps));
+    return taps;
+}
+#define vmafgpu__vif_anew_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
 
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
@@ -12892,48 +13006,20 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. Sums are held, so that compilers leave them in this order and in registers. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
-                                                                    int pairs, int halved,
-                                                                    const VMAFGPU__VIF_TAPS *taps,
-                                                                    const vmafgpu__v *start, vmafgpu__v *even,
-                                                                    vmafgpu__v *odd) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = odd[k] = start[k];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++) {
-            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
-            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
-        }
+/* Adds pair i of a window to the sums of its four rows or columns. They are held, so that compilers leave them in this order
+ * and in registers. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++) {
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
     }
 }
-#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
-
-/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
- * take several cycles for each where they add as well. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
-                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
-    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
-    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
-    if (rest > 0)
-        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
-                                   even + most, odd + most);
-    if (rest > most)
-        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
-                                   even + 2 * most, odd + 2 * most);
-}
-#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
+#define vmafgpu__vif_add_pair_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
 
 /* ---- pairs of rows ---- */
 
@@ -12943,7 +13029,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
     const char *from = row + ((ptrdiff_t)x << wide);
     if (x + VMAFGPU__VIF_BLOCK > w) {
         memset(part, 0, sizeof part);
-        memcpy(part, from, (size_t)(w - x) << wide);
+        if (x < w)
+            memcpy(part, from, (size_t)(w - x) << wide);
         from = (const char *)part;
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
@@ -12958,19 +13045,26 @@ VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFG
 }
 #define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows. */
+/* Takes in two rows, even pairs of columns apart from odd ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
                                                             int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
     const int w = s->job->w - s->left;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, x, w);
-        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v even[2], odd[2];
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += VMAFGPU__V_BYTES)
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v a = vmafgpu__vif_load_(row[i], wide, x, w);
+            const vmafgpu__v b = vmafgpu__vif_load_(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
+            even[i] = vmafgpu__v_evens32(a, b);
+            odd[i] = vmafgpu__v_odds32(a, b);
+        }
+        const vmafgpu__v both[4] = { vmafgpu__v_unpack_low16(even[0], even[1]), vmafgpu__v_unpack_high16(even[0], even[1]),
+                                     vmafgpu__v_unpack_low16(odd[0], odd[1]), vmafgpu__v_unpack_high16(odd[0], odd[1]) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
             vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
     }
 }
@@ -12991,7 +13085,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high
 /* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
  * sums of both registers of a block, then high ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
-                                                                   int x, int kind, const vmafgpu__v *sum) {
+                                                                   ptrdiff_t x, int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
@@ -13014,22 +13108,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Adds pair i of a window to the sums of its four rows. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
-                                                                int i, int pairs) {
-    if (i < pairs) {
-        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
-        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
-    }
-    if (i > 0) {
-        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
-        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
-    }
-}
-#define vmafgpu__vif_add_rows_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_rows)
-
-/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the places
- * of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come in time. */
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the
+ * places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come
+ * in time. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
                                                              const ptrdiff_t *at, int kind, int scale, int means, int line,
                                                              const VMAFGPU__VIF_TAPS *taps, int nexts,
@@ -13039,10 +13120,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
     const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
     enum { STEP = VMAFGPU__V_BYTES };
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
         vmafgpu__v sum[2][4], next[2][2], v[2];
         for (int i = 0; i < 4; i++)
-            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)x << (kind != VMAFGPU__VIF_BYTES)));
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
         for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
@@ -13056,7 +13138,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_
                 for (int k = half; k < half + TOGETHER; k++) {
                     const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
                     if (means)
-                        vmafgpu__vif_add_rows_(sum[k], a, taps, i, pairs);
+                        vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
                     if (nexts && i >= first && i < end)
                         next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
                     if (nexts && i > first && i <= end)
@@ -13093,7 +13175,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
     const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
     enum { STEP = VMAFGPU__V_BYTES };
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * STEP) {
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const VMAFGPU__VIF_TAPS *t = vmafgpu__vif_anew_(taps);
         vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
         VMAFGPU__UNROLL
         for (int half = 0; half < 2; half += together) {
@@ -13114,16 +13198,16 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
                     a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
                     VMAFGPU__UNROLL
                     for (int p = 0; p < count; p++) {
-                        vmafgpu__v b = a;
+                        vmafgpu__v factor = a;
                         if (p == squares) {
-                            b = vmafgpu__v_load(other + at[i] + k * STEP);
-                            b = kind == BYTES ? b : vmafgpu__v_xor(b, sign);
+                            factor = vmafgpu__v_load(other + at[i] + k * STEP);
+                            factor = kind == BYTES ? factor : vmafgpu__v_xor(factor, sign);
                         }
-                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-                        vmafgpu__vif_add_rows_(sum[p][0][k], low, taps, i, pairs);
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, factor), sign));
+                        vmafgpu__vif_add_pair_(sum[p][0][k], low, t, i, pairs);
                         if (halves == 2) {
-                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
-                            vmafgpu__vif_add_rows_(sum[p][1][k], high, taps, i, pairs);
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, factor), sign));
+                            vmafgpu__vif_add_pair_(sum[p][1][k], high, t, i, pairs);
                         }
                     }
                 }
@@ -13154,35 +13238,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFG
     for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
         uint16_t *line = lines[i];
         for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[-k] = line[k];
+            line[VMAFGPU__VIF_PLACE(-k)] = line[VMAFGPU__VIF_PLACE(k)];
         for (int k = 1; s->columns == right && k <= reach; k++)
-            line[right - 1 + k] = line[right - 1 - k];
+            line[VMAFGPU__VIF_PLACE(right - 1 + k)] = line[VMAFGPU__VIF_PLACE(right - 1 - k)];
     }
 }
 
 /* ---- the next scale's images ---- */
+
+/* Where pair i of the window of four columns from x on is in a line. */
+VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(int x, int i, int reach) {
+    const int n = i - reach / 2;
+    return x / 2 + (n & 1) * VMAFGPU__VIF_ODD + (n >> 1) * 2;
+}
+#define vmafgpu__vif_pair_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)
 
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
                                                                     const VMAFGPU__VIF_TAPS *along, int scale, int y,
                                                                     const uint16_t *line) {
-    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int reach = VMAFGPU__VIF_ALONG(4 >> scale), pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const uint16_t *from = line + (2 * x - s->left - next_reach);
-        vmafgpu__v sum = start;
+    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v sum[2] = { start, start };
         VMAFGPU__UNROLL
-        for (int i = 0; i < used; i++)
-            sum = vmafgpu__v_add_pairs16(sum, vmafgpu__v_load(from + 2 * i), along->even[i]);
-        sum = vmafgpu__v_srli32(halved ? vmafgpu__v_add32(sum, sum) : sum, 16);
-        if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum);
+        for (int i = 0; i <= pairs; i++) {
+            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(2 * x - s->left, i, reach));
+            if (i < pairs)
+                sum[0] = vmafgpu__v_add_pairs16(sum[0], a, along->even[i]);
+            if (i > 0)
+                sum[1] = vmafgpu__v_add_pairs16(sum[1], a, along->even[i - 1]);
+        }
+        VMAFGPU__UNROLL
+        for (int i = 0; halved && i < 2; i++)
+            sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
+        sum[0] = vmafgpu__v_even_odd16(vmafgpu__v_srli32(sum[0], 16), sum[1]);
+        if (x + VMAFGPU__VIF_BLOCK <= end) {
+            vmafgpu__v_store(out + x, sum[0]);
         } else {
-            uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum);
+            uint16_t last[VMAFGPU__VIF_BLOCK];
+            vmafgpu__v_store(last, sum[0]);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -13190,23 +13288,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 
 /* ---- along the rows, and the statistics ---- */
 
+/* Weighted sums of `count` lines at columns x.., each from a start of its own. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, int x, int reach,
+                                                             const VMAFGPU__VIF_TAPS *taps, const vmafgpu__v *start,
+                                                             vmafgpu__v (*sum)[4]) {
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = start[k];
+    VMAFGPU__UNROLL
+    for (int i = 0; i <= pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(x, i, reach)));
+            vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+        }
+    }
+}
+#define vmafgpu__vif_lines_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
-                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                             vmafgpu__v *even, vmafgpu__v *odd) {
+ * high + ((low + 32768) >> 16). As many lines at once as registers suffice for: many sums keep the multipliers busy. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, int x, int squares, int reach,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v (*out)[4]) {
+    const int count = 1 + 2 * squares;
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
     const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
-    const void *place[5];
+    vmafgpu__v sum[5][4];
+    if (VMAFGPU__V_REGISTERS >= 32)
+        vmafgpu__vif_lines_(line, count, x, reach, taps, start, sum);
+    else
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            vmafgpu__vif_lines_(line + k, 1, x, reach, taps, start + k, sum + k);
     VMAFGPU__UNROLL
-    for (int i = 0; i < 1 + 2 * squares; i++)
-        place[i] = line[i] + x;
-    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
+    for (int i = 0; i < 4; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; halved && k < count; k++)
+            sum[k][i] = vmafgpu__v_add32(sum[k][i], sum[k][i]);
+        out[0][i] = sum[0][i];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < squares; k++)
+            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -13224,8 +13348,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
  * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
  * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. */
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
+ * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
 #define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
@@ -13247,16 +13373,14 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 /* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v minus_one, term[4];
-    vmafgpu__v epsilon, exponent_f64;
+    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTANTS *out) {
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
-        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__POWER_BIAS + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i];
+        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i] - VMAFGPU__LOG_PART * i;
     out->factors = vmafgpu__v_load_table(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
     out->whole = vmafgpu__v_load_table(whole);
     out->zero = vmafgpu__v_zero();
@@ -13264,8 +13388,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
-    out->power = vmafgpu__v_set32(VMAFGPU__POWER_UNIT);
-    out->exponent = vmafgpu__v_set32(0x43300000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
 #if VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
@@ -13277,10 +13399,9 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
 #endif
     out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
-    out->exponent_f64 = vmafgpu__v_set_f64(4503599627370496.0);
 }
 
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v, vmafgpu__v *out) {
     const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
     const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
@@ -13292,26 +13413,25 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 #else
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
-    return vmafgpu__v_fma_f32(u, q, whole_part);
+    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+    out[1] = part;
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
+/* Lanes of 32 bits in memory as two registers of doubles. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const int32_t *from, vmafgpu__v *out) {
+    out[0] = vmafgpu__v_load_32_as_f64(from);
+    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
     vmafgpu__v x1[2], x12[2], gain[2];
-    vmafgpu__v s2;
+    const int32_t *s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
 
@@ -13320,41 +13440,44 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v x2[2], rest[2];
-    vmafgpu__vif_doubles_(c, pending->s2, x2);
+    vmafgpu__v x2[2], rest[2], log_n1[2];
+    vmafgpu__vif_doubles_(pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
         vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
-    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
+    vmafgpu__vif_logs_(c, n1, log_n1);
     for (int k = 0; k < variants; k++) {
         const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v signal[2];
+        vmafgpu__v signal[2], log_n2[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
         const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
-        totals->numerator[k] =
-            vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
+        vmafgpu__vif_logs_(c, n2, log_n2);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->numerator[k][i] =
+                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
     }
 }
 
 /* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. */
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, int variants,
-                                                           const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v s1,
-                                                           vmafgpu__v s2, vmafgpu__v s12,
+                                                           const VMAFGPU__VIF_CONSTANTS *c, const int32_t *s1,
+                                                           const int32_t *s2, int32_t *s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
-    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
+    const vmafgpu__v distorted = vmafgpu__v_load(s2);
     if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
         totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
         if (!vmafgpu__v_mask_any(is_log))
@@ -13362,16 +13485,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
         totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
+    vmafgpu__v log[2];
     totals->registers++;
-    const vmafgpu__v positive = vmafgpu__v_max32(s1, c->noise);
-    totals->denominator =
-        vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
-    /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
+    vmafgpu__vif_logs_(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
+    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
-    vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(s1, next.x1);
+    vmafgpu__vif_doubles_(s12, next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -13379,12 +13505,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     *pending = next;
 }
 
-static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+/* The sum of lanes of logarithms. */
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
-    vmafgpu__v_store(lanes, v);
+    uint32_t parts[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, logs[0]);
+    vmafgpu__v_store(parts, logs[1]);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i];
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
     return sum;
 }
 
@@ -13398,39 +13527,38 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
         sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
     sums->flat_noise += (int64_t)sum;
     for (int k = 0; k < plan->vif_variants; k++) {
-        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
-        totals->numerator[k] = vmafgpu__v_zero();
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k], 0);
+        totals->numerator[k][0] = totals->numerator[k][1] = vmafgpu__v_zero();
     }
-    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
-    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
-    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator, bias) -
+                         /* log2(1 + noise / noise) each */
                          (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
     sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->noise[0] = totals->noise[1] = totals->denominator[0] = totals->denominator[1] = vmafgpu__v_zero();
     totals->logs = totals->registers = 0;
 }
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
-    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
-    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
-        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
+    const int columns = s->end - s->x, from = columns - columns % (4 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 4 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 4 + i % 4 * VMAFGPU__V_WORDS] = 0;
 }
 
 /* The reference along a row: mean and variance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[row];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][3];
-        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][4];
+        vmafgpu__vif_along_(line, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(mean, sum[i][0]);
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[0][i]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
@@ -13438,19 +13566,18 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
 
 /* A distorted image along a row: variance and covariance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[4], *covariance = s->variance[5];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][5];
-        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[3][4];
+        vmafgpu__vif_along_(line, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
-                                                                                               vmafgpu__v_load(mean))));
+        for (int i = 0; i < 4; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products_(sum[0][i],
+                                                                                                vmafgpu__v_load(mean))));
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
@@ -13463,31 +13590,34 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFGPU__VIF_STATE *s, int row, int variants,
                                                                      const VMAFGPU__VIF_CONSTANTS *constants,
                                                                      VMAFGPU__VIF_TOTALS *totals) {
-    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[4], *s12 = s->variance[5];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
+    int32_t *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
-    sum.denominator = totals->denominator;
-    sum.noise[0] = totals->noise[0];
-    sum.noise[1] = totals->noise[1];
+    for (int i = 0; i < 2; i++) {
+        sum.denominator[i] = totals->denominator[i];
+        sum.noise[i] = totals->noise[i];
+        for (int k = 0; k < variants; k++)
+            sum.numerator[k][i] = totals->numerator[k][i];
+    }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    for (int k = 0; k < variants; k++)
-        sum.numerator[k] = totals->numerator[k];
     memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, vmafgpu__v_load(s1 + x), vmafgpu__v_load(s2 + x),
-                                              vmafgpu__v_load(s12 + x), &pending, &sum);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, &c, &pending, &sum);
-    totals->denominator = sum.denominator;
-    totals->noise[0] = sum.noise[0];
-    totals->noise[1] = sum.noise[1];
+    for (int i = 0; i < 2; i++) {
+        totals->denominator[i] = sum.denominator[i];
+        totals->noise[i] = sum.noise[i];
+        for (int k = 0; k < variants; k++)
+            totals->numerator[k][i] = sum.numerator[k][i];
+    }
     totals->logs = sum.logs;
     totals->registers = sum.registers;
-    for (int k = 0; k < variants; k++)
-        totals->numerator[k] = sum.numerator[k];
 }
 
 /* Apart from the rest, so that its registers are its own. */
@@ -13510,18 +13640,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
     const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
     const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
     /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
-    const ptrdiff_t pitch = ((s->columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK * 2 + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
-    VMAFGPU__VIF_TAPS taps, next_down, next_along;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&taps, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, VMAFGPU__VIF_ALONG(reach));
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
     }
     for (int y = job->first, taken = 0; y < job->end; y += 4) {
         const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
@@ -13541,11 +13672,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             for (int i = 0; i < 4; i++)
                 ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
             if (has_next && has_sums)
-                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else if (has_next)
-                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &taps, 1, s->next_line[d >= 0], &next_down, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else
-                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &taps, 0, NULL, NULL, ahead);
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
             for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
@@ -13554,20 +13685,20 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             if (!has_sums)
                 continue;
             if (d < 0) {
-                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &taps);
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
                 continue;
             }
             if (!apart)
-                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &taps);
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
             else {
-                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &taps);
-                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &taps);
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
             }
             for (int i = 0; i < rows; i++) {
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &taps);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &taps);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
@@ -13621,19 +13752,20 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 32;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
     /* Strips of about the same width, a multiple of what the widest registers take. */
     const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
-    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
+        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)
@@ -14413,8 +14545,27 @@ static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__
 
 /* ---- masked cubes ----
  *
- * Up to half of the signals are above their threshold, and those that are not lie too scattered for a branch to pay.
+ * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
+ * collects those of a row first.
  */
+
+typedef struct VMAFGPU__ADM(cubes_of) {
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
+    uint32_t *rest[VMAFGPU__BANDS];
+} VMAFGPU__ADM(cubes_of);
+
+/* Adds the cubes of what is above 0. */
+VMAFGPU__INLINE void VMAFGPU__ADM(add_cubes)(VMAFGPU__ADM(cubes_of) *to, int band, vmafgpu__v rest,
+                                             const VMAFGPU__ADM(rounding) *r) {
+#ifdef vmafgpu__v_compress32
+    const vmafgpu__v_mask counts = vmafgpu__v_greater32(rest, to->low[band == 2]);
+    vmafgpu__v_store(to->rest[band], vmafgpu__v_compress32(counts, rest));
+    to->rest[band] += vmafgpu__v_mask_count(counts);
+    (void)r;
+#else
+    to->sum[band] = VMAFGPU__ADM(cubes)(to->sum[band], vmafgpu__v_max32(rest, vmafgpu__v_zero()), r);
+#endif
+}
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
     return vmafgpu__v_add32(
@@ -14429,22 +14580,26 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
-    vmafgpu__v sum[VMAFGPU__BANDS];
-    const vmafgpu__v zero = vmafgpu__v_zero();
+    VMAFGPU__ADM(cubes_of) cubes;
     const int lanes = task->scale == 0 ? CHUNK : WORDS;
     const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
     for (int x = c->left; x < stop; x += WORDS)
-        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(above->side[which] + x),
-                                                                           vmafgpu__v_load(row->side[which] + x)),
-                                                          vmafgpu__v_load(below->side[which] + x)));
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
+                                                                           vmafgpu__v_load(middle + x)),
+                                                          vmafgpu__v_load(lower + x)));
     column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
         column_sum[g->w] = column_sum[g->w - 1];
     VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sum[band] = zero;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        cubes.sum[band] = vmafgpu__v_zero();
+        cubes.rest[band] = work->rest[band];
+    }
+    cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
+    cubes.low[1] = vmafgpu__v_set32(23170);
     if (task->scale == 0) {
         for (int chunk = 0; chunk < c->chunks; chunk++) {
             const int at = chunk * CHUNK, x = c->left + at;
@@ -14459,12 +14614,11 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
                 vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    rest[i] = vmafgpu__v_max32(
-                        vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
-                                                    : vmafgpu__v_slli32(threshold[i], 10)), zero);
+                    rest[i] = vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                          : vmafgpu__v_slli32(threshold[i], 10));
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
+                    VMAFGPU__ADM(add_cubes)(&cubes, band, rest[i], &c->mask[d]);
             }
         }
     } else {
@@ -14474,14 +14628,19 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
-                const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
-                sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+                VMAFGPU__ADM(add_cubes)(&cubes, band, vmafgpu__v_sub32(signal, threshold), &c->mask[0]);
             }
         }
     }
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v sum = cubes.sum[band];
+#ifdef vmafgpu__v_compress32
+        vmafgpu__v_store(cubes.rest[band], vmafgpu__v_zero());
+        for (const uint32_t *rest = work->rest[band]; rest < cubes.rest[band]; rest += WORDS)
+            sum = VMAFGPU__ADM(cubes)(sum, vmafgpu__v_load(rest), &c->mask[task->scale == 0 && band == 2]);
+#endif
+        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    }
 }
 
 /* ---- a band of rows ---- */
@@ -14492,12 +14651,13 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
                                                    vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    const int left = g->left > 0 ? g->left - 1 : 0;
     vmafgpu__adm_work work;
     VMAFGPU__ADM(constants) c;
     if (first >= end)
         return;
     (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
-                              task->distorted);
+                              task->distorted, -left & (VMAFGPU__V_WORDS - 1));
     VMAFGPU__ADM(constants_of)(&c, task, &work);
     for (int y = first - 1; y <= end; y++) {
         const int own = y >= first && y < end, needed = y >= top && y < bottom;
@@ -15116,7 +15276,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     "neon", 1,
 #endif
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
-    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
     VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows),
     &VMAFGPU__LEVEL_NAME(vmafgpu__cambi),
@@ -15163,7 +15323,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_first_lane
 #undef vmafgpu__v_low_to_f64
 #undef vmafgpu__v_high_to_f64
-#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_load_32_as_f64
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16
 #undef vmafgpu__v_and_or
@@ -15175,8 +15335,8 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_even_odd32
 #undef vmafgpu__v_high_halves
 #undef vmafgpu__v_in_order
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
+#undef vmafgpu__v_evens32
+#undef vmafgpu__v_odds32
 #undef vmafgpu__v_mask
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_mask_and
@@ -15194,6 +15354,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__POWER_UNIT
 #undef VMAFGPU__POWER_BIAS
 #undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_compress32
 #undef vmafgpu__v_div_down_f32
 #undef VMAFGPU__V_TRUNCATED
 

@@ -300,27 +300,38 @@ static void test_leavings(void) {
 
 /* ---- functions ---- */
 
-/* Rows of two frames, bytes or words, of which the vector code may read up to the next multiple of 64 columns. */
-enum { ROWS = 5, MAX_WIDTH = 640, MARGIN = 64 };
+/* Two frames, bytes or words, of which the vector code may read rows up to the next multiple of 64 columns. */
+enum { ROWS = 19, MAX_WIDTH = 640, MARGIN = 64, LINE = MAX_WIDTH + 2 * MARGIN + 64, PITCH = 2 * (MAX_WIDTH + 64) + 1 };
 
-static void test_motion_row(const vmafgpu__cpu_functions *functions, int w, int depth, int odd) {
-    static uint8_t memory[2][ROWS][2 * (MAX_WIDTH + 64) + 1];
-    static int32_t whole[MAX_WIDTH + 2 * MARGIN + 64];
-    static int16_t lines[2][MAX_WIDTH + 2 * MARGIN + 64];
-    const void *rows[2][ROWS];
-    const uint32_t kind = random_bits() % 4;
+static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int depth, int odd) {
+    static uint8_t memory[2][ROWS * PITCH];
+    static int32_t whole[LINE];
+    static int16_t lines[4][LINE], pairs[3][2 * LINE];
+    const uint32_t kind = random_bits() % 5, loud = random_bits() % ROWS;
+    const int first = (int)(random_bits() % 4), end = ROWS - (int)(random_bits() % 4);
+    vmafgpu__view views[2];
     vmafgpu__motion_lines scratch;
+    vmafgpu__motion_job job = {&views[0], &views[1], depth > 8, w, ROWS, depth, &scratch};
     scratch.whole = whole + MARGIN;
-    scratch.high = lines[0] + MARGIN;
-    scratch.low = lines[1] + MARGIN;
+    for (int i = 0; i < 4; i++) {
+        scratch.row[i / 2][i % 2] = lines[i] + MARGIN;
+        memset(lines[i], 0x5a, sizeof lines[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        scratch.pair[i] = pairs[i] + MARGIN;
+        memset(pairs[i], 0x5a, sizeof pairs[i]);
+    }
+    memset(views, 0, sizeof views);
     for (int f = 0; f < 2; f++) {
-        for (int k = 0; k < ROWS; k++) {
-            uint8_t *row = memory[f][k] + odd;
-            rows[f][k] = row;
+        views[f].data = memory[f] + odd;
+        views[f].pitch = PITCH - 1;
+        for (uint32_t k = 0; k < ROWS; k++) {
+            uint8_t *row = memory[f] + odd + k * (PITCH - 1);
             for (int x = 0; x < MAX_WIDTH + 64; x++) {
                 const uint32_t top = (1u << depth) - 1, bits = random_bits();
                 const uint32_t value = kind == 0 ? bits & top : kind == 1 ? (bits & 1 ? top : 0) : kind == 2
-                                     ? (uint32_t)f * top : (uint32_t)(f ^ (x & 1)) * top;
+                                     ? (uint32_t)f * top : kind == 3 ? (uint32_t)(f ^ (x & 1)) * top
+                                     : (bits & (top >> 2)) + (k == loud && x == w / 2 ? top - (top >> 2) : 0);
                 if (depth == 8) {
                     row[x] = (uint8_t)value;
                 } else {
@@ -330,27 +341,26 @@ static void test_motion_row(const vmafgpu__cpu_functions *functions, int w, int 
             }
         }
     }
-    snprintf(test_where, sizeof test_where, "%s motion_row, width %d, %d bits, kind %u", functions->name, w, depth, kind);
-    const int64_t expected = vmafgpu__motion_row_scalar(rows[0], rows[1], depth > 8, w, depth, &scratch);
+    snprintf(test_where, sizeof test_where, "%s motion_rows %d to %d, width %d, %d bits, kind %u", functions->name, first, end,
+             w, depth, kind);
+    CHECK_INT(functions->motion_rows(&job, first, end), vmafgpu__motion_rows_scalar(&job, first, end));
     for (int i = 0; i < MARGIN - 8; i++) {
-        lines[0][i] = lines[1][i] = 0x5a5a;
-        lines[0][MAX_WIDTH + 2 * MARGIN + 63 - i] = lines[1][MAX_WIDTH + 2 * MARGIN + 63 - i] = 0x5a5a;
-    }
-    CHECK_INT(functions->motion_row(rows[0], rows[1], depth > 8, w, depth, &scratch), expected);
-    for (int i = 0; i < MARGIN - 8; i++) {
-        CHECK(lines[0][i] == 0x5a5a && lines[1][i] == 0x5a5a);
-        CHECK(lines[0][MAX_WIDTH + 2 * MARGIN + 63 - i] == 0x5a5a && lines[1][MAX_WIDTH + 2 * MARGIN + 63 - i] == 0x5a5a);
+        for (int k = 0; k < 4; k++) {
+            CHECK(lines[k][i] == 0x5a5a && lines[k][LINE - 1 - i] == 0x5a5a);
+        }
+        for (int k = 0; k < 3; k++) {
+            CHECK(pairs[k][i] == 0x5a5a && pairs[k][2 * LINE - 1 - i] == 0x5a5a);
+        }
     }
     if (depth > 8) {
-        CHECK_INT(functions->or_words((const uint8_t *)rows[0][0], w),
-                  vmafgpu__or_words_scalar((const uint8_t *)rows[0][0], w));
+        CHECK_INT(functions->or_words(views[0].data, w), vmafgpu__or_words_scalar(views[0].data, w));
     }
 }
 
 static void test_functions(const vmafgpu__cpu_functions *functions) {
     for (int w = 16; w <= MAX_WIDTH; w += w < 140 ? 1 : 37) {
         for (int depth = 8; depth <= 16; depth++) {
-            test_motion_row(functions, w, depth, w % 2);
+            test_motion_rows(functions, w, depth, w % 2);
         }
     }
 }

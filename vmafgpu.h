@@ -11354,7 +11354,7 @@ VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFG
 }
 #define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows, even pairs of columns apart from odd ones. */
+/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
                                                             int wide, int y, char *to) {
@@ -11370,24 +11370,24 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
             even[i] = vmafgpu__v_evens32(a, b);
             odd[i] = vmafgpu__v_odds32(a, b);
         }
-        const vmafgpu__v both[4] = { vmafgpu__v_unpack_low16(even[0], even[1]), vmafgpu__v_unpack_high16(even[0], even[1]),
-                                     vmafgpu__v_unpack_low16(odd[0], odd[1]), vmafgpu__v_unpack_high16(odd[0], odd[1]) };
+        const vmafgpu__v four[4] = { vmafgpu__v_even_odd16(even[0], vmafgpu__v_slli32(even[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(even[0], 16), even[1]),
+                                     vmafgpu__v_even_odd16(odd[0], vmafgpu__v_slli32(odd[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(odd[0], 16), odd[1]) };
         VMAFGPU__UNROLL
         for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
-            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(four[i], sign) : four[i]);
     }
 }
 
 /* ---- down the columns ---- */
 
-/* 32-bit values into lines of halves, less 32768. */
+/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srli32(a, 16), vmafgpu__v_srli32(b, 16));
-    const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
-    vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
-    vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 #define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
 
@@ -11407,13 +11407,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU
 
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line, int kind,
                                                                  const vmafgpu__v *sum) {
-    vmafgpu__v v[2];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srai32(sum[i], 8)
-               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srai32(sum[i], 16)
-                                             : vmafgpu__v_sra32(sum[i], s->mean_shift);
-    vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
+    const vmafgpu__v a = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srli32(sum[0], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srli32(sum[0], 16)
+                                                       : vmafgpu__v_srl32(sum[0], s->mean_shift);
+    const vmafgpu__v b = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_slli32(sum[1], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? sum[1]
+                                                       : vmafgpu__v_sll32(sum[1], 16 - s->mean_shift);
+    vmafgpu__v_store(line, vmafgpu__v_even_odd16(a, b));
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
@@ -12051,8 +12051,9 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start_(mean_start, halved);
     s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
-    s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
-    s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
+    /* So do the upper halves of squares. */
+    s.high_start = vmafgpu__vif_start_(0x80000000u + (1u << (15 + s.square_shift)), halved);
+    s.low_start = vmafgpu__vif_start_((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
     for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))

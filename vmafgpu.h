@@ -11544,12 +11544,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
-    for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
-        uint16_t *line = lines[i];
-        for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[VMAFGPU__VIF_PLACE(-k)] = line[VMAFGPU__VIF_PLACE(k)];
-        for (int k = 1; s->columns == right && k <= reach; k++)
-            line[VMAFGPU__VIF_PLACE(right - 1 + k)] = line[VMAFGPU__VIF_PLACE(right - 1 - k)];
+    for (int k = 1; s->left == 0 && k <= reach; k++)
+        for (int i = 0; i < count; i++)
+            lines[i][VMAFGPU__VIF_PLACE(-k)] = lines[i][VMAFGPU__VIF_PLACE(k)];
+    for (int k = 1; s->columns == right && k <= reach; k++) {
+        const int to = VMAFGPU__VIF_PLACE(right - 1 + k), from = VMAFGPU__VIF_PLACE(right - 1 - k);
+        for (int i = 0; i < count; i++)
+            lines[i][to] = lines[i][from];
     }
 }
 
@@ -11973,7 +11974,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
+        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -11986,25 +11987,24 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
                 vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else
                 vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
-            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
-                                                               s->next_line[d >= 0][i / 2]);
-            }
-            if (!has_sums)
-                continue;
-            if (d < 0) {
+            if (has_next)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->next_line[d >= 0], 2, reach / 2);
+            if (has_sums && d < 0)
                 vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
-                continue;
-            }
-            if (!apart)
+            else if (has_sums && !apart)
                 vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
-            else {
+            else if (has_sums) {
                 vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
                 vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
             }
-            for (int i = 0; i < rows; i++) {
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            if (!has_sums || d < 0)
+                continue;
+            for (int i = 0; i < rows; i++)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+            for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);

@@ -13045,7 +13045,7 @@ VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFG
 }
 #define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows, even pairs of columns apart from odd ones. */
+/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
                                                             int wide, int y, char *to) {
@@ -13061,24 +13061,24 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
             even[i] = vmafgpu__v_evens32(a, b);
             odd[i] = vmafgpu__v_odds32(a, b);
         }
-        const vmafgpu__v both[4] = { vmafgpu__v_unpack_low16(even[0], even[1]), vmafgpu__v_unpack_high16(even[0], even[1]),
-                                     vmafgpu__v_unpack_low16(odd[0], odd[1]), vmafgpu__v_unpack_high16(odd[0], odd[1]) };
+        const vmafgpu__v four[4] = { vmafgpu__v_even_odd16(even[0], vmafgpu__v_slli32(even[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(even[0], 16), even[1]),
+                                     vmafgpu__v_even_odd16(odd[0], vmafgpu__v_slli32(odd[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(odd[0], 16), odd[1]) };
         VMAFGPU__UNROLL
         for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
-            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(four[i], sign) : four[i]);
     }
 }
 
 /* ---- down the columns ---- */
 
-/* 32-bit values into lines of halves, less 32768. */
+/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srli32(a, 16), vmafgpu__v_srli32(b, 16));
-    const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
-    vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
-    vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 #define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
 
@@ -13098,13 +13098,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU
 
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line, int kind,
                                                                  const vmafgpu__v *sum) {
-    vmafgpu__v v[2];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srai32(sum[i], 8)
-               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srai32(sum[i], 16)
-                                             : vmafgpu__v_sra32(sum[i], s->mean_shift);
-    vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
+    const vmafgpu__v a = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srli32(sum[0], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srli32(sum[0], 16)
+                                                       : vmafgpu__v_srl32(sum[0], s->mean_shift);
+    const vmafgpu__v b = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_slli32(sum[1], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? sum[1]
+                                                       : vmafgpu__v_sll32(sum[1], 16 - s->mean_shift);
+    vmafgpu__v_store(line, vmafgpu__v_even_odd16(a, b));
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
@@ -13235,12 +13235,13 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
-    for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
-        uint16_t *line = lines[i];
-        for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[VMAFGPU__VIF_PLACE(-k)] = line[VMAFGPU__VIF_PLACE(k)];
-        for (int k = 1; s->columns == right && k <= reach; k++)
-            line[VMAFGPU__VIF_PLACE(right - 1 + k)] = line[VMAFGPU__VIF_PLACE(right - 1 - k)];
+    for (int k = 1; s->left == 0 && k <= reach; k++)
+        for (int i = 0; i < count; i++)
+            lines[i][VMAFGPU__VIF_PLACE(-k)] = lines[i][VMAFGPU__VIF_PLACE(k)];
+    for (int k = 1; s->columns == right && k <= reach; k++) {
+        const int to = VMAFGPU__VIF_PLACE(right - 1 + k), from = VMAFGPU__VIF_PLACE(right - 1 - k);
+        for (int i = 0; i < count; i++)
+            lines[i][to] = lines[i][from];
     }
 }
 
@@ -13664,7 +13665,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
+        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -13677,25 +13678,24 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
                 vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
             else
                 vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
-            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2) {
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &s->next_line[d >= 0][i / 2], 1, reach / 2);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
-                                                               s->next_line[d >= 0][i / 2]);
-            }
-            if (!has_sums)
-                continue;
-            if (d < 0) {
+            if (has_next)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->next_line[d >= 0], 2, reach / 2);
+            if (has_sums && d < 0)
                 vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
-                continue;
-            }
-            if (!apart)
+            else if (has_sums && !apart)
                 vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
-            else {
+            else if (has_sums) {
                 vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
                 vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
             }
-            for (int i = 0; i < rows; i++) {
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            if (!has_sums || d < 0)
+                continue;
+            for (int i = 0; i < rows; i++)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+            for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
@@ -13742,8 +13742,9 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start_(mean_start, halved);
     s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
-    s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
-    s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
+    /* So do the upper halves of squares. */
+    s.high_start = vmafgpu__vif_start_(0x80000000u + (1u << (15 + s.square_shift)), halved);
+    s.low_start = vmafgpu__vif_start_((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
     for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))

@@ -13532,7 +13532,7 @@ typedef struct VMAFGPU__CAMBI(state) {
     ptrdiff_t pitch;           /* from one code's to the next one's */
     int       x0, w, reach;    /* first column, columns */
     int       left, right;     /* columns of the picture within reach */
-    int       found, rows;     /* c-values above 0, and how many rows are in `sum` */
+    int       found;           /* c-values above 0 */
     vmafgpu__v sum;
 } VMAFGPU__CAMBI(state);
 
@@ -13616,14 +13616,12 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(values)(const VMAFGPU__CAMBI(state) *s, cons
     } while (todo);
 }
 
-/* The sum of what is in the lanes, which is exact. */
-static int64_t VMAFGPU__CAMBI(take_sum)(VMAFGPU__CAMBI(state) *s) {
+/* The sum of the lanes in units of 2^-24. */
+VMAFGPU__INLINE int64_t VMAFGPU__CAMBI(sum_of)(vmafgpu__v doubles) {
     double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
-    vmafgpu__v_store(lanes, s->sum);
+    vmafgpu__v_store(lanes, doubles);
     for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
         sum += lanes[i];
-    s->sum = vmafgpu__v_zero();
-    s->rows = 0;
     return (int64_t)(sum * 16777216.0);
 }
 
@@ -13659,11 +13657,10 @@ static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t
                     *at++ = last[i];
         }
     }
-    s->rows++;
     return (size_t)(at - list);
 }
 
-/* A sum of 2^29 or more would round: a row of a strip adds less than 2^22. */
+/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
 static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                                   int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13681,9 +13678,8 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
     s.counts = band->counts + variant->contrasts * s.pitch;
     s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
     s.right = x1 + s.reach < w ? x1 + s.reach : w;
-    s.found = s.rows = 0;
+    s.found = 0;
     s.sum = vmafgpu__v_zero();
-    int64_t sum = 0;
     memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
     for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
         VMAFGPU__CAMBI(slide_rows)(&s, codes->data + y * codes->stride, nothing);
@@ -13692,12 +13688,10 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
         VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
                                    y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
         list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
-        if (s.rows == 64)
-            sum += VMAFGPU__CAMBI(take_sum)(&s);
     }
     band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
     band->count[scale] += (size_t)s.found;
-    band->sum[scale] += sum + VMAFGPU__CAMBI(take_sum)(&s);
+    band->sum[scale] += VMAFGPU__CAMBI(sum_of)(s.sum);
 }
 
 /* The bits of floats from 0 up are in the order of the values. */
@@ -13710,7 +13704,6 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
     int64_t sum = 0;
     for (size_t start = 0; start < whole; start += TOGETHER) {
         const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
-        double lanes[VMAFGPU__V_BYTES / 8], total = 0;
         vmafgpu__v part = vmafgpu__v_zero();
         for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
             const vmafgpu__v value = vmafgpu__v_load(values + k);
@@ -13725,10 +13718,7 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
                         alike[(*alike_count)++] = copy[i];
             }
         }
-        vmafgpu__v_store(lanes, part);
-        for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-            total += lanes[i];
-        sum += (int64_t)(total * 16777216.0);
+        sum += VMAFGPU__CAMBI(sum_of)(part);
     }
     return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
 }

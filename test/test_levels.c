@@ -686,8 +686,9 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
             at[1] = (uint8_t)(value >> 8);
         }
     }
-    vmafgpu *expected = open_checked(&config);
     snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
+    vmafgpu *expected = open_checked(&config);
+    test_need(expected != NULL, "a context");
     CHECK_INT(vmafgpu_push(expected, &frame, &frame), VMAFGPU_OK);
     for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
         config.cpumask = masks[m];

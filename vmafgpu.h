@@ -4122,9 +4122,10 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
-        band->histograms = (uint8_t *)vmafgpu__carve(
-            c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
-        if (cambi->functions->strip_columns > VMAFGPU__CAMBI_STRIP)
+        if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
+            band->histograms = (uint8_t *)vmafgpu__carve(
+                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        else
             band->counts = (uint16_t *)vmafgpu__carve(
                 c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
     }
@@ -4534,7 +4535,7 @@ static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     band->sum[scale] = 0;
     if (cambi->in_place)
         memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    const vmafgpu__cambi_functions *f = cambi->in_place ? &vmafgpu__cambi_scalar : cambi->functions;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     for (int x = 0; x < w && first < end; x += f->strip_columns)
         f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
 }
@@ -13625,11 +13626,23 @@ VMAFGPU__INLINE int64_t VMAFGPU__CAMBI(sum_of)(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* The samples of a row; returns how much longer the list is. */
-static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list) {
+/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(order)(const vmafgpu__v *value, float *out) {
+    float half[2][VMAFGPU__V_WORDS];
+    vmafgpu__v_store(half[0], value[0]);
+    vmafgpu__v_store(half[1], value[1]);
+    for (int i = 0; i < VMAFGPU__CAMBI_LANES; i += 4)
+        memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
+}
+
+/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
+ * much longer the list is. */
+static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
     for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        const int rest = s->w - x < VMAFGPU__CAMBI_LANES ? s->w - x : VMAFGPU__CAMBI_LANES;
+        float line[VMAFGPU__CAMBI_LANES];
         vmafgpu__v value[2];
         const vmafgpu__v codes = vmafgpu__v_load(code + x);
         const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
@@ -13638,23 +13651,21 @@ static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t
         VMAFGPU__CAMBI(values)(s, code + x, x, codes, todo, value);
         if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
             continue;
+        if (place || rest < VMAFGPU__CAMBI_LANES) {
+            VMAFGPU__CAMBI(order)(value, line);
+            memcpy(place ? place + x : at, line, sizeof *line * (size_t)rest);
+        } else {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+        }
+        if (place)
+            continue;
+        at += rest;
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
             s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
                                                                    vmafgpu__v_high_to_f64(value[i])));
-        }
-        if (x + VMAFGPU__CAMBI_LANES <= s->w) {
-            vmafgpu__v_store(at, value[0]);
-            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
-            at += VMAFGPU__CAMBI_LANES;
-        } else {
-            float last[VMAFGPU__CAMBI_LANES];
-            vmafgpu__v_store(last, value[0]);
-            vmafgpu__v_store(last + VMAFGPU__V_WORDS, value[1]);
-            for (int i = 0; i < VMAFGPU__CAMBI_LANES; i++)
-                if (last[i] > 0)
-                    *at++ = last[i];
         }
     }
     return (size_t)(at - list);
@@ -13687,7 +13698,8 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
         const uint16_t *code = codes->data + y * codes->stride;
         VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
                                    y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
-        list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
+        list += VMAFGPU__CAMBI(count_row)(
+            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
     }
     band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
     band->count[scale] += (size_t)s.found;

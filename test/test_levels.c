@@ -652,7 +652,8 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike. */
+/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart with a
+ * few other samples, whose c-values have many more bits behind the point. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = {"cambi", options};
     vmafgpu_config config;
@@ -678,7 +679,8 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
         const int value = kind == 0   ? top / 6 + (x / 19 + y / 31) * unit
                           : kind == 1 ? top / 8 + (x + y) / 24 * unit + (bits % 37 == 0 ? unit : 0)
                           : kind == 2 ? top / 4 + ((x / 40 ^ y / 50) & 1) * 3 * unit + (bits % 101 == 0 ? unit : 0)
-                                      : top / 5 + (i == w * h / 2);
+                          : kind == 3 ? top / 5 + (i == w * h / 2)
+                                      : top / 4 + (bits % 1009 == 0 ? 99 + bits % 4 : ((x / 8 ^ y / 8) & 1) * 24) * unit;
         uint8_t *at = memory + bytes - 1 + (size_t)i * (size_t)bytes;
         at[0] = (uint8_t)value;
         if (bytes == 2) {
@@ -721,6 +723,9 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
+    /* A sum that the reference rounds on the way, in an order of its own. */
+    check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
+    check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }

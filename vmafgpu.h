@@ -13546,21 +13546,32 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(close)(const VMAFGPU__CAMBI(state) *s, const
         VMAFGPU__CAMBI(run)(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
 }
 
-/* At each of `places`, counted from column x on, a run ends; where one of `differ` is another begins. */
+/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
+ * stays open. */
 VMAFGPU__INLINE void VMAFGPU__CAMBI(runs)(const VMAFGPU__CAMBI(state) *s, VMAFGPU__CAMBI(open_run) *run,
-                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes differ,
+                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                           int goes) {
-    for (; places; places &= places - 1) {
-        const int at = x + vmafgpu__v_first_lane(places);
-        VMAFGPU__CAMBI(close)(s, run, at, goes);
-        run->code = row[at];
-        run->first = (differ & (0 - places) & places) && run->code != VMAFGPU__CAMBI_NOTHING ? at : -1;
+    if (run->first >= 0 && places) {
+        VMAFGPU__CAMBI(close)(s, run, x + vmafgpu__v_first_lane(places), goes);
+        run->first = -1;
+    }
+    for (; starts; starts &= starts - 1) {
+        const vmafgpu__v_lanes after = places & ~(starts ^ (starts - 1));
+        VMAFGPU__CAMBI(open_run) own;
+        own.first = x + vmafgpu__v_first_lane(starts);
+        own.code = row[own.first];
+        if (!after) {
+            *run = own;
+            return;
+        }
+        VMAFGPU__CAMBI(close)(s, &own, x + vmafgpu__v_first_lane(after), goes);
     }
 }
 
 /* A row that comes into the windows, and one that goes: where they differ. */
 static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     VMAFGPU__CAMBI(open_run) in = { -1, 0 }, out = { -1, 0 };
     vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
     for (int x = s->left; x < s->right; x += LANES) {
@@ -13571,10 +13582,10 @@ static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uin
         if (!(differ | before))
             continue;
         const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
-        VMAFGPU__CAMBI(runs)(s, &in, come, x, edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1))),
-                             differ, 0);
-        VMAFGPU__CAMBI(runs)(s, &out, gone, x, edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1))),
-                             differ, 1);
+        const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
+        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        VMAFGPU__CAMBI(runs)(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
+        VMAFGPU__CAMBI(runs)(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
         before = differ >> (BITS - 1) << (STEP - 1);
     }
     VMAFGPU__CAMBI(close)(s, &in, s->right, 0);

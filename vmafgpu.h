@@ -4431,9 +4431,10 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
-        band->histograms = (uint8_t *)vmafgpu__carve(
-            c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
-        if (cambi->functions->strip_columns > VMAFGPU__CAMBI_STRIP)
+        if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
+            band->histograms = (uint8_t *)vmafgpu__carve(
+                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        else
             band->counts = (uint16_t *)vmafgpu__carve(
                 c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
     }
@@ -4870,7 +4871,7 @@ static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     band->sum[scale] = 0;
     if (cambi->in_place)
         memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    const vmafgpu__cambi_functions *f = cambi->in_place ? &vmafgpu__cambi_scalar : cambi->functions;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     for (int x = 0; x < w && first < end; x += f->strip_columns)
         f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
 }
@@ -14859,7 +14860,7 @@ typedef struct VMAFGPU__CAMBI(state) {
     ptrdiff_t pitch;           /* from one code's to the next one's */
     int       x0, w, reach;    /* first column, columns */
     int       left, right;     /* columns of the picture within reach */
-    int       found, rows;     /* c-values above 0, and how many rows are in `sum` */
+    int       found;           /* c-values above 0 */
     vmafgpu__v sum;
 } VMAFGPU__CAMBI(state);
 
@@ -14872,21 +14873,32 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(close)(const VMAFGPU__CAMBI(state) *s, const
         VMAFGPU__CAMBI(run)(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
 }
 
-/* At each of `places`, counted from column x on, a run ends; where one of `differ` is another begins. */
+/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
+ * stays open. */
 VMAFGPU__INLINE void VMAFGPU__CAMBI(runs)(const VMAFGPU__CAMBI(state) *s, VMAFGPU__CAMBI(open_run) *run,
-                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes differ,
+                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                           int goes) {
-    for (; places; places &= places - 1) {
-        const int at = x + vmafgpu__v_first_lane(places);
-        VMAFGPU__CAMBI(close)(s, run, at, goes);
-        run->code = row[at];
-        run->first = (differ & (0 - places) & places) && run->code != VMAFGPU__CAMBI_NOTHING ? at : -1;
+    if (run->first >= 0 && places) {
+        VMAFGPU__CAMBI(close)(s, run, x + vmafgpu__v_first_lane(places), goes);
+        run->first = -1;
+    }
+    for (; starts; starts &= starts - 1) {
+        const vmafgpu__v_lanes after = places & ~(starts ^ (starts - 1));
+        VMAFGPU__CAMBI(open_run) own;
+        own.first = x + vmafgpu__v_first_lane(starts);
+        own.code = row[own.first];
+        if (!after) {
+            *run = own;
+            return;
+        }
+        VMAFGPU__CAMBI(close)(s, &own, x + vmafgpu__v_first_lane(after), goes);
     }
 }
 
 /* A row that comes into the windows, and one that goes: where they differ. */
 static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     VMAFGPU__CAMBI(open_run) in = { -1, 0 }, out = { -1, 0 };
     vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
     for (int x = s->left; x < s->right; x += LANES) {
@@ -14897,10 +14909,10 @@ static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uin
         if (!(differ | before))
             continue;
         const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
-        VMAFGPU__CAMBI(runs)(s, &in, come, x, edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1))),
-                             differ, 0);
-        VMAFGPU__CAMBI(runs)(s, &out, gone, x, edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1))),
-                             differ, 1);
+        const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
+        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        VMAFGPU__CAMBI(runs)(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
+        VMAFGPU__CAMBI(runs)(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
         before = differ >> (BITS - 1) << (STEP - 1);
     }
     VMAFGPU__CAMBI(close)(s, &in, s->right, 0);
@@ -14943,22 +14955,32 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(values)(const VMAFGPU__CAMBI(state) *s, cons
     } while (todo);
 }
 
-/* The sum of what is in the lanes, which is exact. */
-static int64_t VMAFGPU__CAMBI(take_sum)(VMAFGPU__CAMBI(state) *s) {
+/* The sum of the lanes in units of 2^-24. */
+VMAFGPU__INLINE int64_t VMAFGPU__CAMBI(sum_of)(vmafgpu__v doubles) {
     double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
-    vmafgpu__v_store(lanes, s->sum);
+    vmafgpu__v_store(lanes, doubles);
     for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
         sum += lanes[i];
-    s->sum = vmafgpu__v_zero();
-    s->rows = 0;
     return (int64_t)(sum * 16777216.0);
 }
 
-/* The samples of a row; returns how much longer the list is. */
-static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list) {
+/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(order)(const vmafgpu__v *value, float *out) {
+    float half[2][VMAFGPU__V_WORDS];
+    vmafgpu__v_store(half[0], value[0]);
+    vmafgpu__v_store(half[1], value[1]);
+    for (int i = 0; i < VMAFGPU__CAMBI_LANES; i += 4)
+        memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
+}
+
+/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
+ * much longer the list is. */
+static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
     for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        const int rest = s->w - x < VMAFGPU__CAMBI_LANES ? s->w - x : VMAFGPU__CAMBI_LANES;
+        float line[VMAFGPU__CAMBI_LANES];
         vmafgpu__v value[2];
         const vmafgpu__v codes = vmafgpu__v_load(code + x);
         const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
@@ -14967,30 +14989,27 @@ static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t
         VMAFGPU__CAMBI(values)(s, code + x, x, codes, todo, value);
         if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
             continue;
+        if (place || rest < VMAFGPU__CAMBI_LANES) {
+            VMAFGPU__CAMBI(order)(value, line);
+            memcpy(place ? place + x : at, line, sizeof *line * (size_t)rest);
+        } else {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+        }
+        if (place)
+            continue;
+        at += rest;
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
             s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
                                                                    vmafgpu__v_high_to_f64(value[i])));
         }
-        if (x + VMAFGPU__CAMBI_LANES <= s->w) {
-            vmafgpu__v_store(at, value[0]);
-            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
-            at += VMAFGPU__CAMBI_LANES;
-        } else {
-            float last[VMAFGPU__CAMBI_LANES];
-            vmafgpu__v_store(last, value[0]);
-            vmafgpu__v_store(last + VMAFGPU__V_WORDS, value[1]);
-            for (int i = 0; i < VMAFGPU__CAMBI_LANES; i++)
-                if (last[i] > 0)
-                    *at++ = last[i];
-        }
     }
-    s->rows++;
     return (size_t)(at - list);
 }
 
-/* A sum of 2^29 or more would round: a row of a strip adds less than 2^22. */
+/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
 static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                                   int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -15008,9 +15027,8 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
     s.counts = band->counts + variant->contrasts * s.pitch;
     s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
     s.right = x1 + s.reach < w ? x1 + s.reach : w;
-    s.found = s.rows = 0;
+    s.found = 0;
     s.sum = vmafgpu__v_zero();
-    int64_t sum = 0;
     memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
     for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
         VMAFGPU__CAMBI(slide_rows)(&s, codes->data + y * codes->stride, nothing);
@@ -15018,13 +15036,12 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
         const uint16_t *code = codes->data + y * codes->stride;
         VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
                                    y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
-        list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
-        if (s.rows == 64)
-            sum += VMAFGPU__CAMBI(take_sum)(&s);
+        list += VMAFGPU__CAMBI(count_row)(
+            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
     }
     band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
     band->count[scale] += (size_t)s.found;
-    band->sum[scale] += sum + VMAFGPU__CAMBI(take_sum)(&s);
+    band->sum[scale] += VMAFGPU__CAMBI(sum_of)(s.sum);
 }
 
 /* The bits of floats from 0 up are in the order of the values. */
@@ -15037,7 +15054,6 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
     int64_t sum = 0;
     for (size_t start = 0; start < whole; start += TOGETHER) {
         const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
-        double lanes[VMAFGPU__V_BYTES / 8], total = 0;
         vmafgpu__v part = vmafgpu__v_zero();
         for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
             const vmafgpu__v value = vmafgpu__v_load(values + k);
@@ -15052,10 +15068,7 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
                         alike[(*alike_count)++] = copy[i];
             }
         }
-        vmafgpu__v_store(lanes, part);
-        for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-            total += lanes[i];
-        sum += (int64_t)(total * 16777216.0);
+        sum += VMAFGPU__CAMBI(sum_of)(part);
     }
     return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
 }

@@ -644,7 +644,6 @@ static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
 static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     const vmafgpu__cambi *a = got->cambi, *b = expected->cambi;
     const vmafgpu__cambi_variant *variant = &got->plan.cambi[0];
-    CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
         const int w = vmafgpu__cambi_size(variant, variant->picture[0].width, s);
         const int h = vmafgpu__cambi_size(variant, variant->picture[0].height, s);
@@ -669,7 +668,8 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike. */
+/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart with a
+ * few other samples, whose c-values have many more bits behind the point. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = {"cambi", options};
     vmafgpu_config config;
@@ -695,25 +695,34 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
         const int value = kind == 0   ? top / 6 + (x / 19 + y / 31) * unit
                           : kind == 1 ? top / 8 + (x + y) / 24 * unit + (bits % 37 == 0 ? unit : 0)
                           : kind == 2 ? top / 4 + ((x / 40 ^ y / 50) & 1) * 3 * unit + (bits % 101 == 0 ? unit : 0)
-                                      : top / 5 + (i == w * h / 2);
+                          : kind == 3 ? top / 5 + (i == w * h / 2)
+                                      : top / 4 + (bits % 1009 == 0 ? 99 + bits % 4 : ((x / 8 ^ y / 8) & 1) * 24) * unit;
         uint8_t *at = memory + bytes - 1 + (size_t)i * (size_t)bytes;
         at[0] = (uint8_t)value;
         if (bytes == 2) {
             at[1] = (uint8_t)(value >> 8);
         }
     }
-    vmafgpu *expected = open_checked(&config);
     snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
+    vmafgpu *expected = open_checked(&config);
+    test_need(expected != NULL, "a context");
     CHECK_INT(vmafgpu_push(expected, &frame, &frame), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(expected), VMAFGPU_OK);
+    scores plain = scores_of(expected);
     for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
         config.cpumask = masks[m];
         snprintf(test_where, sizeof test_where, "banding of kind %d, %dx%d %d bits, %s, mask %u", kind, w, h, depth, options,
                  masks[m]);
         vmafgpu *got = open_checked(&config);
         CHECK_INT(vmafgpu_push(got, &frame, &frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(got), VMAFGPU_OK);
+        scores vectors = scores_of(got);
+        check_same_scores(&vectors, &plain);
         check_cambi(got, expected);
+        scores_free(&vectors);
         vmafgpu_close(got);
     }
+    scores_free(&plain);
     vmafgpu_close(expected);
     free(memory);
 }
@@ -730,6 +739,9 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
+    /* A sum that the reference rounds on the way, in an order of its own. */
+    check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
+    check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }

@@ -126,8 +126,8 @@
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
- * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
- * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
+ * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
+ * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
@@ -415,8 +415,8 @@ typedef struct vmafgpu_config {
 
     vmafgpu_backend backend;              /* default auto                                                    */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
-                                             default 1: no thread is started                                 */
+    int             threads;              /* 1..256 threads that share the work on a frame, the calling one among
+                                             them; default 1: no thread is started                           */
     unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
                                              NEON; others do nothing. Scores don't depend on it              */
     int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;

@@ -6510,7 +6510,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
 /* Whether a chain of scale 0 is so far ahead that others should catch up first. */
 static int vmafgpu__is_ahead(const vmafgpu__cpu *cpu, int kind, int piece) {
     static const int behind[3] = { VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES };
-    const int lead = (cpu->worker_count + (kind == VMAFGPU__CHECK)) * (VMAFGPU__BAND / 2);
+    const int lead = (2 * cpu->worker_count - (kind != VMAFGPU__CHECK)) * (VMAFGPU__BAND / 2);
     for (int i = 0; i < 3; i++) {
         const vmafgpu__chain *chain = &cpu->chains[behind[i]];
         if (behind[i] > kind && chain->limit &&
@@ -6904,7 +6904,7 @@ static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *
 static int vmafgpu__cut(int pairs, int threads, int *first) {
     int count = 0;
     for (int at = 0; at < pairs || count == 0; count++) {
-        int size = (pairs - at) / (2 * threads);
+        int size = (pairs - at) / threads;
         size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
                : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
                                                         : size;
@@ -6934,7 +6934,9 @@ static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu
     }
     const int pieces = head->chains[VMAFGPU__CHECK].count;
     head->worker_count = threads < pieces ? threads : pieces;
-    head->room_count = !v->plan.adm_variants ? 0 : head->worker_count < 8 ? head->worker_count : 8 + head->worker_count / 16;
+    head->room_count = !v->plan.adm_variants    ? 0
+                       : head->worker_count < 12 ? head->worker_count
+                                                 : 12 + (head->worker_count - 12) / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */

@@ -124,8 +124,8 @@
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
- * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
- * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
+ * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
+ * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
@@ -414,8 +414,8 @@ typedef struct vmafgpu_config {
 
     vmafgpu_backend backend;              /* default auto                                                    */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
-                                             default 1: no thread is started                                 */
+    int             threads;              /* 1..256 threads that share the work on a frame, the calling one among
+                                             them; default 1: no thread is started                           */
     unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
                                              NEON; others do nothing. Scores don't depend on it              */
     int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;
@@ -6048,7 +6048,7 @@ static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *refe
  * ================================================================================================
  * A frame pair is worked off in pieces: a band of rows of one feature at one scale. A piece keeps a few lines of
  * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
- * free takes the first piece, in the order of the chains, whose input is there. So nobody waits for a scale to be
+ * free takes the first piece, in some order of the chains, whose input is there. So nobody waits for a scale to be
  * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
  * rows are still in a cache when the next feature reads them.
  */
@@ -6102,7 +6102,7 @@ typedef struct vmafgpu__adm_room {
     int                is_taken;           /* atomic */
 } vmafgpu__adm_room;
 
-/* The chains, and the order in which they are looked through. */
+/* The chains. */
 enum {
     VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
     VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
@@ -7174,7 +7174,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
 /* Whether a chain of scale 0 is so far ahead that others should catch up first. */
 static int vmafgpu__is_ahead(const vmafgpu__cpu *cpu, int kind, int piece) {
     static const int behind[3] = { VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES };
-    const int lead = (cpu->worker_count + (kind == VMAFGPU__CHECK)) * (VMAFGPU__BAND / 2);
+    const int lead = (2 * cpu->worker_count - 1) * (VMAFGPU__BAND / 2) + (kind == VMAFGPU__CHECK ? VMAFGPU__LEAST_BAND / 2 : 0);
     for (int i = 0; i < 3; i++) {
         const vmafgpu__chain *chain = &cpu->chains[behind[i]];
         if (behind[i] > kind && chain->limit &&
@@ -7268,11 +7268,21 @@ static void vmafgpu__frame_task(void *arg, int index) {
     vmafgpu__cpu *cpu = v->cpu;
     if (index >= cpu->worker_count)
         return;
+    /* One thread alone stays with its rows. Of many, one that finds nothing else to do takes motion. */
+    static const unsigned char orders[2][VMAFGPU__CHAINS] = {
+        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES,
+          VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2, VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES + 1,
+          VMAFGPU__ADM_PIECES + 2, VMAFGPU__ADM_PIECES + 3 },
+        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2,
+          VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES, VMAFGPU__ADM_PIECES + 1, VMAFGPU__ADM_PIECES + 2,
+          VMAFGPU__ADM_PIECES + 3, VMAFGPU__MOTION_PIECES }
+    };
+    const unsigned char *order = orders[cpu->worker_count > 1];
     for (int looks = 0;;) {
-        int is_over = 1, kind = 0;
-        while (kind < VMAFGPU__CHAINS && !vmafgpu__work_on(v, &cpu->workers[index], kind, &is_over))
-            kind++;
-        if (kind < VMAFGPU__CHAINS)
+        int is_over = 1, i = 0;
+        while (i < VMAFGPU__CHAINS && !vmafgpu__work_on(v, &cpu->workers[index], order[i], &is_over))
+            i++;
+        if (i < VMAFGPU__CHAINS)
             looks = 0;
         else if (is_over)
             return;
@@ -7570,7 +7580,7 @@ static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *
 static int vmafgpu__cut(int pairs, int threads, int *first) {
     int count = 0;
     for (int at = 0; at < pairs || count == 0; count++) {
-        int size = (pairs - at) / (2 * threads);
+        int size = (pairs - at) / threads;
         size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
                : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
                                                         : size;
@@ -7592,15 +7602,18 @@ static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu
         const int scale = is_vif ? kind - VMAFGPU__VIF_PIECES : vmafgpu__is_adm(kind) ? kind - VMAFGPU__ADM_PIECES : 0;
         const int wanted = is_vif ? v->plan.vif_variants : vmafgpu__is_adm(kind) ? v->plan.adm_variants : 1;
         const int pairs = vmafgpu__is_adm(kind) ? vmafgpu__adm_size(h, scale) : ((h >> scale) + 1) / 2;
-        chain->count = wanted ? vmafgpu__cut(pairs, threads, NULL) : 0;
+        const int shares = kind == VMAFGPU__CHECK ? VMAFGPU__MAX_SIZE : threads;   /* small pieces: others wait for them */
+        chain->count = wanted ? vmafgpu__cut(pairs, shares, NULL) : 0;
         chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
         chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
         if (c->base && wanted)
-            (void)vmafgpu__cut(pairs, threads, chain->first);
+            (void)vmafgpu__cut(pairs, shares, chain->first);
     }
-    const int pieces = head->chains[VMAFGPU__CHECK].count;
+    const int pieces = head->chains[VMAFGPU__MOTION_PIECES].count;
     head->worker_count = threads < pieces ? threads : pieces;
-    head->room_count = !v->plan.adm_variants ? 0 : head->worker_count < 8 ? head->worker_count : 8 + head->worker_count / 16;
+    head->room_count = !v->plan.adm_variants    ? 0
+                       : head->worker_count < 12 ? head->worker_count
+                                                 : 12 + (head->worker_count - 12) / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */

@@ -10933,6 +10933,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #  define VMAFGPU__LEVEL_NAME(name) name##_avx2
+#  define vmafgpu__v __m256i
+#  define VMAFGPU__V_BYTES 32
+#  define VMAFGPU__V_REGISTERS 16
+#  define VMAFGPU__V_ANY "+x"                   /* any register, as asm writes it */
 #  if defined(__clang__)
 #    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  else
@@ -10941,6 +10945,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  endif
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__LEVEL_NAME(name) name##_avx512
+#  define vmafgpu__v __m512i
+#  define VMAFGPU__V_BYTES 64
+#  define VMAFGPU__V_REGISTERS 32
+#  define VMAFGPU__V_ANY "+v"
 #  if defined(__clang__)
 #    pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  else
@@ -10949,7 +10957,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  endif
 #else
 #  define VMAFGPU__LEVEL_NAME(name) name##_neon
+#  define vmafgpu__v int8x16_t
+#  define VMAFGPU__V_BYTES 16
+#  define VMAFGPU__V_REGISTERS 32
+#  define VMAFGPU__V_ANY "+w"
 #endif
+
+#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
@@ -10992,78 +11006,333 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 /* ---- operations ----
  *
- * v_NAMEb(...): on lanes of b bits, signed unless named _u. "Per block" is per 128 bits: what unpack_low and unpack_high
- * take apart, pack puts together again in order.
+ * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb works on lanes of b bits, signed ones, v_NAME_ub on unsigned
+ * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. The parts of names:
+ *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai by a constant; sllv, srav, srlv of each by its own
+ *   even, odd          lanes, counted from 0; mul_even makes a lane of twice the size of each even one
+ *   unpack, pack       per block of 128 bits: what unpack_low and unpack_high take apart, pack puts together again in order,
+ *                      saturating; in_order is for what was packed without having been unpacked
+ *   any, all, keep, .. masks have a flag for each lane of 32 bits
+ * First what the x86 levels share, then each level's own rows, then NEON's. Every row is used.
  */
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_BYTES 32
-#  define VMAFGPU__V(operation) _mm256_##operation
-#  define vmafgpu__v __m256i
-#  define vmafgpu__v_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#  define vmafgpu__v_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#  define vmafgpu__v_zero() _mm256_setzero_si256()
-#  define vmafgpu__v_and(a, b) _mm256_and_si256(a, b)
-#  define vmafgpu__v_or(a, b) _mm256_or_si256(a, b)
-#  define vmafgpu__v_xor(a, b) _mm256_xor_si256(a, b)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_BYTES 64
-#  define VMAFGPU__V(operation) _mm512_##operation
-#  define vmafgpu__v __m512i
-#  define vmafgpu__v_load(p) _mm512_loadu_si512((const void *)(p))
-#  define vmafgpu__v_store(p, a) _mm512_storeu_si512((void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
-#  define vmafgpu__v_zero() _mm512_setzero_si512()
-#  define vmafgpu__v_and(a, b) _mm512_and_si512(a, b)
-#  define vmafgpu__v_or(a, b) _mm512_or_si512(a, b)
-#  define vmafgpu__v_xor(a, b) _mm512_xor_si512(a, b)
-#endif
-#define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
+
+/* Stays in a register from here on, as it is: compilers would load it anew for each use, reorder sums until they have to spill,
+ * or fuse a product with a sum (clang with -ffp-contract=fast, what its own headers' functions do, in spite of the pragma). */
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
+    __asm__("" : VMAFGPU__V_ANY(a));
+    return a;
+}
+#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
+#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
 
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define vmafgpu__v_load(p) VMAFGPU__V_BITS(loadu)((const vmafgpu__v *)(const void *)(p))
+#  define vmafgpu__v_store(p, a) VMAFGPU__V_BITS(storeu)((vmafgpu__v *)(void *)(p), a)
+#  define vmafgpu__v_zero() VMAFGPU__V_BITS(setzero)()
+#  define vmafgpu__v_and(a, b) VMAFGPU__V_BITS(and)(a, b)
+#  define vmafgpu__v_andnot(a, b) VMAFGPU__V_BITS(andnot)(a, b)                /* ~a & b */
+#  define vmafgpu__v_or(a, b) VMAFGPU__V_BITS(or)(a, b)
+#  define vmafgpu__v_xor(a, b) VMAFGPU__V_BITS(xor)(a, b)
 #  define vmafgpu__v_set16(x) VMAFGPU__V(set1_epi16)(x)
 #  define vmafgpu__v_set32(x) VMAFGPU__V(set1_epi32)(x)
 #  define vmafgpu__v_add16(a, b) VMAFGPU__V(add_epi16)(a, b)
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
 #  define vmafgpu__v_add32(a, b) VMAFGPU__V(add_epi32)(a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V(sub_epi16)(a, b)
 #  define vmafgpu__v_sub32(a, b) VMAFGPU__V(sub_epi32)(a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
+#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
 #  define vmafgpu__v_abs32(a) VMAFGPU__V(abs_epi32)(a)
-#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)              /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
+#  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
+#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)     /* per block */
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
-#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)              /* per block, saturating */
-#else
-#  define VMAFGPU__V_BYTES 16
-#  define vmafgpu__v int8x16_t
-#  define VMAFGPU__N16(a) vreinterpretq_s16_s8(a)
-#  define VMAFGPU__N32(a) vreinterpretq_s32_s8(a)
-#  define VMAFGPU__OF16(a) vreinterpretq_s8_s16(a)
-#  define VMAFGPU__OF32(a) vreinterpretq_s8_s32(a)
-#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_load_u8_as_16(p) vreinterpretq_s8_u16(vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
-#  define vmafgpu__v_zero() vdupq_n_s8(0)
-#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
-#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
-#  define vmafgpu__v_set16(x) VMAFGPU__OF16(vdupq_n_s16(x))
-#  define vmafgpu__v_set32(x) VMAFGPU__OF32(vdupq_n_s32(x))
-#  define vmafgpu__v_add16(a, b) VMAFGPU__OF16(vaddq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_sub16(a, b) VMAFGPU__OF16(vsubq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_add32(a, b) VMAFGPU__OF32(vaddq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_sub32(a, b) VMAFGPU__OF32(vsubq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_abs32(a) VMAFGPU__OF32(vabsq_s32(VMAFGPU__N32(a)))
-#  define vmafgpu__v_pairs16(a, b) \
-    VMAFGPU__OF32(vpaddq_s32(vmull_s16(vget_low_s16(VMAFGPU__N16(a)), vget_low_s16(VMAFGPU__N16(b))), \
-                             vmull_high_s16(VMAFGPU__N16(a), VMAFGPU__N16(b))))
-#  define vmafgpu__v_sra32(a, n) VMAFGPU__OF32(vshlq_s32(VMAFGPU__N32(a), vdupq_n_s32(-(n))))
-#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__OF16(vzip1q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__OF16(vzip2q_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_pack32(a, b) \
-    VMAFGPU__OF16(vcombine_s16(vqmovn_s32(VMAFGPU__N32(a)), vqmovn_s32(VMAFGPU__N32(b))))
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_OF_F64(VMAFGPU__V(set1_pd)(x))
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_mul_f32(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
+#  define vmafgpu__v_mul_f64(a, b) \
+    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
+    VMAFGPU__V_OF_F32(VMAFGPU__V(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V(cvttps_epi32)(VMAFGPU__V_F32(a))
 #endif
 
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2
+#  define VMAFGPU__V(operation) _mm256_##operation
+#  define VMAFGPU__V_BITS(operation) _mm256_##operation##_si256
+#  define VMAFGPU__V_F32(a) _mm256_castsi256_ps(a)
+#  define VMAFGPU__V_F64(a) _mm256_castsi256_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
+#  define VMAFGPU__V_OF_F64(a) _mm256_castpd_si256(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
+        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+#  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
+#  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits)                  /* a where bits are set, else b */
+#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
+#  define vmafgpu__v_any_positive32(a) \
+    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
+/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
+#  define vmafgpu__v_leading_zeros32(a) \
+    _mm256_sub_epi32(_mm256_set1_epi32(158), \
+                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
+                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)                    /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
+#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
+#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
+/* Half of the lanes of 32 bits with those of b above them, and the other half. */
+#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
+#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
+#  define vmafgpu__v_mask __m256i
+#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
+#  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
+#  define vmafgpu__v_mask_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
+#  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a)                          /* 0 where the mask is not set */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is */
+/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
+ * is set. For 0 <= a < 2^31. */
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
+                            _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
+#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
+#  define vmafgpu__v_table __m256i
+#  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
+#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
+/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
+ * in its lanes, and the number must be POWER_BIAS too much. */
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
+
+#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
+#  define VMAFGPU__V(operation) _mm512_##operation
+#  define VMAFGPU__V_BITS(operation) _mm512_##operation##_si512
+#  define VMAFGPU__V_F32(a) _mm512_castsi512_ps(a)
+#  define VMAFGPU__V_F64(a) _mm512_castsi512_pd(a)
+#  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
+#  define VMAFGPU__V_OF_F64(a) _mm512_castpd_si512(a)
+#  define vmafgpu__v_load_u8_as_16(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
+#  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
+#  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
+#  define vmafgpu__v_select(bits, a, b) _mm512_ternarylogic_epi32(bits, a, b, 0xca)
+#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
+#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
+#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
+#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
+#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
+#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
+#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
+/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
+#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
+#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
+#  define vmafgpu__v_mask __mmask16
+#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
+#  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
+#  define vmafgpu__v_mask_any(mask) ((mask) != 0)
+#  define vmafgpu__v_mask_all(mask) ((mask) == 0xffff)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
+#  define vmafgpu__v_keep32(mask, a) _mm512_maskz_mov_epi32(mask, a)
+#  define vmafgpu__v_drop32(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
+#  define vmafgpu__v_to_f32_low(a) \
+    _mm512_castps_si512(_mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
+    _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
+                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+/* 1.5 * 2^52 up, the last bit is 1. Rounds negative ones down. */
+#  define VMAFGPU__V_TRUNCATED(a) \
+    _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
+                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    _mm512_mask_shuffle_epi32(VMAFGPU__V_TRUNCATED(a), 0xaaaa, VMAFGPU__V_TRUNCATED(b), (_MM_PERM_ENUM)0xa0)
+#  define VMAFGPU__LOG_BITS 5
+#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
+typedef struct vmafgpu__v_table {
+    vmafgpu__v half[2];
+} vmafgpu__v_table;
+VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(const void *p) {
+    vmafgpu__v_table table;
+    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
+    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
+    return table;
+}
+#  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
+#  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
+#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
+#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
+
+#else
+/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+#  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
+#  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
+#  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
+#  define VMAFGPU__V_1(type, operation, a) VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a)))
+#  define VMAFGPU__V_2(type, operation, a, b) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_3(type, operation, a, b, c) \
+    VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
+#  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
+/* Shifts left by counts in the lanes; from one type of lanes to half of it and to twice. */
+#  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
+#  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
+    VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
+                                    v##operation##_##from(VMAFGPU__V_AS(from, b))))
+#  define VMAFGPU__V_MULL_LOW(type, a, b) \
+    vmull_##type(vget_low_##type(VMAFGPU__V_AS(type, a)), vget_low_##type(VMAFGPU__V_AS(type, b)))
+#  define VMAFGPU__V_MULL_HIGH(type, a, b) vmull_high_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b))
+#  define vmafgpu__v_load(p) vld1q_s8((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_load_u8_as_16(p) VMAFGPU__V_OF(u16, vmovl_u8(vld1_u8((const uint8_t *)(const void *)(p))))
+#  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
+#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
+#  define vmafgpu__v_zero() vdupq_n_s8(0)
+#  define vmafgpu__v_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
+#  define vmafgpu__v_and_or(a, b, c) vorrq_s8(vandq_s8(a, b), c)
+#  define vmafgpu__v_or(a, b) vorrq_s8(a, b)
+#  define vmafgpu__v_xor(a, b) veorq_s8(a, b)
+#  define vmafgpu__v_select(bits, a, b) vbslq_s8(vreinterpretq_u8_s8(bits), a, b)
+#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__V_AS(u32, a)) != 0)
+#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__V_AS(s32, a)) > 0)
+#  define vmafgpu__v_set16(x) VMAFGPU__V_SET(s16, x)
+#  define vmafgpu__v_set32(x) VMAFGPU__V_SET(s32, x)
+#  define vmafgpu__v_set64(x) VMAFGPU__V_SET(s64, (int64_t)(x))
+#  define vmafgpu__v_add16(a, b) VMAFGPU__V_2(s16, add, a, b)
+#  define vmafgpu__v_add32(a, b) VMAFGPU__V_2(s32, add, a, b)
+#  define vmafgpu__v_add64(a, b) VMAFGPU__V_2(s64, add, a, b)
+#  define vmafgpu__v_sub16(a, b) VMAFGPU__V_2(s16, sub, a, b)
+#  define vmafgpu__v_sub32(a, b) VMAFGPU__V_2(s32, sub, a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V_2(u16, qsub, a, b)
+#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V_2(u16, rhadd, a, b)
+#  define vmafgpu__v_abs16(a) VMAFGPU__V_1(s16, abs, a)
+#  define vmafgpu__v_abs32(a) VMAFGPU__V_1(s32, abs, a)
+#  define vmafgpu__v_min16(a, b) VMAFGPU__V_2(s16, min, a, b)
+#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V_2(u32, min, a, b)
+#  define vmafgpu__v_max16(a, b) VMAFGPU__V_2(s16, max, a, b)
+#  define vmafgpu__v_max32(a, b) VMAFGPU__V_2(s32, max, a, b)
+#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V_2(s16, mul, a, b)
+#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V_2(s32, mul, a, b)
+#  define vmafgpu__v_mulhi_u16(a, b) \
+    VMAFGPU__V_OF(u16, vuzp2q_u16(vreinterpretq_u16_u32(VMAFGPU__V_MULL_LOW(u16, a, b)), \
+                                  vreinterpretq_u16_u32(VMAFGPU__V_MULL_HIGH(u16, a, b))))
+#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V_2(s16, qrdmulh, a, b)
+#  define vmafgpu__v_mul_even32(a, b) \
+    VMAFGPU__V_OF(s64, vmull_s32(vmovn_s64(VMAFGPU__V_AS(s64, a)), vmovn_s64(VMAFGPU__V_AS(s64, b))))
+#  define vmafgpu__v_mul_even_u32(a, b) \
+    VMAFGPU__V_OF(u64, vmull_u32(vmovn_u64(VMAFGPU__V_AS(u64, a)), vmovn_u64(VMAFGPU__V_AS(u64, b))))
+#  define vmafgpu__v_pairs16(a, b) \
+    VMAFGPU__V_OF(s32, vpaddq_s32(VMAFGPU__V_MULL_LOW(s16, a, b), VMAFGPU__V_MULL_HIGH(s16, a, b)))
+#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
+#  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
+#  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
+#  define vmafgpu__v_sra32(a, n) VMAFGPU__V_SHIFT(s32, a, vdupq_n_s32(-(n)))
+#  define vmafgpu__v_slli16(a, n) VMAFGPU__V_N(s16, shl, a, n)
+#  define vmafgpu__v_srai16(a, n) VMAFGPU__V_N(s16, shr, a, n)
+#  define vmafgpu__v_slli32(a, n) VMAFGPU__V_N(s32, shl, a, n)
+#  define vmafgpu__v_srli32(a, n) VMAFGPU__V_N(u32, shr, a, n)
+#  define vmafgpu__v_srai32(a, n) VMAFGPU__V_N(s32, shr, a, n)
+#  define vmafgpu__v_slli64(a, n) VMAFGPU__V_N(u64, shl, a, n)
+#  define vmafgpu__v_srli64(a, n) VMAFGPU__V_N(u64, shr, a, n)
+#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V_SHIFT(u32, a, VMAFGPU__V_AS(s32, n))
+#  define vmafgpu__v_srav32(a, n) VMAFGPU__V_SHIFT(s32, a, vnegq_s32(VMAFGPU__V_AS(s32, n)))
+#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V_SHIFT(u64, a, vnegq_s64(VMAFGPU__V_AS(s64, n)))
+#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
+#  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
+#  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
+#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
+#  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
+#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
+#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
+#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
+#  define vmafgpu__v_mask int8x16_t
+#  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
+#  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
+#  define vmafgpu__v_mask_any(mask) (vmaxvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_all(mask) (vminvq_u32(VMAFGPU__V_AS(u32, mask)) != 0)
+#  define vmafgpu__v_mask_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__V_AS(u32, mask), 31)))
+#  define vmafgpu__v_keep32(mask, a) vandq_s8(mask, a)
+#  define vmafgpu__v_drop32(mask, a) vbicq_s8(a, mask)
+#  define vmafgpu__v_set_f32(x) VMAFGPU__V_SET(f32, x)
+#  define vmafgpu__v_set_f64(x) VMAFGPU__V_SET(f64, x)
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_2(f32, add, a, b)
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_2(f64, add, a, b)
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_2(f32, sub, a, b)
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_2(f64, sub, a, b)
+#  define vmafgpu__v_mul_f32(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f32, mul, a, b))
+#  define vmafgpu__v_mul_f64(a, b) vmafgpu__v_hold(VMAFGPU__V_2(f64, mul, a, b))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_2(f32, div, a, b)
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_2(f64, div, a, b)
+#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_2(f64, min, a, b)
+#  define vmafgpu__v_fma_f32(a, b, c) VMAFGPU__V_3(f32, fma, c, a, b)
+#  define vmafgpu__v_fnma_f32(a, b, c) VMAFGPU__V_3(f32, fms, c, a, b)
+#  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF(f32, vcvtq_f32_s32(VMAFGPU__V_AS(s32, a)))
+#  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_OF(s32, vcvtq_s32_f32(VMAFGPU__V_AS(f32, a)))
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    VMAFGPU__V_OF(s32, vcombine_s32(vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, a))), \
+                                    vmovn_s64(vcvtq_s64_f64(VMAFGPU__V_AS(f64, b)))))
+#  define VMAFGPU__LOG_BITS 3
+#  define vmafgpu__v_table int8x16x2_t
+#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
+#  define vmafgpu__v_lookup32(table, index) \
+    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
+        vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#  define VMAFGPU__POWER_UNIT (~2047)
+#  define VMAFGPU__POWER_BIAS 0
+#  define vmafgpu__v_add_power_f32(whole, a, unit) \
+    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
+#endif
 /* ---- import ---- */
 
 static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int w) {
@@ -11180,229 +11449,6 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
-/* ---- operations that VIF needs besides ---- */
-
-
-/* Stays in a register from here on: compilers would load it anew for each use, or reorder sums until they have to
- * spill. */
-#if VMAFGPU__LEVEL == VMAFGPU__NEON
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+w"(a))
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+v"(a))
-#else
-#  define VMAFGPU__V_HOLD(a) __asm__("" : "+x"(a))
-#endif
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
-    VMAFGPU__V_HOLD(a);
-    return a;
-}
-#define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
-
-#if VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_REGISTERS 16
-#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_hold(_mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
-/* The low halves of the lanes to memory. */
-#  define vmafgpu__v_store_low16(p, a) \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
-/* The upper halves of lanes of 64 bits: of the first in the even, of the second in the odd lanes of 32 bits. */
-#  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
-#  define vmafgpu__v_mask32 __m256i
-#  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
-#  define vmafgpu__v_both(a, b) _mm256_and_si256(a, b)
-#  define vmafgpu__v_any(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) != 0)
-#  define vmafgpu__v_all(mask) (_mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 255)
-#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
-#  define vmafgpu__v_keep(mask, a) _mm256_and_si256(mask, a)                 /* 0 where the mask is not set */
-#  define vmafgpu__v_drop(mask, a) _mm256_andnot_si256(mask, a)              /* 0 where it is */
-#  define vmafgpu__v_f32 __m256
-#  define vmafgpu__v_f64 __m256d
-/* To float without rounding up into the top sixteen bits: of the bits below them the first is cleared, as the top bit
- * is set. For 0 <= a < 2^31. */
-#  define vmafgpu__v_to_f32_low(a) _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a))
-#  define vmafgpu__v_and_or(a, mask, bits) _mm256_or_si256(_mm256_and_si256(a, mask), bits)
-#  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
-#  define vmafgpu__v_lookup(table, index) _mm256_permutevar8x32_epi32(table, index)    /* by the low LOG_BITS bits */
-#  define vmafgpu__v_load_table(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#  define vmafgpu__v_table __m256i
-#  define vmafgpu__v_as_f32(a) _mm256_castsi256_ps(a)
-#  define vmafgpu__v_of_f32(a) _mm256_castps_si256(a)
-#  define vmafgpu__v_as_f64(a) _mm256_castsi256_pd(a)
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(bits, 12), unit))
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
-#  define vmafgpu__v_join_truncated(a, b) \
-    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(a)), _mm256_cvttpd_epi32(b), 1)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_REGISTERS 32
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
-#  ifndef VMAFGPU__NO_VNNI
-#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
-#  else
-#    define vmafgpu__v_add_pairs16(sum, a, b) _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
-#  endif
-#  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
-#  define vmafgpu__v_mask32 __mmask16
-#  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
-#  define vmafgpu__v_both(a, b) ((__mmask16)((a) & (b)))
-#  define vmafgpu__v_any(mask) ((mask) != 0)
-#  define vmafgpu__v_all(mask) ((mask) == 0xffff)
-#  define vmafgpu__v_count(mask) ((unsigned)_mm_popcnt_u32((unsigned)(mask)))
-#  define vmafgpu__v_keep(mask, a) _mm512_maskz_mov_epi32(mask, a)
-#  define vmafgpu__v_drop(mask, a) _mm512_maskz_mov_epi32((__mmask16)~(mask), a)
-#  define vmafgpu__v_f32 __m512
-#  define vmafgpu__v_f64 __m512d
-#  define vmafgpu__v_to_f32_low(a) _mm512_cvt_roundepi32_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
-#  define vmafgpu__v_and_or(a, mask, bits) _mm512_ternarylogic_epi32(a, mask, bits, 0xea)
-#  define VMAFGPU__LOG_BITS 5
-#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
-typedef struct vmafgpu__v_table {
-    __m512i half[2];
-} vmafgpu__v_table;
-VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(const void *p) {
-    vmafgpu__v_table table;
-    table.half[0] = vmafgpu__v_hold(vmafgpu__v_load(p));
-    table.half[1] = vmafgpu__v_hold(vmafgpu__v_load((const char *)p + VMAFGPU__V_BYTES));
-    return table;
-}
-#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
-#  define vmafgpu__v_lookup(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define vmafgpu__v_as_f32(a) _mm512_castsi512_ps(a)
-#  define vmafgpu__v_of_f32(a) _mm512_castps_si512(a)
-#  define vmafgpu__v_as_f64(a) _mm512_castsi512_pd(a)
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    _mm512_castps_si512(_mm512_fmadd_ps(_mm512_getexp_ps(_mm512_castsi512_ps(bits)), _mm512_castsi512_ps(unit), \
-                                        _mm512_castsi512_ps(whole)))
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) _mm512_mask_mov_epi32(b, 0x5555, a)
-#  define vmafgpu__v_rest_below(a, b) _mm512_mask_shuffle_epi32(b, 0x5555, a, (_MM_PERM_ENUM)0xf5)
-#  define vmafgpu__v_truncated(a) \
-    _mm512_castpd_si512(_mm512_add_round_pd(a, _mm512_set1_pd(6755399441055744.0), \
-                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))   /* rounds negative ones down */
-#  define vmafgpu__v_join_truncated(a, b) \
-    _mm512_mask_shuffle_epi32(vmafgpu__v_truncated(a), 0xaaaa, vmafgpu__v_truncated(b), (_MM_PERM_ENUM)0xa0)
-#else
-#  define VMAFGPU__N64(a) vreinterpretq_s64_s8(a)
-#  define VMAFGPU__U16(a) vreinterpretq_u16_s8(a)
-#  define VMAFGPU__U32(a) vreinterpretq_u32_s8(a)
-#  define VMAFGPU__U64(a) vreinterpretq_u64_s8(a)
-#  define VMAFGPU__OFU16(a) vreinterpretq_s8_u16(a)
-#  define VMAFGPU__OFU32(a) vreinterpretq_s8_u32(a)
-#  define VMAFGPU__OFU64(a) vreinterpretq_s8_u64(a)
-#  define VMAFGPU__V_REGISTERS 32
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__N32(a)))
-#  define vmafgpu__v_high_halves(even, odd) VMAFGPU__OF32(vtrn2q_s32(VMAFGPU__N32(even), VMAFGPU__N32(odd)))
-#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__OF32(vzip1q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__OF32(vzip2q_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_mask32 int8x16_t
-#  define vmafgpu__v_greater32(a, b) VMAFGPU__OFU32(vcgtq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_both(a, b) vandq_s8(a, b)
-#  define vmafgpu__v_any(mask) (vmaxvq_u32(VMAFGPU__U32(mask)) != 0)
-#  define vmafgpu__v_all(mask) (vminvq_u32(VMAFGPU__U32(mask)) != 0)
-#  define vmafgpu__v_count(mask) (vaddvq_u32(vshrq_n_u32(VMAFGPU__U32(mask), 31)))
-#  define vmafgpu__v_keep(mask, a) vandq_s8(mask, a)
-#  define vmafgpu__v_drop(mask, a) vbicq_s8(a, mask)
-#  define vmafgpu__v_f32 float32x4_t
-#  define vmafgpu__v_f64 float64x2_t
-#  define vmafgpu__v_to_f32_low(a) \
-    vcvtq_f32_s32(VMAFGPU__N32(vbicq_s8(a, VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), 16)))))
-#  define vmafgpu__v_and_or(a, mask, bits) vorrq_s8(vandq_s8(a, mask), bits)
-#  define VMAFGPU__LOG_BITS 3
-#  define vmafgpu__v_table int8x16x2_t
-#  define vmafgpu__v_load_table(p) vld1q_s8_x2((const int8_t *)(const void *)(p))
-#  define vmafgpu__v_lookup(table, index) \
-    vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
-        vandq_u32(VMAFGPU__U32(index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define vmafgpu__v_as_f32(a) vreinterpretq_f32_s8(a)
-#  define vmafgpu__v_of_f32(a) vreinterpretq_s8_f32(a)
-#  define vmafgpu__v_as_f64(a) vreinterpretq_f64_s8(a)
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power(whole, bits, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srl32i(bits, 12), unit))
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_unpack_low32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_unpack_high32(a, b)
-#  define vmafgpu__v_join_truncated(a, b) \
-    VMAFGPU__OF32(vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))))
-#  define vmafgpu__v_add_pairs16(sum, a, b) vmafgpu__v_add32(sum, vmafgpu__v_pairs16(a, b))
-#endif
-
-/* A product that is rounded by itself: with -ffp-contract=fast clang fuses what the functions of its own headers do, in
- * spite of the pragma. */
-VMAFGPU__INLINE vmafgpu__v_f64 VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmafgpu__v_f64 a) {
-    VMAFGPU__V_HOLD(a);
-    return a;
-}
-
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define vmafgpu__v_set64(x) VMAFGPU__V(set1_epi64x)(x)
-#  if VMAFGPU__LEVEL == VMAFGPU__AVX512
-#    undef vmafgpu__v_set64
-#    define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
-#  endif
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)           /* per block, to unsigned 16 bits */
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
-#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)     /* per block */
-#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
-/* Shifts by constants have an i; the others take any count. */
-#  define vmafgpu__v_sll32i(a, n) VMAFGPU__V(slli_epi32)(a, n)
-#  define vmafgpu__v_srl32i(a, n) VMAFGPU__V(srli_epi32)(a, n)
-#  define vmafgpu__v_sra32i(a, n) VMAFGPU__V(srai_epi32)(a, n)
-#  define vmafgpu__v_srl64i(a, n) VMAFGPU__V(srli_epi64)(a, n)
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)          /* 64 bits from each even lane of 32 */
-#  define vmafgpu__v_set_f32(x) VMAFGPU__V(set1_ps)(x)
-#  define vmafgpu__v_fma32(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)            /* a * b + c, rounded once */
-#  define vmafgpu__v_set_f64(x) VMAFGPU__V(set1_pd)(x)
-#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V(add_pd)(a, b)
-#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V(sub_pd)(a, b)
-#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(VMAFGPU__V(mul_pd)(a, b))
-#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V(div_pd)(a, b)
-#  define vmafgpu__v_min_f64(a, b) VMAFGPU__V(min_pd)(a, b)
-#  define vmafgpu__v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
-#else
-#  define vmafgpu__v_set64(x) vreinterpretq_s8_s64(vdupq_n_s64(x))
-#  define vmafgpu__v_add64(a, b) vreinterpretq_s8_s64(vaddq_s64(VMAFGPU__N64(a), VMAFGPU__N64(b)))
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__OF16(vmulq_s16(VMAFGPU__N16(a), VMAFGPU__N16(b)))
-#  define vmafgpu__v_mulhi_u16(a, b) \
-    VMAFGPU__OFU16(vuzp2q_u16( \
-        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__U16(a)), vget_low_u16(VMAFGPU__U16(b)))), \
-        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__U16(a), VMAFGPU__U16(b)))))
-#  define vmafgpu__v_pack_u32(a, b) \
-    VMAFGPU__OFU16(vcombine_u16(vqmovun_s32(VMAFGPU__N32(a)), vqmovun_s32(VMAFGPU__N32(b))))
-#  define vmafgpu__v_max32(a, b) VMAFGPU__OF32(vmaxq_s32(VMAFGPU__N32(a), VMAFGPU__N32(b)))
-#  define vmafgpu__v_sll32i(a, n) VMAFGPU__OFU32(vshlq_n_u32(VMAFGPU__U32(a), n))
-#  define vmafgpu__v_srl32i(a, n) VMAFGPU__OFU32(vshrq_n_u32(VMAFGPU__U32(a), n))
-#  define vmafgpu__v_sra32i(a, n) VMAFGPU__OF32(vshrq_n_s32(VMAFGPU__N32(a), n))
-#  define vmafgpu__v_srl64i(a, n) VMAFGPU__OFU64(vshrq_n_u64(VMAFGPU__U64(a), n))
-#  define vmafgpu__v_sll32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(n)))
-#  define vmafgpu__v_srl32(a, n) VMAFGPU__OFU32(vshlq_u32(VMAFGPU__U32(a), vdupq_n_s32(-(n))))
-#  define vmafgpu__v_mul_even_u32(a, b) \
-    VMAFGPU__OFU64(vmull_u32(vmovn_u64(VMAFGPU__U64(a)), vmovn_u64(VMAFGPU__U64(b))))
-#  define vmafgpu__v_set_f32(x) vdupq_n_f32(x)
-#  define vmafgpu__v_fma32(a, b, c) vfmaq_f32(c, a, b)
-#  define vmafgpu__v_set_f64(x) vdupq_n_f64(x)
-#  define vmafgpu__v_add_f64(a, b) vaddq_f64(a, b)
-#  define vmafgpu__v_sub_f64(a, b) vsubq_f64(a, b)
-#  define vmafgpu__v_mul_f64(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_product_f64)(vmulq_f64(a, b))
-#  define vmafgpu__v_div_f64(a, b) vdivq_f64(a, b)
-#  define vmafgpu__v_min_f64(a, b) vminq_f64(a, b)
-#  define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
-#endif
-
 /* ---- VIF ----
  *
  * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
@@ -11490,7 +11536,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, i
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
 /* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. */
+ * or columns. Sums are held, so that compilers leave them in this order and in registers. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
                                                                     int pairs, int halved,
                                                                     const VMAFGPU__VIF_TAPS *taps,
@@ -11504,8 +11550,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, c
         VMAFGPU__UNROLL
         for (int k = 0; k < count; k++) {
             const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_add_pairs16(even[k], v, taps->even[i]);
-            odd[k] = vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]);
+            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
+            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
         }
     }
     VMAFGPU__UNROLL
@@ -11543,7 +11589,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const
     for (int i = 0; i < pairs; i++) {
         VMAFGPU__UNROLL
         for (int k = 0; k < count; k++)
-            even[k] = vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]);
+            even[k] = vmafgpu__v_hold(
+                vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]));
     }
     VMAFGPU__UNROLL
     for (int k = 0; halved && k < count; k++)
@@ -11609,7 +11656,6 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
         }
     }
 }
-#define vmafgpu__vif_take_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)
 
 /* ---- down the columns ---- */
 
@@ -11617,7 +11663,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_S
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srl32i(a, 16), vmafgpu__v_srl32i(b, 16));
+    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srli32(a, 16), vmafgpu__v_srli32(b, 16));
     const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
     vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
@@ -11631,7 +11677,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srl32i(sum[i], 16))
+        v[i] = kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_add32(sum[2 + i], vmafgpu__v_srli32(sum[i], 16))
                                            : vmafgpu__v_add32(vmafgpu__v_sll32(sum[2 + i], 16 - s->square_shift),
                                                               vmafgpu__v_srl32(sum[i], s->square_shift));
     vmafgpu__vif_put_halves_(line[0] + x, line[1] + x, v[0], v[1]);
@@ -11643,8 +11689,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__
     vmafgpu__v v[2];
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_sra32i(sum[i], 8)
-               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_sra32i(sum[i], 16)
+        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srai32(sum[i], 8)
+               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srai32(sum[i], 16)
                                              : vmafgpu__v_sra32(sum[i], s->mean_shift);
     vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
 }
@@ -11758,7 +11804,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
         const void *const place[1] = { line + (2 * x - s->left - next_reach) };
         vmafgpu__v sum[1];
         vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
-        sum[0] = vmafgpu__v_srl32i(sum[0], 16);
+        sum[0] = vmafgpu__v_srli32(sum[0], 16);
         if (x + VMAFGPU__V_WORDS <= end) {
             vmafgpu__v_store_low16(out + x, sum[0]);
         } else {
@@ -11786,8 +11832,8 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *li
     vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
     VMAFGPU__UNROLL
     for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srl32i(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srl32i(odd[2 + 2 * i], 16));
+        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
+        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -11797,7 +11843,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
     const vmafgpu__v odd = vmafgpu__v_add64(
-        vmafgpu__v_mul_even_u32(vmafgpu__v_srl64i(a, 32), vmafgpu__v_srl64i(b, 32)), half);
+        vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
     return vmafgpu__v_high_halves(even, odd);
 }
 #define vmafgpu__vif_mean_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)
@@ -11829,8 +11875,8 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v_f32 minus_one, term[4];
-    vmafgpu__v_f64 epsilon, exponent_f64;
+    vmafgpu__v minus_one, term[4];
+    vmafgpu__v epsilon, exponent_f64;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
@@ -11862,20 +11908,19 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
 }
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
-    const vmafgpu__v bits = vmafgpu__v_of_f32(vmafgpu__v_to_f32_low(v));
-    const vmafgpu__v part = vmafgpu__v_srl32i(bits, 23 - VMAFGPU__LOG_BITS);
+    const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
+    const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
-    const vmafgpu__v_f32 u = vmafgpu__v_fma32(vmafgpu__v_as_f32(fraction),
-                                              vmafgpu__v_as_f32(vmafgpu__v_lookup(c->factors, part)), c->minus_one);
+    const vmafgpu__v u = vmafgpu__v_fma_f32(fraction, vmafgpu__v_lookup32(c->factors, part), c->minus_one);
 #if VMAFGPU__LOG_BITS == 3
-    vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[3], c->term[2]);
-    q = vmafgpu__v_fma32(u, q, c->term[1]);
-    q = vmafgpu__v_fma32(u, q, c->term[0]);
+    vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[3], c->term[2]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[1]);
+    q = vmafgpu__v_fma_f32(u, q, c->term[0]);
 #else
-    const vmafgpu__v_f32 q = vmafgpu__v_fma32(u, c->term[1], c->term[0]);
+    const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power(vmafgpu__v_lookup(c->whole, part), bits, c->power);
-    return vmafgpu__v_of_f32(vmafgpu__v_fma32(u, q, vmafgpu__v_as_f32(whole_part)));
+    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
+    return vmafgpu__v_fma_f32(u, q, whole_part);
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
@@ -11884,15 +11929,15 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 
 /* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v_f64 *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_half_below(a, c->exponent)), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_as_f64(vmafgpu__v_rest_below(a, c->exponent)), c->exponent_f64);
+                                                               vmafgpu__v *out) {
+    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
+    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
-    vmafgpu__v_f64 x1[2], x12[2], gain[2];
+    vmafgpu__v x1[2], x12[2], gain[2];
     vmafgpu__v s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
@@ -11902,23 +11947,23 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v_f64 x2[2], rest[2];
+    vmafgpu__v x2[2], rest[2];
     vmafgpu__vif_doubles_(c, pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
-        vmafgpu__v_max32(vmafgpu__v_join_truncated(rest[0], rest[1]), c->zero), c->noise);
+        vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
     const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
     for (int k = 0; k < variants; k++) {
-        const vmafgpu__v_f64 limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v_f64 signal[2];
+        const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
+        vmafgpu__v signal[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
-            const vmafgpu__v_f64 limited = vmafgpu__v_min_f64(pending->gain[i], limit);
+            const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
-        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated(signal[0], signal[1]));
+        const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
         totals->numerator[k] =
             vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
     }
@@ -11931,17 +11976,17 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
                                                            vmafgpu__v s2, vmafgpu__v s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
     const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask32 is_log = vmafgpu__v_greater32(s1, c->below_noise);
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
     s2 = vmafgpu__v_max32(s2, zero);
-    if (vmafgpu__v_all(is_log)) {
+    if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
-        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srl64i(flat, 32));
-        if (!vmafgpu__v_any(is_log))
+        totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
+        if (!vmafgpu__v_mask_any(is_log))
             return;
-        totals->logs += vmafgpu__v_count(is_log);
+        totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
     totals->registers++;
@@ -11949,11 +11994,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     totals->denominator =
         vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
     /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask32 has_term = vmafgpu__v_both(is_log, vmafgpu__v_greater32(s2, zero));
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
     vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -12224,226 +12269,6 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     }
 }
 
-#undef vmafgpu__v_add_pairs16
-#undef VMAFGPU__LOG_BITS
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
-#undef vmafgpu__v_mask32
-#undef vmafgpu__v_greater32
-#undef vmafgpu__v_both
-#undef vmafgpu__v_any
-#undef vmafgpu__v_all
-#undef vmafgpu__v_add_power
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_high_halves
-#undef vmafgpu__v_count
-#undef vmafgpu__v_keep
-#undef vmafgpu__v_drop
-#undef vmafgpu__v_f32
-#undef vmafgpu__v_f64
-#undef vmafgpu__v_to_f32_low
-#undef vmafgpu__v_and_or
-#undef vmafgpu__v_lookup
-#undef vmafgpu__v_load_table
-#undef vmafgpu__v_table
-#undef vmafgpu__v_as_f32
-#undef vmafgpu__v_of_f32
-#undef vmafgpu__v_as_f64
-#undef vmafgpu__v_join_truncated
-#undef vmafgpu__v_truncated
-#undef vmafgpu__v_set64
-#undef vmafgpu__v_add64
-#undef vmafgpu__v_mullo16
-#undef vmafgpu__v_mulhi_u16
-#undef vmafgpu__v_pack_u32
-#undef vmafgpu__v_max32
-#undef vmafgpu__v_sll32i
-#undef vmafgpu__v_srl32i
-#undef vmafgpu__v_sra32i
-#undef vmafgpu__v_srl64i
-#undef vmafgpu__v_sll32
-#undef vmafgpu__v_srl32
-#undef vmafgpu__v_mul_even_u32
-#undef vmafgpu__v_set_f32
-#undef vmafgpu__v_fma32
-#undef vmafgpu__v_set_f64
-#undef vmafgpu__v_add_f64
-#undef vmafgpu__v_sub_f64
-#undef vmafgpu__v_mul_f64
-#undef vmafgpu__v_div_f64
-#undef vmafgpu__v_min_f64
-#undef vmafgpu__v_prefetch
-#undef VMAFGPU__VIF_TAPS
-#undef VMAFGPU__VIF_BLOCK
-#undef VMAFGPU__VIF_STATE
-#undef VMAFGPU__VIF_TOTALS
-#undef vmafgpu__vif_start_
-#undef vmafgpu__vif_sum_
-#undef vmafgpu__vif_sum_even_
-#undef vmafgpu__vif_load_
-#undef vmafgpu__vif_put_products_
-#undef vmafgpu__vif_take_
-#undef vmafgpu__vif_put_halves_
-#undef vmafgpu__vif_mean_products_
-#undef vmafgpu__vif_logs_
-#undef vmafgpu__vif_doubles_
-#undef vmafgpu__v_store_low16
-#undef vmafgpu__v_hold
-#undef VMAFGPU__V_HOLD
-#undef vmafgpu__vif_columns_
-#undef vmafgpu__vif_put_squares_
-#undef vmafgpu__vif_put_means_
-#undef vmafgpu__vif_along_
-#undef VMAFGPU__V_REGISTERS
-#undef vmafgpu__vif_sum_together_
-#undef vmafgpu__vif_columns_of_
-
-/* ---- operations that ADM needs besides ---- */
-
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512
-#  define VMAFGPU__V_SET64(x) _mm512_set1_epi64(x)
-#  define vmafgpu__v_bits(x) _mm512_castps_si512(x)
-#  define vmafgpu__v_floats(x) _mm512_castsi512_ps(x)
-#  define vmafgpu__v_any(a) (_mm512_test_epi32_mask(a, a) != 0)
-#  define vmafgpu__v_any_positive32(a) (_mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512()) != 0)
-#  define vmafgpu__v_leading_zeros32(a) _mm512_lzcnt_epi32(a)
-#  define vmafgpu__v_even_odd16(a, b) _mm512_mask_blend_epi16(0xaaaaaaaau, a, b)
-#  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
-#  define vmafgpu__v_select(mask, a, b) _mm512_ternarylogic_epi32(mask, a, b, 0xca)
-#  define vmafgpu__v_andnot(a, b) _mm512_andnot_si512(a, b)
-#  define vmafgpu__v_fdiv_down(a, b) \
-    vmafgpu__v_bits(_mm512_div_round_ps(vmafgpu__v_floats(a), vmafgpu__v_floats(b), \
-                                        _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-#  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-#  define vmafgpu__v_pairs_add16(acc, a, b) _mm512_dpwssd_epi32(acc, a, b)
-#elif VMAFGPU__LEVEL == VMAFGPU__AVX2
-#  define VMAFGPU__V_SET64(x) _mm256_set1_epi64x(x)
-#  define vmafgpu__v_bits(x) _mm256_castps_si256(x)
-#  define vmafgpu__v_floats(x) _mm256_castsi256_ps(x)
-#  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))
-#  define vmafgpu__v_any_positive32(a) \
-    (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent of the float: with the eighth bit below the leading one cleared it is not rounded up to a power of 2. */
-#  define vmafgpu__v_leading_zeros32(a) \
-    _mm256_sub_epi32(_mm256_set1_epi32(158), \
-                     _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
-                         _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa)
-#  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
-#  define vmafgpu__v_select(mask, a, b) _mm256_blendv_epi8(b, a, mask)
-#  define vmafgpu__v_andnot(a, b) _mm256_andnot_si256(a, b)
-#  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-#endif
-#define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
-#  define vmafgpu__v_set64(x) VMAFGPU__V_SET64(x)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__V(add_epi64)(a, b)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__V(min_epi16)(a, b)
-#  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)
-#  define vmafgpu__v_max16(a, b) VMAFGPU__V(max_epi16)(a, b)
-#  define vmafgpu__v_abs16(a) VMAFGPU__V(abs_epi16)(a)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__V(subs_epu16)(a, b)           /* max(a - b, 0) */
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__V(mullo_epi16)(a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) VMAFGPU__V(mulhi_epu16)(a, b)
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__V(avg_epu16)(a, b)             /* (a + b + 1) >> 1 */
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__V(srai_epi32)(a, n)
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__V(srli_epi32)(a, n)
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
-#  define vmafgpu__v_srav32(a, n) VMAFGPU__V(srav_epi32)(a, n)
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__V(sllv_epi32)(a, n)
-#  define vmafgpu__v_srli64(a, n) VMAFGPU__V(srli_epi64)(a, n)
-#  define vmafgpu__v_slli64(a, n) VMAFGPU__V(slli_epi64)(a, n)
-#  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
-#  define vmafgpu__v_max32(a, b) VMAFGPU__V(max_epi32)(a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__V(min_epu32)(a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__V(mullo_epi32)(a, b)
-#  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)            /* 64-bit products of even lanes */
-#  define vmafgpu__v_mul_even_s32(a, b) VMAFGPU__V(mul_epi32)(a, b)
-#  define vmafgpu__v_to_float(a) vmafgpu__v_bits(VMAFGPU__V(cvtepi32_ps)(a))   /* floats are kept as bits */
-#  define vmafgpu__v_truncate(a) VMAFGPU__V(cvttps_epi32)(vmafgpu__v_floats(a))
-#  define vmafgpu__v_fsub(a, b) vmafgpu__v_bits(VMAFGPU__V(sub_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-#  define vmafgpu__v_fadd(a, b) vmafgpu__v_bits(VMAFGPU__V(add_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-#  define vmafgpu__v_fmul(a, b) \
-    VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v_bits(VMAFGPU__V(mul_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b))))
-#  define vmafgpu__v_fdiv(a, b) vmafgpu__v_bits(VMAFGPU__V(div_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b)))
-/* c - a b, rounded once: exact where it fits a float. */
-#  define vmafgpu__v_fnma(a, b, c) \
-    vmafgpu__v_bits(VMAFGPU__V(fnmadd_ps)(vmafgpu__v_floats(a), vmafgpu__v_floats(b), vmafgpu__v_floats(c)))
-#  define vmafgpu__v_fset(x) vmafgpu__v_bits(VMAFGPU__V(set1_ps)(x))
-#else
-/* One row per operation on lanes of a type: VMAFGPU__N(s16, max, a, b) is max of int16x8_t. */
-#  define VMAFGPU__NEON_IN(type, a) vreinterpretq_##type##_s8(a)
-#  define VMAFGPU__NEON_OUT(type, a) vreinterpretq_s8_##type(a)
-#  define VMAFGPU__NEON_2(type, operation, a, b) \
-    VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a), VMAFGPU__NEON_IN(type, b)))
-#  define VMAFGPU__NEON_1(type, operation, a) VMAFGPU__NEON_OUT(type, v##operation##q_##type(VMAFGPU__NEON_IN(type, a)))
-#  define vmafgpu__v_set64(x) VMAFGPU__NEON_OUT(s64, vdupq_n_s64((int64_t)(x)))
-#  define vmafgpu__v_any(a) (vmaxvq_u32(VMAFGPU__NEON_IN(u32, a)) != 0)
-#  define vmafgpu__v_any_positive32(a) (vmaxvq_s32(VMAFGPU__NEON_IN(s32, a)) > 0)
-#  define vmafgpu__v_leading_zeros32(a) VMAFGPU__NEON_1(u32, clz, a)
-#  define vmafgpu__v_even_odd16(a, b) \
-    VMAFGPU__NEON_OUT(u16, vbslq_u16(vreinterpretq_u16_u32(vdupq_n_u32(65535)), VMAFGPU__NEON_IN(u16, a), \
-                                     VMAFGPU__NEON_IN(u16, b)))
-#  define vmafgpu__v_even_odd32(a, b) \
-    VMAFGPU__NEON_OUT(u32, vbslq_u32(vreinterpretq_u32_u64(vdupq_n_u64(0xffffffff)), VMAFGPU__NEON_IN(u32, a), \
-                                     VMAFGPU__NEON_IN(u32, b)))
-#  define vmafgpu__v_select(mask, a, b) vbslq_s8(vreinterpretq_u8_s8(mask), a, b)
-#  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
-#  define vmafgpu__v_in_order(a) (a)
-#  define vmafgpu__v_add64(a, b) VMAFGPU__NEON_2(s64, add, a, b)
-#  define vmafgpu__v_min16(a, b) VMAFGPU__NEON_2(s16, min, a, b)
-#  define vmafgpu__v_pack_u32(a, b) \
-    VMAFGPU__NEON_OUT(u16, vcombine_u16(vqmovun_s32(VMAFGPU__NEON_IN(s32, a)), vqmovun_s32(VMAFGPU__NEON_IN(s32, b))))
-#  define vmafgpu__v_max16(a, b) VMAFGPU__NEON_2(s16, max, a, b)
-#  define vmafgpu__v_abs16(a) VMAFGPU__NEON_1(s16, abs, a)
-#  define vmafgpu__v_sub_to_0_u16(a, b) VMAFGPU__NEON_2(u16, qsub, a, b)
-#  define vmafgpu__v_mullo16(a, b) VMAFGPU__NEON_2(s16, mul, a, b)
-#  define vmafgpu__v_mulhi_u16(a, b) \
-    VMAFGPU__NEON_OUT(u16, vuzp2q_u16( \
-        vreinterpretq_u16_u32(vmull_u16(vget_low_u16(VMAFGPU__NEON_IN(u16, a)), \
-                                        vget_low_u16(VMAFGPU__NEON_IN(u16, b)))), \
-        vreinterpretq_u16_u32(vmull_high_u16(VMAFGPU__NEON_IN(u16, a), VMAFGPU__NEON_IN(u16, b)))))
-#  define vmafgpu__v_mul_round16(a, b) VMAFGPU__NEON_2(s16, qrdmulh, a, b)
-#  define vmafgpu__v_average_u16(a, b) VMAFGPU__NEON_2(u16, rhadd, a, b)
-#  define vmafgpu__v_srai16(a, n) VMAFGPU__NEON_OUT(s16, vshrq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
-#  define vmafgpu__v_slli16(a, n) VMAFGPU__NEON_OUT(s16, vshlq_n_s16(VMAFGPU__NEON_IN(s16, a), n))
-#  define vmafgpu__v_srai32(a, n) VMAFGPU__NEON_OUT(s32, vshrq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
-#  define vmafgpu__v_srli32(a, n) VMAFGPU__NEON_OUT(u32, vshrq_n_u32(VMAFGPU__NEON_IN(u32, a), n))
-#  define vmafgpu__v_slli32(a, n) VMAFGPU__NEON_OUT(s32, vshlq_n_s32(VMAFGPU__NEON_IN(s32, a), n))
-#  define vmafgpu__v_srav32(a, n) \
-    VMAFGPU__NEON_OUT(s32, vshlq_s32(VMAFGPU__NEON_IN(s32, a), vnegq_s32(VMAFGPU__NEON_IN(s32, n))))
-#  define vmafgpu__v_sllv32(a, n) VMAFGPU__NEON_OUT(u32, vshlq_u32(VMAFGPU__NEON_IN(u32, a), VMAFGPU__NEON_IN(s32, n)))
-#  define vmafgpu__v_srli64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(-(n))))
-#  define vmafgpu__v_slli64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vdupq_n_s64(n)))
-#  define vmafgpu__v_srlv64(a, n) \
-    VMAFGPU__NEON_OUT(u64, vshlq_u64(VMAFGPU__NEON_IN(u64, a), vnegq_s64(VMAFGPU__NEON_IN(s64, n))))
-#  define vmafgpu__v_max32(a, b) VMAFGPU__NEON_2(s32, max, a, b)
-#  define vmafgpu__v_min_u32(a, b) VMAFGPU__NEON_2(u32, min, a, b)
-#  define vmafgpu__v_mullo32(a, b) VMAFGPU__NEON_2(s32, mul, a, b)
-#  define vmafgpu__v_mul_even_u32(a, b) \
-    VMAFGPU__NEON_OUT(u64, vmull_u32(vmovn_u64(VMAFGPU__NEON_IN(u64, a)), vmovn_u64(VMAFGPU__NEON_IN(u64, b))))
-#  define vmafgpu__v_mul_even_s32(a, b) \
-    VMAFGPU__NEON_OUT(s64, vmull_s32(vmovn_s64(VMAFGPU__NEON_IN(s64, a)), vmovn_s64(VMAFGPU__NEON_IN(s64, b))))
-#  define vmafgpu__v_to_float(a) VMAFGPU__NEON_OUT(f32, vcvtq_f32_s32(VMAFGPU__NEON_IN(s32, a)))
-#  define vmafgpu__v_truncate(a) VMAFGPU__NEON_OUT(s32, vcvtq_s32_f32(VMAFGPU__NEON_IN(f32, a)))
-#  define vmafgpu__v_fsub(a, b) VMAFGPU__NEON_2(f32, sub, a, b)
-#  define vmafgpu__v_fadd(a, b) VMAFGPU__NEON_2(f32, add, a, b)
-#  define vmafgpu__v_fmul(a, b) VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(VMAFGPU__NEON_2(f32, mul, a, b))
-#  define vmafgpu__v_fdiv(a, b) VMAFGPU__NEON_2(f32, div, a, b)
-#  define vmafgpu__v_fnma(a, b, c) \
-    VMAFGPU__NEON_OUT(f32, vfmsq_f32(VMAFGPU__NEON_IN(f32, c), VMAFGPU__NEON_IN(f32, a), VMAFGPU__NEON_IN(f32, b)))
-#  define vmafgpu__v_fset(x) VMAFGPU__NEON_OUT(f32, vdupq_n_f32(x))
-#endif
-#ifndef vmafgpu__v_pairs_add16
-#  define vmafgpu__v_pairs_add16(acc, a, b) vmafgpu__v_add32(acc, vmafgpu__v_pairs16(a, b))
-#endif
-
 /* ---- ADM ----
  *
  * Per row of bands: the vertical filters of the wavelet leave lines of 16-bit samples (from scale 1 on two: x is
@@ -12604,7 +12429,7 @@ VMAFGPU__INLINE void VMAFGPU__ADM(vertical_chunk)(const void *const *rows, int x
             break;
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++)
-            sum[i] = vmafgpu__v_pairs_add16(vmafgpu__v_pairs_add16(half[filter], ab[i], t->first[filter]), cd[i],
+            sum[i] = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(half[filter], ab[i], t->first[filter]), cd[i],
                                             t->second[filter]);
         if (kind == VMAFGPU__ADM(BAND_0)) {
             VMAFGPU__ADM(split)(sum[0], sum[1], &l, &h);
@@ -12686,12 +12511,12 @@ static void VMAFGPU__ADM(vertical32)(const vmafgpu__adm_task *task, const VMAFGP
             VMAFGPU__ADM(row_pair)(in[2], in[3], &l[1], &h[1]);
             VMAFGPU__UNROLL
             for (int filter = 0; filter < 2; filter++) {
-                vmafgpu__v s = vmafgpu__v_pairs_add16(half, l[0], t.first[filter]);
+                vmafgpu__v s = vmafgpu__v_add_pairs16(half, l[0], t.first[filter]);
                 if (filter == filters)
                     break;
-                s = vmafgpu__v_srai32(vmafgpu__v_pairs_add16(s, l[1], t.second[filter]), 16);
-                s = vmafgpu__v_pairs_add16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
-                sum[filter][i] = vmafgpu__v_pairs_add16(s, h[1], t.second[filter]);
+                s = vmafgpu__v_srai32(vmafgpu__v_add_pairs16(s, l[1], t.second[filter]), 16);
+                s = vmafgpu__v_add_pairs16(vmafgpu__v_add32(s, half), h[0], t.first[filter]);
+                sum[filter][i] = vmafgpu__v_add_pairs16(s, h[1], t.second[filter]);
             }
         }
         VMAFGPU__UNROLL
@@ -12744,8 +12569,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal_half)(const int16_t *line, in
                                                          int filter) {
     const int16_t *in = line + 2 * x;
     vmafgpu__v s = vmafgpu__v_set32(32768);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(in + 1), t->second[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(in + 1), t->second[filter]);
     return vmafgpu__v_srai32(s, 16);
 }
 
@@ -12761,14 +12586,14 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(horizontal)(int16_t *const *line, int x,
                                                     int filter, int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
     vmafgpu__v s = vmafgpu__v_set32(scale == 2 ? 32768 : 16384);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l - 1), t->first[filter]);
-    s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(l + 1), t->second[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l - 1), t->first[filter]);
+    s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(l + 1), t->second[filter]);
     s = scale == 2 ? vmafgpu__v_srai32(s, 16) : vmafgpu__v_srai32(s, 15);
     if (scale == 2) {
-        s = vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h - 1), t->first[filter]);
-        return vmafgpu__v_pairs_add16(s, vmafgpu__v_load(h + 1), t->second[filter]);
+        s = vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h - 1), t->first[filter]);
+        return vmafgpu__v_add_pairs16(s, vmafgpu__v_load(h + 1), t->second[filter]);
     }
-    const vmafgpu__v u = vmafgpu__v_pairs_add16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
+    const vmafgpu__v u = vmafgpu__v_add_pairs16(vmafgpu__v_pairs16(vmafgpu__v_load(h - 1), t->first[filter]),
                                                 vmafgpu__v_load(h + 1), t->second[filter]);
     return vmafgpu__v_add32(s, vmafgpu__v_add32(u, u));
 }
@@ -12847,12 +12672,13 @@ static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__
 VMAFGPU__INLINE void VMAFGPU__ADM(angle)(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                          vmafgpu__v *doubt) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_fmul(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude));   /* with the sign of dot */
     const vmafgpu__v far_side =
-        vmafgpu__v_fmul(vmafgpu__v_fmul(vmafgpu__v_fset(33544212.0f / 33554432.0f), o_square), t_square);
-    *apart = vmafgpu__v_fsub(near_side, far_side);
-    *doubt = vmafgpu__v_fsub(vmafgpu__v_fmul(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_fset(3.814697265625e-6f)),
-                             vmafgpu__v_and(*apart, magnitude));
+        vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
+    *apart = vmafgpu__v_sub_f32(near_side, far_side);
+    *doubt = vmafgpu__v_sub_f32(
+        vmafgpu__v_mul_f32(vmafgpu__v_and(near_side, magnitude), vmafgpu__v_set_f32(3.814697265625e-6f)),
+        vmafgpu__v_and(*apart, magnitude));
 }
 
 /* The same for exact 32-bit sums of words, packed again. */
@@ -12863,9 +12689,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(angle0)(const vmafgpu__v *o, const vmafgpu__v 
     for (int i = 0; i < 2; i++) {
         const vmafgpu__v a = i ? vmafgpu__v_unpack_high16(o[0], o[1]) : vmafgpu__v_unpack_low16(o[0], o[1]);
         const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(t[0], t[1]) : vmafgpu__v_unpack_low16(t[0], t[1]);
-        VMAFGPU__ADM(angle)(vmafgpu__v_to_float(vmafgpu__v_pairs16(a, b)),
-                            vmafgpu__v_to_float(vmafgpu__v_pairs16(a, a)),
-                            vmafgpu__v_to_float(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
+        VMAFGPU__ADM(angle)(vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, b)),
+                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(a, a)),
+                            vmafgpu__v_to_f32(vmafgpu__v_pairs16(b, b)), &f[i], &u[i]);
     }
     *apart = vmafgpu__v_pack32(f[0], f[1]);
     *doubt = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
@@ -13011,19 +12837,19 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
 /* floor(2^30 / q) for 16384 < q <= 32768. The float quotient is that, or an integer too large by one; the remainder is
  * exact. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(reciprocal)(vmafgpu__v q) {
-    const vmafgpu__v divisor = vmafgpu__v_to_float(q), one = vmafgpu__v_fset(1073741824.0f);
-#ifdef vmafgpu__v_fdiv_down
-    return vmafgpu__v_truncate(vmafgpu__v_fdiv_down(one, divisor));
+    const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
+#ifdef vmafgpu__v_div_down_f32
+    return vmafgpu__v_truncate_f32(vmafgpu__v_div_down_f32(one, divisor));
 #else
-    const vmafgpu__v estimate = vmafgpu__v_truncate(vmafgpu__v_fdiv(one, divisor));
-    const vmafgpu__v rest = vmafgpu__v_fnma(vmafgpu__v_to_float(estimate), divisor, one);
+    const vmafgpu__v estimate = vmafgpu__v_truncate_f32(vmafgpu__v_div_f32(one, divisor));
+    const vmafgpu__v rest = vmafgpu__v_fnma_f32(vmafgpu__v_to_f32(estimate), divisor, one);
     return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
 #endif
 }
 
 /* Merges shifted products: bits n to n + 31 of the 64-bit lanes of even and odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
-    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), (n) < 32 ? vmafgpu__v_slli64(odd, 32 - (n)) : (odd))
+    vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
 /* |restored| where the signs are equal: u = |o|, v = |t|. With u and v shifted left until bit 30 of u is set, the
  * divisor is u's upper half, rounded, and every lane's quotient is shifted by the same. */
@@ -13038,8 +12864,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(restore)(vmafgpu__v o, vmafgpu__v u, vma
     vmafgpu__v odd = vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(reciprocal, 32), vmafgpu__v_srli64(cut, 32));
     vmafgpu__v k = vmafgpu__v_srli32(vmafgpu__v_add32(VMAFGPU__ADM_MERGE(even, odd, 30), one), 1);
     k = vmafgpu__v_min_u32(k, vmafgpu__v_set32(32768));
-    even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(k, o), half);
-    odd = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
+    even = vmafgpu__v_add64(vmafgpu__v_mul_even32(k, o), half);
+    odd = vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(k, 32), vmafgpu__v_srli64(o, 32)), half);
     const vmafgpu__v scaled = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 15));
     const vmafgpu__v is_large = vmafgpu__v_srai32(vmafgpu__v_sub32(vmafgpu__v_set32(16384), u), 31);
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
@@ -13050,12 +12876,13 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(apart)(const vmafgpu__v *o, const vmafgp
     vmafgpu__v f[4], apart, doubt;
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++) {
-        f[i] = vmafgpu__v_to_float(o[i]);
-        f[2 + i] = vmafgpu__v_to_float(t[i]);
+        f[i] = vmafgpu__v_to_f32(o[i]);
+        f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    VMAFGPU__ADM(angle)(vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[2]), vmafgpu__v_fmul(f[1], f[3])),
-                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[0], f[0]), vmafgpu__v_fmul(f[1], f[1])),
-                        vmafgpu__v_fadd(vmafgpu__v_fmul(f[2], f[2]), vmafgpu__v_fmul(f[3], f[3])), &apart, &doubt);
+    VMAFGPU__ADM(angle)(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_mul_f32(f[1], f[3])),
+                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
+                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
+                        &apart, &doubt);
     if (vmafgpu__v_any_positive32(doubt)) {
         int32_t lanes[4][VMAFGPU__V_WORDS], doubts[VMAFGPU__V_WORDS], fars[VMAFGPU__V_WORDS];
         VMAFGPU__UNROLL
@@ -13095,9 +12922,9 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
         VMAFGPU__UNROLL
         for (int k = 0; k < 2; k++) {
             const vmafgpu__v factor = variant->factor[band == 2];
-            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_s32(value[k], factor), weight_half);
+            vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even32(value[k], factor), weight_half);
             vmafgpu__v odd =
-                vmafgpu__v_add64(vmafgpu__v_mul_even_s32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
+                vmafgpu__v_add64(vmafgpu__v_mul_even32(vmafgpu__v_srli64(value[k], 32), factor), weight_half);
             const vmafgpu__v signal = vmafgpu__v_abs32(VMAFGPU__ADM_MERGE(even, odd, 28));
             vmafgpu__v_store(row->signal[k][band] + at, signal);
             VMAFGPU__UNROLL
@@ -13113,8 +12940,8 @@ VMAFGPU__INLINE void VMAFGPU__ADM(weigh)(const VMAFGPU__ADM(variant) *variant, c
     /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, less one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
-        const vmafgpu__v sides = VMAFGPU__ADM_MERGE(side[k][0], side[k][1], 32);
-        const vmafgpu__v mids = VMAFGPU__ADM_MERGE(mid[k][0], mid[k][1], 32);
+        const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
+        const vmafgpu__v mids = vmafgpu__v_high_halves(mid[k][0], mid[k][1]);
         vmafgpu__v_store(row->side[!k] + x, vmafgpu__v_sub32(sides, vmafgpu__v_set32(VMAFGPU__BANDS)));
         vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(mids, sides));
     }
@@ -13331,66 +13158,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
         }
     }
 }
-#undef VMAFGPU__ADM
-#undef VMAFGPU__V_SET64
-#undef vmafgpu__v_bits
-#undef vmafgpu__v_floats
-#undef vmafgpu__v_any
-#undef vmafgpu__v_all
-#undef vmafgpu__v_add_power
-#undef VMAFGPU__POWER_UNIT
-#undef VMAFGPU__POWER_BIAS
-#undef vmafgpu__v_high_halves
-#undef vmafgpu__v_any_positive32
-#undef vmafgpu__v_leading_zeros32
-#undef vmafgpu__v_even_odd16
-#undef vmafgpu__v_even_odd32
-#undef vmafgpu__v_select
-#undef vmafgpu__v_andnot
-#undef vmafgpu__v_fdiv_down
-#undef vmafgpu__v_in_order
-#undef vmafgpu__v_pairs_add16
-#undef vmafgpu__v_prefetch
-#undef vmafgpu__v_set64
-#undef vmafgpu__v_add64
-#undef vmafgpu__v_min16
-#undef vmafgpu__v_pack_u32
-#undef vmafgpu__v_max16
-#undef vmafgpu__v_abs16
-#undef vmafgpu__v_sub_to_0_u16
-#undef vmafgpu__v_mullo16
-#undef vmafgpu__v_mulhi_u16
-#undef vmafgpu__v_mul_round16
-#undef vmafgpu__v_average_u16
-#undef vmafgpu__v_srai16
-#undef vmafgpu__v_slli16
-#undef vmafgpu__v_srai32
-#undef vmafgpu__v_srli32
-#undef vmafgpu__v_slli32
-#undef vmafgpu__v_srav32
-#undef vmafgpu__v_sllv32
-#undef vmafgpu__v_srli64
-#undef vmafgpu__v_slli64
-#undef vmafgpu__v_srlv64
-#undef vmafgpu__v_max32
-#undef vmafgpu__v_min_u32
-#undef vmafgpu__v_mullo32
-#undef vmafgpu__v_mul_even_u32
-#undef vmafgpu__v_mul_even_s32
-#undef vmafgpu__v_to_float
-#undef vmafgpu__v_truncate
-#undef vmafgpu__v_fsub
-#undef vmafgpu__v_fadd
-#undef vmafgpu__v_fmul
-#undef vmafgpu__v_fdiv
-#undef vmafgpu__v_fnma
-#undef vmafgpu__v_fset
-#undef VMAFGPU__NEON_IN
-#undef VMAFGPU__NEON_OUT
-#undef VMAFGPU__NEON_2
-#undef VMAFGPU__NEON_1
-#undef VMAFGPU__ADM_MERGE
-
 /* ---- what the engine calls ---- */
 
 static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
@@ -13421,16 +13188,51 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #    pragma GCC pop_options
 #  endif
 #endif
+/* What the next level defines otherwise. */
 #undef VMAFGPU__LEVEL_NAME
-#undef VMAFGPU__V_BYTES
-#undef VMAFGPU__V
+#undef VMAFGPU__V_ANY
 #undef vmafgpu__v
-#undef vmafgpu__v_load
-#undef vmafgpu__v_store
+#undef VMAFGPU__V_BYTES
+#undef VMAFGPU__V_REGISTERS
+#undef VMAFGPU__V
+#undef VMAFGPU__V_BITS
+#undef VMAFGPU__V_F32
+#undef VMAFGPU__V_F64
+#undef VMAFGPU__V_OF_F32
+#undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
-#undef vmafgpu__v_zero
-#undef vmafgpu__v_and
-#undef vmafgpu__v_or
-#undef vmafgpu__v_xor
+#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_set64
+#undef vmafgpu__v_add_pairs16
+#undef vmafgpu__v_and_or
+#undef vmafgpu__v_select
+#undef vmafgpu__v_any
+#undef vmafgpu__v_any_positive32
+#undef vmafgpu__v_leading_zeros32
+#undef vmafgpu__v_even_odd16
+#undef vmafgpu__v_even_odd32
+#undef vmafgpu__v_high_halves
+#undef vmafgpu__v_in_order
+#undef vmafgpu__v_half_below
+#undef vmafgpu__v_rest_below
+#undef vmafgpu__v_mask
+#undef vmafgpu__v_greater32
+#undef vmafgpu__v_mask_and
+#undef vmafgpu__v_mask_any
+#undef vmafgpu__v_mask_all
+#undef vmafgpu__v_mask_count
+#undef vmafgpu__v_keep32
+#undef vmafgpu__v_drop32
+#undef vmafgpu__v_to_f32_low
+#undef vmafgpu__v_join_truncated_f64
+#undef VMAFGPU__LOG_BITS
+#undef vmafgpu__v_table
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_lookup32
+#undef VMAFGPU__POWER_UNIT
+#undef VMAFGPU__POWER_BIAS
+#undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_div_down_f32
+#undef VMAFGPU__V_TRUNCATED
 
 #endif /* VMAFGPU__LEVEL */

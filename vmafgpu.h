@@ -7552,14 +7552,11 @@ static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions
         worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &worker->vif);
-    if (functions->vif_band) {
-        for (int i = 0; i < 3; i++)
-            worker->motion.pair[i] = (int16_t *)vmafgpu__carve_line(c, w, 2 * sizeof(int16_t));
-        for (int i = 0; i < 4; i++)
-            worker->motion.row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    } else {
-        worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    }
+    worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    for (int i = 0; i < 3 && functions->vif_band; i++)
+        worker->motion.pair[i] = (int16_t *)vmafgpu__carve_line(c, w, 2 * sizeof(int16_t));
+    for (int i = 0; i < 4 && functions->vif_band; i++)
+        worker->motion.row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
 }
 
 static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,

@@ -11203,7 +11203,9 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
     const vmafgpu__v one = vmafgpu__v_set16(256);
     vmafgpu__v sum = zero;
-    for (int x = 0; x < w; x += LANES) {
+    /* The first columns at last: their border was stored just now. */
+    for (int i = 1, count = (w + LANES - 1) / LANES; i <= count; i++) {
+        const int x = i < count ? i * LANES : 0;
         vmafgpu__v high[2], low[2];
         vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
         vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
@@ -12887,9 +12889,10 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sum[band] = zero;
+    /* The first columns at last: what is beside them was stored just now. */
     if (task->scale == 0) {
-        for (int chunk = 0; chunk < c->chunks; chunk++) {
-            const int at = chunk * CHUNK, x = c->left + at;
+        for (int n = 1; n <= c->chunks; n++) {
+            const int at = n < c->chunks ? n * CHUNK : 0, x = c->left + at;
             const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
                                               VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
             VMAFGPU__UNROLL
@@ -12910,8 +12913,8 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
             }
         }
     } else {
-        for (int at = 0; at < c->right - c->left; at += WORDS) {
-            const int x = c->left + at;
+        for (int n = 1, count = (c->right - c->left + WORDS - 1) / WORDS; n <= count; n++) {
+            const int at = n < count ? n * WORDS : 0, x = c->left + at;
             const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {

@@ -14613,8 +14613,8 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
     cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
     cubes.low[1] = vmafgpu__v_set32(23170);
     if (task->scale == 0) {
-        for (int chunk = 0; chunk < c->chunks; chunk++) {
-            const int at = chunk * CHUNK, x = c->left + at;
+        for (int n = 1; n <= c->chunks; n++) {
+            const int at = n < c->chunks ? n * CHUNK : 0, x = c->left + at;
             const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
                                               VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
             VMAFGPU__UNROLL
@@ -14634,8 +14634,8 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
             }
         }
     } else {
-        for (int at = 0; at < c->right - c->left; at += WORDS) {
-            const int x = c->left + at;
+        for (int n = 1, count = (c->right - c->left + WORDS - 1) / WORDS; n <= count; n++) {
+            const int at = n < count ? n * WORDS : 0, x = c->left + at;
             const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {

@@ -14177,6 +14177,44 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(den0)(vmafgpu__v sum, vmafgpu__v magnitu
     return VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
+/* Parts of scale 0's sums, in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+typedef struct VMAFGPU__ADM(den_parts) {
+    vmafgpu__v of[VMAFGPU__BANDS][2];
+} VMAFGPU__ADM(den_parts);
+
+/* Adds the words of a chunk, to the parts if they are small. With 16 registers that costs more than it saves. */
+VMAFGPU__INLINE void VMAFGPU__ADM(add_den0)(vmafgpu__v *den, VMAFGPU__ADM(den_parts) *parts, const vmafgpu__v *words) {
+    const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
+    const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
+    const int is_small = VMAFGPU__V_REGISTERS >= 32 &&
+                         !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v x = words[band];
+        vmafgpu__v *part = parts->of[band];
+        if (is_small) {
+            part[0] = vmafgpu__v_add_pairs16(part[0], x, vmafgpu__v_mulhi_u16(x, vmafgpu__v_add16(x, x)));
+            part[1] = vmafgpu__v_add_pairs16(part[1], x, vmafgpu__v_and(vmafgpu__v_mullo16(x, x), low_bits));
+        } else {
+            den[band] = VMAFGPU__ADM(den0)(den[band], x);
+        }
+    }
+}
+
+/* Needed after eight chunks: 16 * 4095 * 32767 is what 32 bits hold. */
+VMAFGPU__INLINE void VMAFGPU__ADM(join_den0)(vmafgpu__v *den, VMAFGPU__ADM(den_parts) *parts) {
+    const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v part = parts->of[band][i];
+            const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
+            den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
+            parts->of[band][i] = vmafgpu__v_zero();
+        }
+}
+
 static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
@@ -14319,6 +14357,8 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
                                    const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
                                    vmafgpu__v *den) {
     const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    VMAFGPU__ADM(den_parts) parts;
+    memset(&parts, 0, sizeof parts);
     for (int chunk = 0; chunk < c->chunks; chunk++) {
         const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
         vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
@@ -14337,9 +14377,13 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
         }
         if (den) {
             const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            vmafgpu__v words[VMAFGPU__BANDS];
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++)
-                den[band] = VMAFGPU__ADM(den0)(den[band], vmafgpu__v_and(u[band], inside));
+                words[band] = vmafgpu__v_and(u[band], inside);
+            VMAFGPU__ADM(add_den0)(den, &parts, words);
+            if (VMAFGPU__V_REGISTERS >= 32 && (chunk % 8 == 7 || chunk + 1 == c->chunks))
+                VMAFGPU__ADM(join_den0)(den, &parts);
         }
         if (c->any_gain)
             VMAFGPU__ADM(angle0)(o, t, &apart, &doubt);

@@ -6153,10 +6153,11 @@ struct vmafgpu__cpu {
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16,   /* ...of so many threads; of more, narrower ones, so that all take no more memory */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last registers */
-    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* of two halves with 32 elements of margin on both sides */
+    VMAFGPU__VIF_FILL = 64,        /* the sides, and what fills the last registers */
+    VMAFGPU__VIF_MARGIN = 32       /* elements on both sides of both halves of a line */
 };
 
 /* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
@@ -6181,23 +6182,27 @@ typedef struct vmafgpu__vif_job {
     int                       images_only;    /* no sums */
     const vmafgpu__plan      *plan;
     void                     *scratch;        /* aligned to 64 bytes */
+    int                       widest;         /* columns of a strip, at most */
 } vmafgpu__vif_job;
 
 /* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
-static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
-    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 64 * 64;
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count, int threads) {
+    const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
+    const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
+    return width < 64 ? 64 : width;
 }
 
 /* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
  * rows; means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     size_t most = 0;
     for (int count = 1; count <= together; count++) {
-        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)((columns + 63) / 64 * 256 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
-    return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+    const size_t columns = (size_t)vmafgpu__vif_strip_width(1, threads) + VMAFGPU__VIF_FILL;
+    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 10 * columns * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -6857,6 +6862,7 @@ static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__worker *worker, int 
     job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
     job.plan = &v->plan;
     job.scratch = worker->vif_scratch;
+    job.widest = vmafgpu__vif_strip_width(cpu->member_count, cpu->worker_count);
     if (first < end)
         cpu->functions->vif_band(&job, sums);
 }
@@ -7545,11 +7551,11 @@ static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lin
     adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
 }
 
-static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
-                                  vmafgpu__worker *worker) {
+static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int threads,
+                                  vmafgpu__carver *c, vmafgpu__worker *worker) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
+        worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together, threads));
     else if (v->plan.vif_variants)
         vmafgpu__carve_vif_lines(c, w, &worker->vif);
     worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
@@ -7656,7 +7662,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     head->rooms = (vmafgpu__adm_room *)vmafgpu__carve(c, sizeof(vmafgpu__adm_room) * (size_t)head->room_count);
     for (int i = 0; i < head->worker_count; i++) {
         vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
-        vmafgpu__carve_worker(v, head->functions, c, worker);
+        vmafgpu__carve_worker(v, head->functions, head->worker_count, c, worker);
     }
     for (int i = 0; i < head->room_count; i++) {
         vmafgpu__adm_room unused, *room = c->base ? &head->rooms[i] : &unused;
@@ -12959,9 +12965,10 @@ enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* co
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
-/* From the even pairs of a line to its odd ones; where column x of a line is, counted from its first. */
-#define VMAFGPU__VIF_ODD (VMAFGPU__VIF_LINE / 2)
-#define VMAFGPU__VIF_PLACE(x) (((x) >> 1 & 1) * VMAFGPU__VIF_ODD + ((x) >> 2) * 2 + ((x) & 1))
+/* From the even pairs of a line to its odd ones in elements, a multiple of 32; where column x of a line is, counted from its
+ * first. */
+#define VMAFGPU__VIF_ODD(widest) (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
+#define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
@@ -12972,6 +12979,7 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
      * halves of the products. And of both images two rows of the next one's. */
     uint16_t  *line[4][8], *next_line[2][2];
+    ptrdiff_t  odd;               /* from the even pairs of a line to its odd ones */
     /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
     uint32_t  *mean[4];           /* the reference's weighted mean, per row */
     int32_t   *variance[6];       /* s1 per row, s2, s12 */
@@ -13132,7 +13140,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_
     const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
     enum { STEP = VMAFGPU__V_BYTES };
     for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
-        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
         vmafgpu__v sum[2][4], next[2][2], v[2];
         for (int i = 0; i < 4; i++)
             vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << (kind != VMAFGPU__VIF_BYTES)));
@@ -13187,7 +13195,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
     enum { STEP = VMAFGPU__V_BYTES };
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
-        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
         const VMAFGPU__VIF_TAPS *t = vmafgpu__vif_anew_(taps);
         vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
         VMAFGPU__UNROLL
@@ -13248,9 +13256,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFG
     const int right = s->job->w - s->left;
     for (int k = 1; s->left == 0 && k <= reach; k++)
         for (int i = 0; i < count; i++)
-            lines[i][VMAFGPU__VIF_PLACE(-k)] = lines[i][VMAFGPU__VIF_PLACE(k)];
+            lines[i][VMAFGPU__VIF_PLACE(s->odd, -k)] = lines[i][VMAFGPU__VIF_PLACE(s->odd, k)];
     for (int k = 1; s->columns == right && k <= reach; k++) {
-        const int to = VMAFGPU__VIF_PLACE(right - 1 + k), from = VMAFGPU__VIF_PLACE(right - 1 - k);
+        const ptrdiff_t to = VMAFGPU__VIF_PLACE(s->odd, right - 1 + k), from = VMAFGPU__VIF_PLACE(s->odd, right - 1 - k);
         for (int i = 0; i < count; i++)
             lines[i][to] = lines[i][from];
     }
@@ -13259,9 +13267,9 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFG
 /* ---- the next scale's images ---- */
 
 /* Where pair i of the window of four columns from x on is in a line. */
-VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(int x, int i, int reach) {
+VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(ptrdiff_t odd, int x, int i, int reach) {
     const int n = i - reach / 2;
-    return x / 2 + (n & 1) * VMAFGPU__VIF_ODD + (n >> 1) * 2;
+    return x / 2 + (n & 1 ? odd : 0) + (n >> 1) * 2;
 }
 #define vmafgpu__vif_pair_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)
 
@@ -13278,7 +13286,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
         vmafgpu__v sum[2] = { start, start };
         VMAFGPU__UNROLL
         for (int i = 0; i <= pairs; i++) {
-            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(2 * x - s->left, i, reach));
+            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(s->odd, 2 * x - s->left, i, reach));
             if (i < pairs)
                 sum[0] = vmafgpu__v_add_pairs16(sum[0], a, along->even[i]);
             if (i > 0)
@@ -13301,7 +13309,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 /* ---- along the rows, and the statistics ---- */
 
 /* Weighted sums of `count` lines at columns x.., each from a start of its own. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, int x, int reach,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, ptrdiff_t odd, int x, int reach,
                                                              const VMAFGPU__VIF_TAPS *taps, const vmafgpu__v *start,
                                                              vmafgpu__v (*sum)[4]) {
     const int pairs = VMAFGPU__VIF_PAIRS(reach);
@@ -13312,7 +13320,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *li
     for (int i = 0; i <= pairs; i++) {
         VMAFGPU__UNROLL
         for (int k = 0; k < count; k++) {
-            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(x, i, reach)));
+            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(odd, x, i, reach)));
             vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
         }
     }
@@ -13321,7 +13329,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *li
 
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
  * high + ((low + 32768) >> 16). As many lines at once as registers suffice for: many sums keep the multipliers busy. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, int x, int squares, int reach,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t odd, int x, int squares, int reach,
                                                              int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
@@ -13329,11 +13337,11 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *li
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
     vmafgpu__v sum[5][4];
     if (VMAFGPU__V_REGISTERS >= 32)
-        vmafgpu__vif_lines_(line, count, x, reach, taps, start, sum);
+        vmafgpu__vif_lines_(line, count, odd, x, reach, taps, start, sum);
     else
         VMAFGPU__UNROLL
         for (int k = 0; k < count; k++)
-            vmafgpu__vif_lines_(line + k, 1, x, reach, taps, start + k, sum + k);
+            vmafgpu__vif_lines_(line + k, 1, odd, x, reach, taps, start + k, sum + k);
     VMAFGPU__UNROLL
     for (int i = 0; i < 4; i++) {
         VMAFGPU__UNROLL
@@ -13566,7 +13574,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
     int32_t *variance = s->variance[row];
     for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[2][4];
-        vmafgpu__vif_along_(line, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
+        vmafgpu__vif_along_(line, s->odd, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
         for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
             vmafgpu__v_store(mean, sum[0][i]);
@@ -13584,7 +13592,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMA
     int32_t *variance = s->variance[4], *covariance = s->variance[5];
     for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[3][4];
-        vmafgpu__vif_along_(line, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
+        vmafgpu__vif_along_(line, s->odd, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
         for (int i = 0; i < 4; i++) {
             vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
@@ -13758,19 +13766,20 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
     s.low_start = vmafgpu__vif_start_((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
-    for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+    const size_t columns = (size_t)job->widest + VMAFGPU__VIF_FILL;
+    s.odd = VMAFGPU__VIF_ODD(job->widest);
+    for (int i = 0; i < 6; i++, at += columns * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
     for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
-        at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+        at += columns * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 32;
-            at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + VMAFGPU__VIF_MARGIN;
+            at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
     /* Strips of about the same width, a multiple of what the widest registers take. */
-    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
-    const int strips = (job->w + widest - 1) / widest;
+    const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;

@@ -184,7 +184,7 @@ static void test_many(void) {
         check_many("noise+coarse", 64, 64, 10, all_masks[m], 2, 3);
         check_many("blocks+blur", 320, 201, 12, all_masks[m], 3, 2);
         check_many("ramp+stretch", 17, 35, 8, all_masks[m], 1, 4);
-        check_many("texture+mix", vmafgpu__vif_strip_width(3) + 9 * m - 2, 20, m == 1 ? 10 : 8, all_masks[m], 1, 4);
+        check_many("texture+mix", vmafgpu__vif_strip_width(3, 1) + 9 * m - 2, 20, m == 1 ? 10 : 8, all_masks[m], 1, 4);
     }
     check_many_illegal();
 }

@@ -151,6 +151,25 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
+/* More threads than share a cache: the vector code's strips become narrower. */
+static void test_strips(int depth) {
+    film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
+    for (unsigned mask = 0; mask <= 16; mask += 16) {
+        vmafgpu_config config = film_config(&f);
+        scores one, many;
+        snprintf(test_where, sizeof test_where, "strips, %d bits, cpumask %u", depth, mask);
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.cpumask = mask;
+        one = film_score(&f, &config);
+        config.threads = 64;
+        many = film_score(&f, &config);
+        check_same_scores(&many, &one);
+        scores_free(&one);
+        scores_free(&many);
+    }
+    film_free(&f);
+}
+
 int main(void) {
     film films[WORKERS];
     worker workers[WORKERS];
@@ -160,6 +179,8 @@ int main(void) {
     test_pieces("noise+mix", 48, 700, 8);
     test_pieces("noise+grain", 37, 500, 10);
     test_pieces("noise+mix", 200, 67, 10);
+    test_strips(8);
+    test_strips(10);
     memset(workers, 0, sizeof workers);
     films[0] = film_make("texture+mix", 96, 80, 8, 4, 1);
     films[1] = film_make_colour("bands+blur", 216, 97, 10, 444, 4, 2);

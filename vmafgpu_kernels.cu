@@ -2600,11 +2600,11 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* What most of three values are; where they all differ, the least. */
+/* What most of three values are; where they all differ, the least. Without a branch: lanes see different pictures. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
-    return a == b || a == c ? a : other;
+    return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
 /* Whether the pair has the frame that is looked at. */
@@ -2905,10 +2905,10 @@ template <int BYTES> struct CambiPrepare {
     }
 };
 
-GPU_KERNEL(vmafgpu_cambi_prepare_8, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+GPU_KERNEL(vmafgpu_cambi_prepare_8, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 5) {
     CambiPrepare<1>::run(launch);
 }
-GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 5) {
     CambiPrepare<2>::run(launch);
 }
 
@@ -3130,6 +3130,19 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126)) : 0;
 }
 
+/* Two samples in each of four rows of a block, `step` apart; unmarked ones outside. `at`: bytes to the samples in their
+ * row, or all ones. */
+GPU_FN void cambi_scan(const CambiStrip &strip, int32_t row, int32_t step, int32_t first_y, int32_t height, uint32_t at,
+                       uint32_t (&two)[4]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int32_t y = row + i * step;
+        two[i] = y < height && at != 0xffffffffu
+                     ? load((const uint32_t *)(strip.samples + ((uint32_t)(first_y + y) * strip.pitch + at)))
+                     : 0;
+    }
+}
+
 /* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
 GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
@@ -3149,7 +3162,7 @@ GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD,
-        AT_ONCE = THREADS / (WIDTH / 2), TURNS = VMAFGPU__CAMBI_COUNT_ROWS / AT_ONCE
+        AT_ONCE = THREADS / (WIDTH / 2)
     };
     static_assert(THREADS == WIDTH && VMAFGPU__CAMBI_COUNT_ROWS == 32, "a sample for each thread, a bit for each row");
     if (!cambi_source(launch))
@@ -3183,46 +3196,49 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     const uint32_t offset = (uint32_t)(thread + margin - reach), odd = offset & 1;
     const uint8_t *cells = (const uint8_t *)(rows + HEAD / 4 + (offset & ~1u) * strip.cell);
     uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
+    const int32_t scanned = thread / (WIDTH / 2), scanned_x = first_x + thread % (WIDTH / 2) * 2;
+    const uint32_t scanned_at = scanned_x < right ? (uint32_t)scanned_x * 2 : 0xffffffffu;
     uint32_t count = 0, from = 0, most = 0;
     int64_t sum = 0;
     for (;;) {
-        /* What there is to look at, two samples at a time, and in which rows; their highest bit is the first. */
-        const int32_t scanned = thread / (WIDTH / 2), scanned_x = first_x + thread % (WIDTH / 2) * 2;
-        uint32_t two[TURNS], low = 0xffff, high = 0;
+        /* The codes that there are to look at. */
+        uint32_t low = 0xffff, high = 0;
+#pragma unroll 1
+        for (int32_t row = scanned; row < height; row += 4 * AT_ONCE) {
+            uint32_t two[4];
+            cambi_scan(strip, row, AT_ONCE, first_y, height, scanned_at, two);
 #pragma unroll
-        for (int32_t i = 0; i < TURNS; i++) {
-            const int32_t row = scanned + i * AT_ONCE;
-            two[i] = row < height && scanned_x < right
-                         ? load((const uint32_t *)(strip.samples +
-                                                   ((uint32_t)(first_y + row) * strip.pitch + (uint32_t)scanned_x * 2)))
-                         : 0;
-        }
-#pragma unroll
-        for (int32_t i = 0; i < TURNS; i++)
-#pragma unroll
-            for (int k = 0; k < 2; k++) {
-                const uint32_t code = (two[i] >> 16 * k & 65535) - mark;
-                if (code < centres && code >= from) {
-                    low = code < low ? code : low;
-                    high = code > high ? code : high;
-                }
+            for (int i = 0; i < 8; i++) {
+                const uint32_t code = (two[i / 2] >> 16 * (i & 1) & 65535) - mark;
+                const bool is_left = (uint32_t)(code < centres) & (uint32_t)(code >= from);
+                const uint32_t lower = code < low ? code : low, higher = code > high ? code : high;
+                low = is_left ? lower : low;
+                high = is_left ? higher : high;
             }
+        }
         low = cambi_least(low, words);
         if (low == 0xffff)
             break;
         if (!from)
             most = 0xffff - cambi_least(0xffff - high, words);
+        const uint32_t looked_at = centres - low < range ? centres - low : range;
         if (thread == 0)
             rows[0] = 0;
         for (uint32_t n = (uint32_t)thread; n < (uint32_t)pairs * 2 * strip.cell; n += THREADS)
             rows[HEAD / 4 + n] = 0;
         block_barrier();
+        /* And the rows; their highest bit is the first. */
         uint32_t found = 0;
+#pragma unroll 1
+        for (int32_t row = scanned; row < height; row += 4 * AT_ONCE) {
+            uint32_t two[4];
+            cambi_scan(strip, row, AT_ONCE, first_y, height, scanned_at, two);
 #pragma unroll
-        for (int32_t i = 0; i < TURNS; i++) {
-            const uint32_t first = (two[i] & 65535) - mark, second = (two[i] >> 16) - mark;
-            const bool is_in = (first < centres && first - low < range) || (second < centres && second - low < range);
-            found |= is_in ? 0x80000000u >> (scanned + i * AT_ONCE) : 0;
+            for (int i = 0; i < 4; i++) {
+                const uint32_t first = (two[i] & 65535) - mark - low, second = (two[i] >> 16) - mark - low;
+                found |= ((uint32_t)(first < looked_at) | (uint32_t)(second < looked_at))
+                         << ((31 - row - i * AT_ONCE) & 31);
+            }
         }
         found = warp_or(found);
         if (lane_index() == 0)   /* no two warps have a row in common */
@@ -3230,7 +3246,6 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         block_barrier();
         uint32_t todo = rows[0];
 
-        const uint32_t looked_at = centres - low < range ? centres - low : range;
         const uint32_t *weights = (const uint32_t *)(launch.weights + (uint32_t)launch.low * 4) + low;
         const uint8_t *any_weights = launch.weights + ((uint32_t)launch.low + low) * contrasts;
         int32_t y = first_y + leading_zeros(todo), next = y;
@@ -3436,16 +3451,18 @@ struct CambiOrder {
         THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = THREADS * RUN,
         WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
-    uint32_t *values;                    /* bits of floats that are 0 or more: in the order of the floats */
-    uint32_t *head;                      /* shared memory: words and sums of warps... */
-    uint16_t *list[2];                   /* ...values that wait for a swap, from the left and from the right; */
-    uint32_t *part;                      /* in the same place: values; */
-    int64_t  *sums;                      /* and two sums of each thread */
+
+    /* Shared memory: words and sums of warps; then, in the same place, the distances of values that wait for a swap at
+     * the left and at the right, or values, or two sums of each thread. */
+    GPU_FN uint32_t *head() { return (uint32_t *)shared_memory(); }
+    GPU_FN uint32_t *part() { return head() + VMAFGPU__CAMBI_ORDER_HEAD / 4; }
+    GPU_FN uint16_t *list(uint32_t side) { return (uint16_t *)part() + side * CHUNK; }
+    GPU_FN int64_t *sums() { return (int64_t *)part(); }
 };
 
 /* Of the next `count` values, from `first` on upwards or (side 1) downwards, the distances of those that must leave
  * their side, in order; their number. */
-GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_t first, uint32_t side, uint32_t count) {
+GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
     uint32_t value[RUN], ranks[2] = {}, found = 0;
@@ -3453,7 +3470,7 @@ GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++) {
         const uint32_t at = from + i * LANES;
-        value[i] = at < count ? peek(o.values + (side ? first - at : first + at)) : side ? 0 : 0xffffffffu;
+        value[i] = at < count ? peek(values + (side ? (uint32_t)first - at : (uint32_t)first + at)) : side ? 0 : 0xffffffffu;
     }
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++)
@@ -3473,18 +3490,18 @@ GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_
     for (uint32_t i = 0; i < RUN; i++)
         number += all[i / 4] >> 8 * (i % 4) & 255;
     if (lane_index() == 0)
-        o.head[warp_index()] = number;
+        CambiOrder::head()[warp_index()] = number;
     block_barrier();
     uint32_t before = 0, total = 0;
-#pragma unroll
+#pragma unroll 4
     for (uint32_t i = 0; i < CambiOrder::WARPS; i++) {
-        before += i < warp_index() ? o.head[i] : 0;
-        total += o.head[i];
+        before += i < warp_index() ? CambiOrder::head()[i] : 0;
+        total += CambiOrder::head()[i];
     }
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++) {
         if (found >> i & 1)
-            o.list[side][before + (ranks[i / 4] >> 8 * (i % 4) & 255) - 1] = (uint16_t)(from + i * LANES);
+            CambiOrder::list(side)[before + (ranks[i / 4] >> 8 * (i % 4) & 255) - 1] = (uint16_t)(from + i * LANES);
         before += all[i / 4] >> 8 * (i % 4) & 255;
     }
     block_barrier();
@@ -3492,71 +3509,61 @@ GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_
 }
 
 /* One round between *left and *right, and what it leaves of them. */
-GPU_FN void cambi_order_round(const CambiOrder &o, int64_t top, int64_t *left, int64_t *right) {
+GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int32_t *right) {
     enum { CHUNK = CambiOrder::CHUNK };
-    const uint32_t pivot = peek(o.values + top);
-    int64_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
-    int64_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
+    const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
+    const uint32_t pivot = peek(values + top);
+    int32_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
+    int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
-    for (;;) {
-        if (first[0] == end[0] && i < k) {
-            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
-            base[0] = i;
-            first[0] = 0;
-            end[0] = cambi_find_misplaced(o, pivot, i, 0, count);
-            i += count;
-        }
-        if (first[1] == end[1] && i < k) {
-            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
-            base[1] = k - 1;
-            first[1] = 0;
-            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, count);
-            k -= count;
-        }
-        if (i == k && first[0] == end[0] && first[1] == end[1])
+    while (!is_last) {
+        const bool is_left = first[0] == end[0];   /* of which side more are looked for: one has none left */
+        if (i == k && is_left && first[1] == end[1])
             break;
-        if (i == k && first[0] == end[0]) {   /* what waits at the right meets what lies below it */
+        is_last = i == k;   /* what waits at one side meets what lies on its way */
+        const int32_t room = k - i < CHUNK ? k - i : (int32_t)CHUNK,
+                      meeting = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]],
+                      count = is_last ? meeting : room;
+        const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
+        if (is_left) {
             base[0] = i;
             first[0] = 0;
-            end[0] = cambi_find_misplaced(o, pivot, i, 0, (uint32_t)(base[1] - o.list[1][first[1]] - i + 1));
-            is_last = true;
-        } else if (i == k && first[1] == end[1]) {
+            end[0] = found;
+            i += is_last ? 0 : count;
+        } else {
             base[1] = k - 1;
             first[1] = 0;
-            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, (uint32_t)(k - base[0] - o.list[0][first[0]]));
-            is_last = true;
+            end[1] = found;
+            k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
         if (is_last) {   /* only as long as they have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
-                o.head[0] = 0;
+                CambiOrder::head()[0] = 0;
             block_barrier();
             for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS)
-                number += base[0] + o.list[0][first[0] + m] <= base[1] - o.list[1][first[1] + m];
+                number += base[0] + lefts[first[0] + m] <= base[1] - rights[first[1] + m];
             number = warp_sum_word(number);
             if (lane_index() == 0)
-                shared_add(o.head, number);
+                shared_add(CambiOrder::head(), number);
             block_barrier();
-            both = o.head[0];
+            both = CambiOrder::head()[0];
         }
         for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS) {
-            uint32_t *const a = o.values + base[0] + o.list[0][first[0] + m],
-                     *const b = o.values + base[1] - o.list[1][first[1] + m];
+            uint32_t *const a = values + base[0] + lefts[first[0] + m], *const b = values + base[1] - rights[first[1] + m];
             const uint32_t value = peek(a);
             store(a, peek(b));
             store(b, value);
         }
         if (both) {
-            last[0] = base[0] + o.list[0][first[0] + both - 1];
-            last[1] = base[1] - o.list[1][first[1] + both - 1];
+            last[0] = base[0] + lefts[first[0] + both - 1];
+            last[1] = base[1] - rights[first[1] + both - 1];
         }
         first[0] += both;
         first[1] += both;
-        if (is_last)
-            break;
         block_barrier();
     }
     if (!is_last) {
@@ -3568,10 +3575,10 @@ GPU_FN void cambi_order_round(const CambiOrder &o, int64_t top, int64_t *left, i
         /* Each side goes on to the next that it would swap, or to the last that came over. */
         i = last[1];
         k = last[0];
-        if (first[0] < end[0] && base[0] + o.list[0][first[0]] < i)
-            i = base[0] + o.list[0][first[0]];
-        if (first[1] < end[1] && base[1] - o.list[1][first[1]] > k)
-            k = base[1] - o.list[1][first[1]];
+        if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
+            i = base[0] + lefts[first[0]];
+        if (first[1] < end[1] && base[1] - rights[first[1]] > k)
+            k = base[1] - rights[first[1]];
     }
     block_barrier();
     if (k < top)
@@ -3602,20 +3609,20 @@ GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
     }
 }
 
-GPU_FN void cambi_gather_top(const CambiOrder &o, int64_t n, int64_t top) {
-    int64_t left = 0, right = n - 1;
+GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
+    int32_t left = 0, right = n - 1;
     if (top >= n)
         return;
     while (right - left >= CambiOrder::SMALL)
-        cambi_order_round(o, top, &left, &right);
-    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
-        o.part[i - left] = peek(o.values + i);
+        cambi_order_round(values, top, &left, &right);
+    for (int32_t i = left + (int32_t)thread_index(); i <= right; i += CambiOrder::THREADS)
+        CambiOrder::part()[i - left] = peek(values + i);
     block_barrier();
     if (thread_index() == 0)
-        cambi_order_small(o.part, (int32_t)(right - left), (int32_t)(top - left));
+        cambi_order_small(CambiOrder::part(), right - left, top - left);
     block_barrier();
-    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
-        store(o.values + i, o.part[i - left]);
+    for (int32_t i = left + (int32_t)thread_index(); i <= right; i += CambiOrder::THREADS)
+        store(values + i, CambiOrder::part()[i - left]);
     block_barrier();
 }
 
@@ -3635,15 +3642,15 @@ GPU_FN int64_t cambi_rounded(int64_t v, int64_t unit) {
 }
 
 /* The sum of a chunk of values that are all multiples of the unit; below 0 if they are not. */
-GPU_FN int64_t cambi_add_multiples(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     enum { RUN = CambiOrder::RUN };
-    int64_t *of_warps = (int64_t *)o.head;
+    int64_t *of_warps = (int64_t *)CambiOrder::head();
     uint32_t bits[RUN];
     int64_t sum = 0, rest = 0;
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++) {
-        const int64_t at = first + i * CambiOrder::THREADS + thread_index();
-        bits[i] = at < end ? peek(o.values + at) : 0;
+        const uint32_t at = first + i * CambiOrder::THREADS + thread_index();
+        bits[i] = at < end ? peek(values + at) : 0;
     }
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++) {
@@ -3656,6 +3663,7 @@ GPU_FN int64_t cambi_add_multiples(const CambiOrder &o, int64_t unit, int64_t fi
         of_warps[warp_index()] = sum;
     block_barrier();
     sum = 0;
+#pragma unroll 4
     for (uint32_t i = 0; i < CambiOrder::WARPS; i++)
         sum += of_warps[i];
     block_barrier();
@@ -3664,21 +3672,21 @@ GPU_FN int64_t cambi_add_multiples(const CambiOrder &o, int64_t unit, int64_t fi
 
 /* How much a chunk of values adds to a sum that is an even multiple of the unit, and to one that is an odd one: nothing
  * else matters to the rounding, as long as the unit stays. In sums[0] and sums[1]. */
-GPU_FN void cambi_add_rounded(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
-    const int64_t from = first + (int64_t)thread_index() * CambiOrder::RUN;
+GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
+    const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
 #pragma unroll 1
-    for (int64_t i = from; i < from + CambiOrder::RUN && i < end; i++) {
-        const int64_t v = cambi_units(peek(o.values + i));
+    for (uint32_t i = from; i < from + CambiOrder::RUN && i < end; i++) {
+        const int64_t v = cambi_units(peek(values + i));
         even = cambi_rounded(even + v, unit);
         odd = cambi_rounded(odd + v, unit);
     }
-    o.sums[2 * thread_index()] = even;
-    o.sums[2 * thread_index() + 1] = odd - unit;
+    CambiOrder::sums()[2 * thread_index()] = even;
+    CambiOrder::sums()[2 * thread_index() + 1] = odd - unit;
     for (uint32_t by = 1; by < CambiOrder::THREADS; by *= 2) {
         block_barrier();
         if (thread_index() % (2 * by) == 0) {
-            int64_t *mine = o.sums + 2 * thread_index(), *next = o.sums + 2 * (thread_index() + by);
+            int64_t *mine = CambiOrder::sums() + 2 * thread_index(), *next = CambiOrder::sums() + 2 * (thread_index() + by);
             even = mine[0];
             odd = mine[1];
             mine[0] = even + next[even & unit ? 1 : 0];
@@ -3688,17 +3696,17 @@ GPU_FN void cambi_add_rounded(const CambiOrder &o, int64_t unit, int64_t first, 
     block_barrier();
 }
 
-GPU_FN int64_t cambi_add_in_order(const CambiOrder &o, int64_t top) {
+GPU_FN int64_t cambi_add_in_order(uint32_t *values, uint32_t top) {
     enum { FEW = 16 };
-    int64_t sum = 0, first = 0;
-    uint32_t size = CambiOrder::CHUNK;
+    int64_t sum = 0;
+    uint32_t first = 0, size = CambiOrder::CHUNK;
     while (first < top) {
         const int64_t unit = cambi_unit_of(sum), limit = (int64_t)1 << (52 + cambi_bits_of(unit));
-        const int64_t end = first + size < top ? first + size : top;
-        int64_t chunk = cambi_add_multiples(o, unit, first, end);
+        const uint32_t end = first + size < top ? first + size : top;
+        int64_t chunk = cambi_add_multiples(values, unit, first, end);
         if (chunk < 0) {
-            cambi_add_rounded(o, unit, first, end);
-            chunk = o.sums[sum & unit ? 1 : 0];
+            cambi_add_rounded(values, unit, first, end);
+            chunk = CambiOrder::sums()[sum & unit ? 1 : 0];
             block_barrier();
         }
         if (sum + chunk < limit) {
@@ -3712,7 +3720,7 @@ GPU_FN int64_t cambi_add_in_order(const CambiOrder &o, int64_t top) {
             continue;
         }
         for (; first < end; first++) {
-            sum += cambi_units(peek(o.values + first));
+            sum += cambi_units(peek(values + first));
             sum = cambi_rounded(sum, cambi_unit_of(sum));
         }
         size = CambiOrder::CHUNK;
@@ -3725,16 +3733,9 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
-    unsigned char *shared = shared_memory();
-    CambiOrder order;
-    order.values = (uint32_t *)(cambi_scratch(launch) + plane.values);
-    order.head = (uint32_t *)shared;
-    order.list[0] = (uint16_t *)(shared + VMAFGPU__CAMBI_ORDER_HEAD);
-    order.list[1] = order.list[0] + CambiOrder::CHUNK;
-    order.part = (uint32_t *)order.list[0];
-    order.sums = (int64_t *)order.list[0];
-    cambi_gather_top(order, (int64_t)plane.width * plane.height, plane.top);
-    const int64_t sum = cambi_add_in_order(order, plane.top);
+    uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);   /* bits of floats from 0 on: in their order */
+    cambi_gather_top(values, plane.width * plane.height, (int32_t)plane.top);
+    const int64_t sum = cambi_add_in_order(values, (uint32_t)plane.top);
     if (thread_index() == 0)
         store(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Sums over warps and blocks with values that carry, for 32 and 64 lanes: the kernels as they are, and copies of them
-# that are broken in the ways in which such sums went wrong elsewhere, which the same program must find.
+# Sums over warps and blocks with values that carry, and one in an order, for 32 and 64 lanes: the kernels as they are,
+# and copies of them that are broken in the ways in which such sums went wrong elsewhere, which the same program must
+# find.
 #
 #     test/test_reductions.sh BUILD         CXX: the compiler
 work=$1/test/reductions
@@ -58,6 +59,10 @@ for name in motion_finish vif_plain_finish; do
     break_kernels "half_of_$name" 32 "/^GPU_FN.* $name(/,/^}/s,block_threads() / LANES,block_threads() / 64,"
     break_kernels "twice_$name" 64 "/^GPU_FN.* $name(/,/^}/s,block_threads() / LANES,block_threads() / 32,"
 done
+wait
+
+break_kernels ties_up 32 's/2 \* rest == unit && (down & unit)/2 * rest == unit/'
+break_kernels unit_kept 64 's/if (sum + chunk < limit) {/if (chunk >= 0) {/'
 wait
 
 # The number of checks that passed or failed, by the last line of a log; nothing if the program did not come to it.

@@ -6,6 +6,9 @@
  */
 #include <math.h>
 
+#include <utility>
+#include <vector>
+
 #include "executor.h"
 #include "../test.h"
 
@@ -313,12 +316,96 @@ void test_whole_waves() {
 
 }   /* namespace */
 
+/* ---- a sum in an order ---- */
+
+/* The i-th c-value: what decides is how many are alike, and how large and how small they are. */
+const struct Content {
+    const char *name;
+    double (*value)(uint32_t i, double chance);
+} contents[] = {
+    { "random values", [](uint32_t, double chance) { return chance * 2097152; } },
+    { "mostly zeros", [](uint32_t i, double chance) { return i % 3 ? 0 : chance * 2097152; } },
+    { "a few different ones", [](uint32_t i, double) { return i * 2654435769u % 5 * 6000.0; } },
+    { "large and small ones", [](uint32_t i, double chance) { return i % 2 ? 3200000 + chance * 8 : 1 + chance * 7; } },
+    { "of every size", [](uint32_t i, double chance) { return ldexp(1 + chance, static_cast<int>(i % 23)); } },
+    { "rising", [](uint32_t i, double) { return i * 3.5; } },
+    { "falling", [](uint32_t i, double) { return (100000 - i) * 3.5; } },
+};
+
+/* What the reference does: the `top` largest to the front, and their sum. */
+double select_and_add(float *values, int64_t n, int64_t top) {
+    double sum = 0;
+    int64_t left = 0, right = n - 1;
+    while (top < n && left < right) {
+        const float pivot = values[top];
+        int64_t i = left, k = right;
+        while (i <= k) {
+            while (values[i] > pivot) {
+                i++;
+            }
+            while (values[k] < pivot) {
+                k--;
+            }
+            if (i <= k) {
+                std::swap(values[i++], values[k--]);
+            }
+        }
+        left = k < top ? i : left;
+        right = top < i ? k : right;
+    }
+    for (int64_t i = 0; i < top; i++) {
+        sum += static_cast<double>(values[i]);
+    }
+    return sum;
+}
+
+void check_order(const Content &content, int width, int height, int64_t top) {
+    const size_t count = static_cast<size_t>(width) * static_cast<size_t>(height);
+    Array<float> values(count);
+    Array<vmafgpu__sums> sums(1);
+    std::vector<float> expected(count);
+    vmafgpu__cambi_launch launch = {};
+    const uint32_t grid[3] = { 1, VMAFGPU__CAMBI_SCALES, 1 };
+    snprintf(test_where, sizeof test_where, "%d lanes, order of %s, %dx%d, %lld", LANES, content.name, width, height,
+             static_cast<long long>(top));
+    for (size_t i = 0; i < count; i++) {
+        const float v = static_cast<float>(content.value(static_cast<uint32_t>(i), source.below(1 << 30) * 0x1p-30));
+        values[i] = expected[i] = v < 0.5f ? 0 : v;
+    }
+    memset(&sums[0], 0, sizeof sums[0]);
+    sums[0].cambi[1].top[1][3] = int64_t{ 1 } << 53;
+    launch.batch.sums = sums.device;
+    launch.batch.pair[0].reference = launch.batch.pair[0].distorted = values.device;
+    launch.scratch = reinterpret_cast<unsigned char *>(values.device);
+    launch.variant = launch.image = 1;
+    launch.scale[3].width = width;
+    launch.scale[3].height = height;
+    launch.scale[3].top = top;
+    const char *const sentence =
+        simulated_launch("vmafgpu_cambi_order", grid, VMAFGPU__CAMBI_ORDER_THREADS,
+                         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4, &launch);
+    CHECK_STR(sentence ? sentence : "", "");
+    const double sum = select_and_add(expected.data(), static_cast<int64_t>(count), top);
+    CHECK_INT(sums[0].cambi[1].top[1][3], static_cast<int64_t>(sum * 16777216));
+    CHECK_INT(memcmp(&values[0], expected.data(), count * sizeof(float)), 0);
+}
+
+void test_order() {
+    for (const Content &content : contents) {
+        check_order(content, 221, 101, 221 * 101 * 3 / 5);
+        check_order(content, 130, 160, 130 * 160);
+        check_order(content, 97, 99, 1);
+        check_order(content, 31, 17, 400);
+    }
+}
+
 int main() {
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);
         test_warps_all();
         test_motion_blocks();
         test_vif_blocks();
+        test_order();
     }
     test_rows();
     test_whole_waves();

@@ -178,8 +178,12 @@ VMAF ?=
 $(BUILD)/bench_gpu: test/bench_gpu.c test/clip.h $(library) Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-bench: $(BUILD)/vmafgpu $(BUILD)/bench_gpu $(BUILD)/test/make_clip $(BUILD)/test/measure
+$(BUILD)/test/bench_cpu: test/bench_cpu.c test/clip.h $(library) Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+bench: $(BUILD)/vmafgpu $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu $(BUILD)/test/make_clip $(BUILD)/test/measure
 	@test/bench.sh $(BUILD) '$(VMAF)'
+	@$(BUILD)/test/bench_cpu
 	@$(BUILD)/bench_gpu
 
 MODELS ?= ../shared/models

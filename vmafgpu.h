@@ -38,7 +38,6 @@
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - cambi and speed_chroma, hence the models of v1, run on the CPU only in this version, see GPU;
  *   - no float features, no speed_temporal, PSNR or SSIM; no heatmap files of cambi;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment.
@@ -80,8 +79,6 @@
  * GPU. The default backend, AUTO, uses a GPU where one can be used, NVIDIA's before AMD's, and is silent where not; CUDA
  * and HIP insist, and vmafgpu_open() then says why there is none. vmafgpu_backend_name(), _device_name() and
  * _backend_note() tell what computes, and why it is not the GPU.
- *   - With the features cambi and speed_chroma AUTO takes the CPU, and vmafgpu_backend_note() says so; CUDA and HIP are
- *     refused.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
@@ -90,7 +87,8 @@
  *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
- *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Pinned and device frames stay
+ *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
+ *     is in the same kind of memory and read as it is. Pinned and device frames stay
  *     borrowed until vmafgpu_reusable() counts their pair; vmafgpu_wait() waits for that, and vmafgpu_wait_on_stream()
  *     has a stream wait. gpu.stream says which of your streams fills device frames; else they are ready when they are
  *     pushed. Give gpu.frames what all frames are, and no memory is taken for other kinds.
@@ -126,8 +124,8 @@
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
- * the calling thread and n - 1 threads started at open, or over your own pool if config.parallel_for is set too. The default is 1
- * and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
+ * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
+ * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
@@ -262,7 +260,8 @@ typedef enum vmafgpu_memory_kind {
  * takes it, else until vmafgpu_reusable() says so.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
  * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
- * Only those chroma samples are read, and checked against the bit depth, that the feature needs.
+ * Only those chroma samples are read, and checked against the bit depth, that the feature needs; on a GPU the check is
+ * part of the pair's result, not of the push.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
  * up); it may be negative (data[i] is then still the top row). 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
@@ -415,8 +414,8 @@ typedef struct vmafgpu_config {
 
     vmafgpu_backend backend;              /* default auto                                                    */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 parts that a frame is split into, each with a thread;
-                                             default 1: no thread is started                                 */
+    int             threads;              /* 1..256 threads that share the work on a frame, the calling one among
+                                             them; default 1: no thread is started                           */
     unsigned        cpumask;              /* instruction sets not to use, a bit each: 8 AVX2, 16 AVX-512, on ARM 1
                                              NEON; others do nothing. Scores don't depend on it              */
     int             together;             /* 1..16 distorted frames that vmafgpu_push_many() has computed in one go;
@@ -643,11 +642,11 @@ VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocato
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
 #  define VMAFGPU_NO_GPU       /* the kernels' launch structs hold pointers of 64 bits */
 #endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#  include <intrin.h>
+#endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #  include <process.h>
-#  if defined(_MSC_VER) && !defined(__clang__)
-#    include <intrin.h>
-#  endif
 /* As windows.h declares them, which may have been included or not, and may hide them from programs for old systems.
  * MinGW's leaves dllimport out here and there. */
 #  ifdef __clang__
@@ -667,6 +666,7 @@ __declspec(dllimport) void __stdcall WakeConditionVariable(struct _RTL_CONDITION
 __declspec(dllimport) void __stdcall WakeAllConditionVariable(struct _RTL_CONDITION_VARIABLE *);
 __declspec(dllimport) unsigned long __stdcall WaitForSingleObject(void *, unsigned long);
 __declspec(dllimport) int __stdcall CloseHandle(void *);
+__declspec(dllimport) int __stdcall SwitchToThread(void);
 #  ifdef __cplusplus
 }
 #  endif
@@ -675,6 +675,7 @@ __declspec(dllimport) int __stdcall CloseHandle(void *);
 #  endif
 #elif !defined(VMAFGPU_NO_THREADS)
 #  include <pthread.h>
+#  include <sched.h>
 #endif
 
 /* Levels of vector code. VMAFGPU__NEON is compiled where the compiler's own target has it. */
@@ -1452,6 +1453,69 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        variant, first;
 } vmafgpu__adm_rows_launch;
 
+/* ---- CAMBI ---- */
+
+enum {
+    VMAFGPU__CAMBI_PREPARE_THREADS = 256,
+    VMAFGPU__CAMBI_TILE_WIDTH = 128, VMAFGPU__CAMBI_TILE_HEIGHT = 32,   /* of the picture */
+    VMAFGPU__CAMBI_TILE_MARGIN = 8, VMAFGPU__CAMBI_TILE_REACH = 3,      /* columns on either side; rows */
+    VMAFGPU__CAMBI_SHRINK_THREADS = 512,
+    VMAFGPU__CAMBI_SHRINK_TILE = 64,     /* side, at scale 1; an eighth of it at scale 4 */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88,     /* with what is around it */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64,     /* columns of a strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,      /* at most, of a block */
+    VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024,
+    VMAFGPU__CAMBI_COUNT_HEAD = 16,      /* bytes of shared memory before the histograms */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,  /* with four contrasts: codes that are looked at in one go... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,   /* ...and bytes of their histogram */
+    VMAFGPU__CAMBI_NARROW = 42,          /* largest window where three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_SELECT_THREADS = 256,
+    VMAFGPU__CAMBI_SELECT_ROWS = 4,      /* of a block */
+    VMAFGPU__CAMBI_SELECT_PASSES = 3,
+    VMAFGPU__CAMBI_SELECT_BITS = 9,      /* that a pass finds */
+    VMAFGPU__CAMBI_SELECT_BINS = 512,
+    VMAFGPU__CAMBI_ORDER_THREADS = 1024,
+    VMAFGPU__CAMBI_ORDER_RUN = 8,        /* values of a thread at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024,   /* values of which one thread makes an end */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256      /* bytes of shared memory, for the warps */
+};
+
+/* One scale. Samples are words of 16 bits, the highest of which marks the sample; a row's last pair of words is whole.
+ * C-values are floats, [height][width]: only those of marked samples in the launch's range are there. */
+typedef struct vmafgpu__cambi_plane {
+    uint64_t samples, values;            /* in the scratch */
+    int64_t  top;                        /* how many of the largest c-values are summed */
+    int32_t  width, height, pitch;
+    int32_t  rows, strips;               /* of a block of the count, and how many blocks lie side by side */
+    int32_t  first_block, first_part;    /* blocks of the count and of the selection */
+} vmafgpu__cambi_plane;
+
+/* One picture of one variant; all its launches. */
+typedef struct vmafgpu__cambi_launch {
+    vmafgpu__batch  batch;
+    unsigned char  *scratch;             /* of the first pair; those of the others follow */
+    uint64_t        scratch_size;        /* per pair */
+    uint64_t        found;               /* in the scratch: [scale] how many c-values are above 0, 64 bits */
+    uint64_t        histograms;          /* in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t        cleared;             /* bytes from `found` on, a multiple of 16 */
+    uint32_t        prepare_columns, prepare_blocks;
+    const int32_t  *source_column, *source_row;   /* where samples come from; NULL: from the same place */
+    const uint32_t *reciprocal;          /* floats */
+    const uint8_t  *weights;             /* [code][contrast] */
+    int32_t         variant, image;      /* 0: distorted, 1: reference */
+    int32_t         width, height;       /* of the picture */
+    int32_t         up, half, down;      /* shifts to 10 bits */
+    int32_t         softened, halved, mask_threshold;
+    int32_t         base;                /* code 0 */
+    int32_t         low, centres;        /* codes whose c-values can be above 0 */
+    int32_t         contrasts, reach;    /* of the window */
+    int32_t         range;               /* codes that are looked at in one go */
+    int32_t         cell;                /* bytes of their histogram: four times an odd number */
+    int32_t         pass;                /* of the selection */
+    vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
+} vmafgpu__cambi_launch;
+
 /* ---- SpEED ---- */
 
 /* One variant: planes of a sixteenth, planes without the local mean and their means, covariances, eigenvalues and
@@ -1691,7 +1755,12 @@ enum { VMAFGPU__ALIGNMENT = 64 };
 
 static void *vmafgpu__take(vmafgpu *v, size_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
-    void *start = size < SIZE_MAX - extra ? vmafgpu__memory_take(&v->config.allocator, size + extra) : NULL;
+    const vmafgpu_allocator *allocator = &v->config.allocator;
+    const int is_callers = allocator->alloc && allocator->free;
+    /* The C library knows which memory the system has cleared already. */
+    void *start = size >= SIZE_MAX - extra ? NULL
+                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
+                                           : calloc(1, size + extra);
     if (!start)
         return NULL;
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
@@ -1701,7 +1770,8 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     block.start = start;
     block.size = size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
-    memset(aligned, 0, size);
+    if (is_callers)
+        memset(aligned, 0, size);
     v->memory += block.size;
     return aligned;
 }
@@ -3840,26 +3910,64 @@ static int vmafgpu__thread_start(vmafgpu__thread *t, void *(*run)(void *), void 
 static void vmafgpu__thread_join(vmafgpu__thread t) { pthread_join(t, NULL); }
 #endif
 
+/* Lets another thread run that is waiting for a processor. */
+#ifdef _WIN32
+static void vmafgpu__give_way(void) { SwitchToThread(); }
+#else
+static void vmafgpu__give_way(void) { sched_yield(); }
+#endif
+#else
+static void vmafgpu__give_way(void) {}
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 static int vmafgpu__atomic_get(const int *value) { return (int)_InterlockedOr((volatile long *)value, 0); }
 static void vmafgpu__atomic_set(int *value, int to) { _InterlockedExchange((volatile long *)value, to); }
 /* Returns what was there before. */
 static int vmafgpu__atomic_add(int *value, int n) { return (int)_InterlockedExchangeAdd((volatile long *)value, n); }
+/* Whether it was `from` and is `to` now. */
+static int vmafgpu__atomic_change(int *value, int from, int to) {
+    return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
+}
 #else
 static inline int vmafgpu__atomic_get(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
 static inline void vmafgpu__atomic_set(int *value, int to) { __atomic_store_n(value, to, __ATOMIC_RELEASE); }
 /* Returns what was there before. */
-static inline int vmafgpu__atomic_add(int *value, int n) { return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL); }
+static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
+    return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
+}
+/* Whether it was `from` and is `to` now. */
+static inline int vmafgpu__atomic_change(int *value, int from, int to) {
+    return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 #endif
 
-/* ---- the threads of a context ---- */
+/* What is waited for comes soon, so that who waits looks for some tens of microseconds, up to two hundred, before it sleeps;
+ * but it gives way where there are more threads than processors. */
+enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Stages are short, some tens of microseconds at small sizes, so that who waits looks for about as long before it sleeps. */
-enum { VMAFGPU__LOOKS = 1000 };
+/* To be called between looks, with how many there were. */
+static inline void vmafgpu__look_again(int looks) {
+    if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
+        vmafgpu__give_way();
+        return;
+    }
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_pause();
+#elif defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("pause");
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#ifndef VMAFGPU_NO_THREADS
+/* ---- the threads of a context ---- */
 
 struct vmafgpu__threads {
     vmafgpu__lock   lock;
     vmafgpu__signal wake, idle;
+    int             sleepers, is_waiting;     /* threads that sleep, whether the caller does; under the lock */
     vmafgpu__task  *task;
     void           *arg;
     int             count;                    /* parts of a task */
@@ -3869,16 +3977,6 @@ struct vmafgpu__threads {
     int             started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
-
-static inline void vmafgpu__look_again(void) {
-#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
-    _mm_pause();
-#elif defined(__x86_64__) || defined(__i386__)
-    __asm__ volatile("pause");
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 /* Works on parts of the present task until none is left to take. Who comes late may take parts of the next task: that one
  * is whole before its first part is given out. */
@@ -3890,7 +3988,8 @@ static void vmafgpu__threads_work(vmafgpu__threads *t) {
         t->task(t->arg, index);
         if (vmafgpu__atomic_add(&t->running, -1) == 1) {
             vmafgpu__lock_take(&t->lock);
-            vmafgpu__signal_one(&t->idle);
+            if (t->is_waiting)
+                vmafgpu__signal_one(&t->idle);
             vmafgpu__lock_give(&t->lock);
         }
     }
@@ -3901,12 +4000,16 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     int seen = 0;
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
-            vmafgpu__look_again();
-        vmafgpu__lock_take(&t->lock);
-        while (vmafgpu__atomic_get(&t->round) == seen)
-            vmafgpu__signal_wait(&t->wake, &t->lock);
+            vmafgpu__look_again(i);
+        if (vmafgpu__atomic_get(&t->round) == seen) {
+            vmafgpu__lock_take(&t->lock);
+            t->sleepers++;
+            while (vmafgpu__atomic_get(&t->round) == seen)
+                vmafgpu__signal_wait(&t->wake, &t->lock);
+            t->sleepers--;
+            vmafgpu__lock_give(&t->lock);
+        }
         seen = vmafgpu__atomic_get(&t->round);
-        vmafgpu__lock_give(&t->lock);
         if (vmafgpu__atomic_get(&t->quit))
             return 0;
         vmafgpu__threads_work(t);
@@ -3917,7 +4020,8 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
-    vmafgpu__signal_all(&t->wake);
+    if (t->sleepers)
+        vmafgpu__signal_all(&t->wake);
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -3929,10 +4033,14 @@ static void vmafgpu__threads_run(vmafgpu__threads *t, vmafgpu__task *task, void 
     vmafgpu__threads_call(t);
     vmafgpu__threads_work(t);
     for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->running); i++)
-        vmafgpu__look_again();
+        vmafgpu__look_again(i);
+    if (!vmafgpu__atomic_get(&t->running))
+        return;
     vmafgpu__lock_take(&t->lock);
+    t->is_waiting = 1;
     while (vmafgpu__atomic_get(&t->running))
         vmafgpu__signal_wait(&t->idle, &t->lock);
+    t->is_waiting = 0;
     vmafgpu__lock_give(&t->lock);
 }
 
@@ -3951,8 +4059,8 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* The calling thread works too, so one thread fewer is started than config.threads says. */
-static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
+/* For as many threads as are of use, up to config.threads. The calling thread works too, so one fewer is started. */
+static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
@@ -3969,12 +4077,12 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v) {
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
-    while (t->started < v->config.threads - 1) {
+    while (t->started < useful - 1) {
         if (!vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t)) {
             const int started = t->started;
             vmafgpu__threads_close(v);
-            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of config.threads = %d threads",
-                                 started + 1, v->config.threads);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system started only %d of %d threads (config.threads)",
+                                 started + 1, useful);
         }
         t->started++;
     }
@@ -4323,12 +4431,48 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
             band->flat[k] = (uint8_t *)vmafgpu__carve(c, wide);
         band->column = (uint8_t *)vmafgpu__carve(c, wide + 2 * VMAFGPU__CHUNK);
         band->sum_line = (uint8_t *)vmafgpu__carve(c, wide);
-        band->histograms = (uint8_t *)vmafgpu__carve(
-            c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
-        if (cambi->functions->strip_columns > VMAFGPU__CAMBI_STRIP)
+        if (cambi->functions->strip_columns == VMAFGPU__CAMBI_STRIP)
+            band->histograms = (uint8_t *)vmafgpu__carve(
+                c, cambi->histogram_size * (VMAFGPU__CAMBI_STRIP + VMAFGPU__CAMBI_MAX_WINDOW));
+        else
             band->counts = (uint16_t *)vmafgpu__carve(
                 c, sizeof(uint16_t) * (size_t)(variant->bins + 2 * variant->contrasts) * VMAFGPU__CAMBI_WIDE_STRIP);
     }
+}
+
+/* The reference's table was printed with nine digits. That matters for 42 of its entries. */
+static void vmafgpu__cambi_reciprocals(float *reciprocal) {
+    double unit = 1e8;
+    reciprocal[0] = 0;
+    for (int i = 1, power = 1; i <= VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW; i++) {
+        if (i > power) {
+            power *= 10;
+            unit *= 10;
+        }
+        reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
+    }
+}
+
+/* How much a difference of k counts for a sample of that code; 0: nobody sees it. */
+static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
+    const int value = code + variant->base;
+    const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
+    return visible ? vmafgpu__cambi_weight(k) : 0;
+}
+
+/* [bins][contrasts] */
+static void vmafgpu__cambi_weigh(const vmafgpu__cambi_variant *variant, uint8_t *weights) {
+    for (int code = 0; code < variant->bins; code++)
+        for (int k = 1; k <= variant->contrasts; k++)
+            *weights++ = (uint8_t)vmafgpu__cambi_weight_at(variant, code, k);
+}
+
+/* Whether any difference counts. */
+static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int code) {
+    int sum = 0;
+    for (int k = 1; k <= variant->contrasts; k++)
+        sum += vmafgpu__cambi_weight_at(variant, code, k);
+    return sum > 0;
 }
 
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions) {
@@ -4352,15 +4496,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_funct
         return vmafgpu__fail_memory(v, "the feature cambi", start + most);
     v->cambi->functions = functions;
     v->cambi->work = (unsigned char *)v->cambi + start;
-    /* The reference's table was printed with nine digits. That matters for 42 of its entries. */
-    double unit = 1e8;
-    for (size_t i = 1, power = 1; i < sizeof v->cambi->reciprocal / sizeof *v->cambi->reciprocal; i++) {
-        if (i > power) {
-            power *= 10;
-            unit *= 10;
-        }
-        v->cambi->reciprocal[i] = (float)(floor(unit / (double)i + 0.5) / unit);
-    }
+    vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     return VMAFGPU_OK;
 }
 
@@ -4735,7 +4871,7 @@ static void vmafgpu__cambi_count_scale(const vmafgpu *v, int index, int scale) {
     band->sum[scale] = 0;
     if (cambi->in_place)
         memset(cambi->values[scale] + (size_t)first * (size_t)w, 0, sizeof(float) * (size_t)(end - first) * (size_t)w);
-    const vmafgpu__cambi_functions *f = cambi->in_place ? &vmafgpu__cambi_scalar : cambi->functions;
+    const vmafgpu__cambi_functions *f = cambi->functions;
     for (int x = 0; x < w && first < end; x += f->strip_columns)
         f->strip(cambi, band, scale, x, x + f->strip_columns < w ? x + f->strip_columns : w, first, end);
 }
@@ -4927,16 +5063,9 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     cambi->is_wide = is_wide;
     vmafgpu__cambi_positions(v->config.width, cambi->picture->width, cambi->source_column);
     vmafgpu__cambi_positions(v->config.height, cambi->picture->height, cambi->source_row);
-    for (int code = 0; code < variant->bins; code++) {
-        const int value = code + variant->base;
-        cambi->counts[code] = 0;
-        for (int k = 1; k <= variant->contrasts; k++) {
-            const int visible =
-                value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
-            cambi->weights[code * variant->contrasts + k - 1] = (uint8_t)(visible ? vmafgpu__cambi_weight(k) : 0);
-            cambi->counts[code] |= (uint8_t)visible;
-        }
-    }
+    vmafgpu__cambi_weigh(variant, cambi->weights);
+    for (int code = 0; code < variant->bins; code++)
+        cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)   /* the row outside the picture */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
@@ -5917,19 +6046,23 @@ static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *refe
 /* ================================================================================================
  * >>cpu                                          the backend in plain C, and what chooses vector code instead
  * ================================================================================================
- * A frame pair is worked off in stages, one per scale. A stage is cut into as many row bands as there are threads; a band
- * keeps a few lines of intermediate results, never planes, and adds to sums of its own. At scale 0 it takes a block of
- * rows through all features before it goes on to the next, so that the rows are read from memory once.
+ * A frame pair is worked off in pieces: a band of rows of one feature at one scale. A piece keeps a few lines of
+ * intermediate results, never planes. The pieces of a feature and scale are a chain, taken from the top down; who is
+ * free takes the first piece, in some order of the chains, whose input is there. So nobody waits for a scale to be
+ * finished, only for the last pieces of the frame. At scale 0 the chains do not run away from one another, so that
+ * rows are still in a cache when the next feature reads them.
  */
 enum {
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
-    VMAFGPU__BLOCK = 128,      /* rows of a block */
+    VMAFGPU__BAND = 128,       /* rows of a band at most, and at least: each reads rows of its neighbours anew */
+    VMAFGPU__LEAST_BAND = 32,
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
 typedef struct vmafgpu__motion_lines {
-    int32_t *whole;                        /* after the vertical pass... */
-    int16_t *high, *low;                   /* ...or that >> 8 and & 255 */
+    int32_t *whole;                        /* after the vertical pass */
+    int16_t *pair[3];                      /* of the vector code: differences of two rows each */
+    int16_t *row[2][2];                    /* after the vertical pass, of two rows: whole, or halves and last bits */
 } vmafgpu__motion_lines;
 
 /* Lines of one band. */
@@ -5953,16 +6086,39 @@ typedef struct vmafgpu__adm_row {
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-typedef struct vmafgpu__band {
+/* What a thread works with. */
+typedef struct vmafgpu__worker {
     vmafgpu__sums      sums;
     vmafgpu__motion_lines motion;
     vmafgpu__vif_lines vif;
-    vmafgpu__adm_lines adm;
-    vmafgpu__adm_row   adm_rows[VMAFGPU__MAX_VARIANTS][3];
-    void              *vif_scratch, *adm_scratch;    /* of the vector code */
-    int                checked;                      /* rows before this one fit the bit depth */
-    int                is_illegal;                   /* and then came one that does not */
-} vmafgpu__band;
+    void              *vif_scratch;        /* of the vector code */
+} vmafgpu__worker;
+
+/* What ADM works with besides. It takes many lines and a fifth of the time, so that many threads share a few. */
+typedef struct vmafgpu__adm_room {
+    vmafgpu__adm_lines lines;
+    vmafgpu__adm_row   rows[VMAFGPU__MAX_VARIANTS][3];
+    void              *scratch;            /* of the vector code */
+    int                is_taken;           /* atomic */
+} vmafgpu__adm_room;
+
+/* The chains. */
+enum {
+    VMAFGPU__CHECK,                        /* whether samples fit the bit depth */
+    VMAFGPU__KEEP,                         /* the reference, for the motion of the next frame */
+    VMAFGPU__VIF_PIECES,                   /* of scale 0, then of the others */
+    VMAFGPU__ADM_PIECES = VMAFGPU__VIF_PIECES + 4,
+    VMAFGPU__MOTION_PIECES = VMAFGPU__ADM_PIECES + 4,
+    VMAFGPU__CHAINS
+};
+
+typedef struct vmafgpu__chain {
+    int  count;                            /* of pieces */
+    int *first;                            /* pair of rows of each, in ADM row of the wavelet's bands; and the end */
+    int *done;                             /* of each; atomic */
+    int  limit;                            /* how many this frame has: all or none */
+    int  next;                             /* the first that nobody has taken; atomic */
+} vmafgpu__chain;
 
 struct vmafgpu__cpu {
     const struct vmafgpu__cpu_functions *functions;
@@ -5977,26 +6133,30 @@ struct vmafgpu__cpu {
     vmafgpu__plane  vif[VMAFGPU__SCALES][2];    /* images of scales 1..3 (0 is unused) */
     void           *adm[VMAFGPU__SCALES][2];    /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
-    vmafgpu__band  *bands;
+    vmafgpu__worker *workers;              /* threads beyond worker_count have nothing to do */
+    int             worker_count;
+    vmafgpu__adm_room *rooms;
+    int             room_count;
 
-    /* The present stage. */
+    /* The present frame. */
     vmafgpu__view   pair[2];
     vmafgpu__view   before[2];             /* reference of one and of two frames before */
     vmafgpu__view   check[2];              /* of their samples it is not known whether they fit the bit depth */
-    int             only_motion;
-    int             scale;
+    int             is_illegal;            /* atomic: one was met that does not */
+    vmafgpu__chain  chains[VMAFGPU__CHAINS];
     vmafgpu        *members[VMAFGPU__MAX_DISTORTED];   /* whose pairs with one reference are worked off; itself first */
     int             member_count;
     int             is_prepared;           /* the sums of the next pair are there already */
+    int             keeps;                 /* this frame's reference will be kept, whatever comes */
 };
 
 /* ---- VIF: what the engine hands over ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 480,      /* columns that are worked off together, so that their state stays in the cache */
+    VMAFGPU__VIF_STRIP = 1984,     /* columns that are worked off together, so that their state stays in the L2 cache */
     VMAFGPU__VIF_SIDE = 8,         /* columns that a strip sees on either side: the longest reach */
-    VMAFGPU__VIF_COLUMNS = 512,    /* the strip, its sides, and what fills the last register */
-    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* 64 elements of margin on both sides */
+    VMAFGPU__VIF_COLUMNS = 2048,   /* the strip, its sides, and what fills the last registers */
+    VMAFGPU__VIF_LINE = VMAFGPU__VIF_COLUMNS + 128   /* of two halves with 32 elements of margin on both sides */
 };
 
 /* The input: luma as bytes (always 8 bits), as words, and a later scale's image. They differ in how sums are
@@ -6023,12 +6183,21 @@ typedef struct vmafgpu__vif_job {
     void                     *scratch;        /* aligned to 64 bytes */
 } vmafgpu__vif_job;
 
-/* Bytes of scratch. Pairs of rows: nine of them, two quantities at 8 bits and up to three of the reference, three to
- * five of each distorted image. Lines: for two rows, sixteen bits each; and means and variances. */
-static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int distorted_count) {
-    const size_t pair = 9 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
-    return pair * (3 + 5 * (size_t)distorted_count) + 2 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) +
-           6 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
+/* The widest strip, a multiple of 64: less with many distorted images, whose state lies in the same cache. */
+static VMAFGPU__UNUSED int vmafgpu__vif_strip_width(int distorted_count) {
+    return 2 * VMAFGPU__VIF_STRIP / (1 + distorted_count) / 64 * 64;
+}
+
+/* Bytes of scratch for up to `together` distorted images: ten pairs of rows of each image; lines of sixteen bits for four
+ * rows; means and variances. */
+static VMAFGPU__UNUSED size_t vmafgpu__vif_scratch_size(int width, int together) {
+    size_t most = 0;
+    for (int count = 1; count <= together; count++) {
+        const int strip = vmafgpu__vif_strip_width(count), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
+        const size_t pairs = 10 * (size_t)((columns + 63) / 64 * 256 + 64) * (1 + (size_t)count);
+        most = pairs > most ? pairs : most;
+    }
+    return most + 4 * 9 * VMAFGPU__VIF_LINE * sizeof(uint16_t) + 10 * VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
 }
 
 /* ---- ADM: what the engine hands over ---- */
@@ -6057,6 +6226,7 @@ typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2];                  /* frame; low, high filter; samples (scale 0), or l, h of 65536 h + l */
     uint16_t *inside;                        /* all ones where the sums' region is, in the order of packed chunks */
     uint32_t *column_sum;
+    uint32_t *rest[VMAFGPU__BANDS];          /* of a row, what is above the threshold, one after the other */
     void *narrow[4];                         /* input rows of a frame narrower than a chunk */
     vmafgpu__adm_lines general;              /* for variants that the scalar functions do */
     vmafgpu__adm_row *rows;                  /* [distorted][variant][3] */
@@ -6071,9 +6241,10 @@ static VMAFGPU__UNUSED void *vmafgpu__adm_take(unsigned char *base, size_t *used
     return base ? base + at + pad * element : NULL;
 }
 
-/* Lays out the lines for an input of `width`, or with a null base only counts. */
+/* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
+ * further on than the others: so that no register of them crosses a cache line. */
 static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width,
-                                                  int variants, int distorted) {
+                                                  int variants, int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     size_t used = 0;
     for (int f = 0; f < 2; f++)
@@ -6082,6 +6253,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_take(base, &used, w, sizeof(int16_t), 1);
     work->inside = (uint16_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     work->column_sum = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        work->rest[b] = (uint32_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint32_t), 1);
     for (int k = 0; k < 4; k++)
         work->narrow[k] = vmafgpu__adm_take(base, &used, 64, sizeof(int16_t), 0);
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
@@ -6091,6 +6264,8 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
     }
     work->general.same_angle = (uint8_t *)vmafgpu__adm_take(base, &used, half, sizeof(uint8_t), 1);
     work->general.column_sum = work->column_sum;
+    if (base)
+        work->column_sum += skew;
     work->rows = (vmafgpu__adm_row *)vmafgpu__adm_take(base, &used, (size_t)(3 * variants * distorted),
                                                        sizeof *work->rows, 0);
     for (int i = 0; i < 3 * variants * distorted; i++) {
@@ -6101,15 +6276,20 @@ static VMAFGPU__UNUSED size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsig
             for (int b = 0; b < VMAFGPU__BANDS; b++)
                 row.signal[which][b] = (int32_t *)vmafgpu__adm_take(base, &used, half, sizeof(int32_t), 1);
         }
-        if (base)
-            work->rows[i] = row;
+        if (!base)
+            continue;
+        for (int which = 0; which < 2; which++) {
+            row.side[which] += skew;
+            row.centre[which] += skew;
+        }
+        work->rows[i] = row;
     }
     return used;
 }
 
 static VMAFGPU__UNUSED size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
     vmafgpu__adm_work work;
-    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted);
+    return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
 /* Whether the vectors' integers hold what these factors make of the largest bands (as the GPU's fast form asks). */
@@ -6150,14 +6330,19 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
 
 /* Rows are bytes or 16-bit words (`wide`); they can be read, whatever they hold, up to the next multiple of CHUNK
  * columns. Lines have margins on both sides. */
+typedef struct vmafgpu__motion_job {
+    const vmafgpu__view         *before, *now;
+    int                          wide, w, h, bit_depth;
+    const vmafgpu__motion_lines *lines;
+} vmafgpu__motion_job;
+
 typedef struct vmafgpu__cpu_functions {
     const char *name;
     unsigned    mask_bit;              /* of config.cpumask */
     /* The OR of w words. */
     uint32_t  (*or_words)(const uint8_t *words, int w);
-    /* The sum of one row of the blurred difference of two frames, five rows each. */
-    int64_t   (*motion_row)(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                            const vmafgpu__motion_lines *lines);
+    /* The sum of absolute values of the blurred difference of two frames, rows first..end-1. */
+    int64_t   (*motion_rows)(const vmafgpu__motion_job *job, int first, int end);
     /* Bands of one scale, with what they leave for the next; added to sums[i] of the i-th distorted frame. Null: the plain
      * code below does it row by row. */
     void      (*vif_band)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
@@ -6167,8 +6352,7 @@ typedef struct vmafgpu__cpu_functions {
 } vmafgpu__cpu_functions;
 
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w);
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines);
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end);
 
 /* From lane n before its middle on: a vector whose last n lanes are zeros. The vector code's lanes must not be behind it. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
@@ -6213,7 +6397,7 @@ static int vmafgpu__has_level(int level) {
 #endif
 
 static const vmafgpu__cpu_functions vmafgpu__functions_scalar = { "scalar", 0, vmafgpu__or_words_scalar,
-                                                                  vmafgpu__motion_row_scalar, NULL, NULL,
+                                                                  vmafgpu__motion_rows_scalar, NULL, NULL,
                                                                   &vmafgpu__cambi_scalar, &vmafgpu__speed_scalar };
 
 /* The best level that the machine has and `mask` allows. */
@@ -6382,19 +6566,17 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, const vmafgpu_frame *frame
     return VMAFGPU_OK;
 }
 
-/* Whether all samples of the rows before `end` that the band may read fit the bit depth. */
-static int vmafgpu__check_rows(const vmafgpu *v, vmafgpu__band *band, int end) {
+/* Whether all samples of the rows first..end-1 fit the bit depth. */
+static int vmafgpu__check_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     const uint32_t illegal = vmafgpu__illegal_bits(&v->config, 1);
     uint32_t all = 0;
     for (int i = 0; i < 1 + cpu->member_count; i++) {
         const vmafgpu__view *view = i == 0 ? &cpu->check[0] : &cpu->members[i - 1]->cpu->check[1];
-        for (int y = band->checked; y < end && view->data; y++)
+        for (int y = first; y < end && view->data; y++)
             all |= cpu->functions->or_words((const uint8_t *)vmafgpu__view_row(view, y), v->config.width);
     }
-    band->checked = end;
-    band->is_illegal |= (all & illegal) != 0;
-    return !band->is_illegal;
+    return (all & illegal) == 0;
 }
 
 /* Columns x..x + CHUNK - 1 of a view's row. */
@@ -6426,9 +6608,8 @@ static void vmafgpu__motion_vertical(const void *const *before, const void *cons
         line[x + i] = vmafgpu__motion_round(high[i], low[i], bit_depth);
 }
 
-static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
-                                          const vmafgpu__motion_lines *lines) {
-    int32_t *line = lines->whole;
+static int64_t vmafgpu__motion_row(const void *const *before, const void *const *now, int wide, int w, int bit_depth,
+                                   int32_t *line) {
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__motion_vertical(before, now, wide, x, bit_depth, line);
     for (int k = 1; k <= 2; k++) {
@@ -6449,29 +6630,29 @@ static int64_t vmafgpu__motion_row_scalar(const void *const *before, const void 
     return sum;
 }
 
-/* Sum of absolute values of the blurred difference of two frames, rows first..end-1. */
-static int64_t vmafgpu__motion_rows(const vmafgpu *v, const vmafgpu__motion_lines *lines, const vmafgpu__view *before,
-                                    const vmafgpu__view *now, int first, int end) {
-    const vmafgpu_config *c = &v->config;
+static int64_t vmafgpu__motion_rows_scalar(const vmafgpu__motion_job *job, int first, int end) {
     int64_t sum = 0;
     for (int y = first; y < end; y++) {
-        const void *a[5], *b[5];
+        const void *before[5], *now[5];
         for (int k = 0; k < 5; k++) {
-            const int row = vmafgpu__reflect(y + k - 2, c->height);
-            a[k] = vmafgpu__view_row(before, row);
-            b[k] = vmafgpu__view_row(now, row);
+            const int row = vmafgpu__reflect(y + k - 2, job->h);
+            before[k] = vmafgpu__view_row(job->before, row);
+            now[k] = vmafgpu__view_row(job->now, row);
         }
-        sum += v->cpu->functions->motion_row(a, b, v->cpu->wide, c->width, c->bit_depth, lines);
+        sum += vmafgpu__motion_row(before, now, job->wide, job->w, job->bit_depth, job->lines->whole);
     }
     return sum;
 }
 
-static void vmafgpu__motion_block(const vmafgpu *v, vmafgpu__band *band, int first, int end) {
+static void vmafgpu__motion_band(const vmafgpu *v, vmafgpu__worker *worker, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__motion_job job = { NULL, &cpu->pair[0], cpu->wide, v->config.width, v->config.height, v->config.bit_depth,
+                                &worker->motion };
     for (int i = 0; i < 2; i++)
-        if (cpu->before[i].data)
-            band->sums.motion[i] +=
-                vmafgpu__motion_rows(v, &band->motion, &cpu->before[i], &cpu->pair[0], first, end);
+        if (cpu->before[i].data) {
+            job.before = &cpu->before[i];
+            worker->sums.motion[i] += cpu->functions->motion_rows(&job, first, end);
+        }
 }
 
 /* ---- VIF ---- */
@@ -6609,13 +6790,13 @@ static vmafgpu__view vmafgpu__vif_image(const vmafgpu__cpu *cpu, int scale, int 
 }
 
 /* Row y of a scale: its sums. */
-static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, const vmafgpu__view *image, int y) {
+static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__worker *worker, int scale, const vmafgpu__view *image, int y) {
     const int w = v->config.width >> scale, h = v->config.height >> scale;
     const int mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(scale, v->config.bit_depth);
     const int reach = vmafgpu__vif_reach(scale), wide = scale || v->cpu->wide;
     const uint16_t *taps = vmafgpu__vif_taps[scale];
-    const vmafgpu__vif_lines *lines = &band->vif;
+    const vmafgpu__vif_lines *lines = &worker->vif;
     const void *rows[2][17];
     for (int f = 0; f < 2; f++)
         for (int k = 0; k <= 2 * reach; k++)
@@ -6634,7 +6815,7 @@ static void vmafgpu__vif_row(const vmafgpu *v, vmafgpu__band *band, int scale, c
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &band->sums.vif[scale]);
+    vmafgpu__vif_statistics(&v->plan, lines, w, v->cpu->log_table, &worker->sums.vif[scale]);
 }
 
 /* An image of a scale and where that of the next one goes. */
@@ -6652,16 +6833,16 @@ static vmafgpu__vif_picture vmafgpu__vif_picture_of(const vmafgpu__cpu *cpu, int
 }
 
 /* The same by vector code, for all members. */
-static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__vif_picture distorted[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_sums *sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__vif_job job;
     memset(&job, 0, sizeof job);
     for (int i = 0; i < cpu->member_count; i++) {
         distorted[i] = vmafgpu__vif_picture_of(cpu->members[i]->cpu, scale, 1);
-        sums[i] = &cpu->members[i]->cpu->bands[index].sums.vif[scale];
+        sums[i] = &cpu->members[i]->cpu->workers[index].sums.vif[scale];
     }
     job.reference = vmafgpu__vif_picture_of(cpu, scale, 0);
     job.distorted = distorted;
@@ -6675,15 +6856,15 @@ static void vmafgpu__vif_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     job.end = end;
     job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
     job.plan = &v->plan;
-    job.scratch = band->vif_scratch;
+    job.scratch = worker->vif_scratch;
     if (first < end)
         cpu->functions->vif_band(&job, sums);
 }
 
 /* Rows first..end-1 of a scale: their sums, and the rows of the next scale that lie there. */
-static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__worker *worker, int scale, int first, int end) {
     if (v->cpu->functions->vif_band) {
-        vmafgpu__vif_vectors(v, band, scale, first, end);
+        vmafgpu__vif_vectors(v, worker, scale, first, end);
         return;
     }
     const vmafgpu__cpu *cpu = v->cpu;
@@ -6692,7 +6873,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
     for (int f = 0; f < 2; f++)
         image[f] = vmafgpu__vif_image(cpu, scale, f);
     for (int y = first; y < end && !(scale == 0 && v->plan.vif_skips_scale_0); y++)
-        vmafgpu__vif_row(v, band, scale, image, y);
+        vmafgpu__vif_row(v, worker, scale, image, y);
     if (scale + 1 == VMAFGPU__SCALES)
         return;
     const int reach = vmafgpu__vif_reach(scale + 1), mean_shift = vmafgpu__vif_mean_shift(scale, v->config.bit_depth);
@@ -6702,7 +6883,7 @@ static void vmafgpu__vif_rows(const vmafgpu *v, vmafgpu__band *band, int scale, 
             for (int k = 0; k <= 2 * reach; k++)
                 rows[k] = vmafgpu__view_row(&image[f], vmafgpu__reflect(2 * y + k - reach, h));
             const vmafgpu__plane next = cpu->vif[scale + 1][f];
-            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, band->vif.mean[0],
+            vmafgpu__vif_shrink_row(rows, wide, vmafgpu__vif_taps[scale + 1], reach, w, mean_shift, worker->vif.mean[0],
                                     next.data + y * next.stride);
         }
 }
@@ -6872,37 +7053,36 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu *v, const vmafgpu__adm_lines 
     }
 }
 
-/* Rows first..end-1 are the band's; of what the band does for them this is the part from row `from` up to `to`. */
-static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end, int from, int to) {
+/* Rows first..end-1 of a scale: their sums, and the low-pass rows of the next scale. */
+static void vmafgpu__adm_rows(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                              int first, int end) {
     const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
-    vmafgpu__adm_sums *sums = &band->sums.adm[scale];
+    vmafgpu__adm_sums *sums = &worker->sums.adm[scale];
     const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
     const int top = g.top > 0 ? g.top - 1 : 0, bottom = g.top > 0 ? g.h - g.top + 1 : g.h;
-    if (first == end)
-        return;
     /* One row more on each side, whose masks the own rows need. Row y - 1 is finished when row y is there. */
-    for (int y = from == first ? first - 1 : from; y < (to == end ? end + 1 : to); y++) {
+    for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom;
         if (y >= 0 && y < g.h && (own || needed))
-            vmafgpu__adm_wavelet_row(v, &band->adm, &g, scale, y, own, left, needed ? right : left);
+            vmafgpu__adm_wavelet_row(v, &room->lines, &g, scale, y, own, left, needed ? right : left);
         if (needed) {
-            vmafgpu__adm_decouple_row(&band->adm, left, right);
+            vmafgpu__adm_decouple_row(&room->lines, left, right);
             for (int i = 0; i < v->plan.adm_variants; i++)
-                vmafgpu__adm_weigh_row(&band->adm, &v->plan.adm[i], scale, left, right, &band->adm_rows[i][y % 3]);
+                vmafgpu__adm_weigh_row(&room->lines, &v->plan.adm[i], scale, left, right, &room->rows[i][y % 3]);
             if (own && y >= g.top && y < g.h - g.top)
-                vmafgpu__adm_denominator_row(&g, scale, &band->adm, sums->denominator);
+                vmafgpu__adm_denominator_row(&g, scale, &room->lines, sums->denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g.top || done >= g.h - g.top)
             continue;
         const int above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
         for (int i = 0; i < v->plan.adm_variants; i++) {
-            const vmafgpu__adm_row *rows = band->adm_rows[i];
+            const vmafgpu__adm_row *rows = room->rows[i];
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 0, sums->numerator[i]);
+                                  room->lines.column_sum, 0, sums->numerator[i]);
             vmafgpu__adm_mask_row(&g, scale, &rows[above % 3], &rows[done % 3], &rows[below % 3],
-                                  band->adm.column_sum, 1, sums->impairment[i]);
+                                  room->lines.column_sum, 1, sums->impairment[i]);
         }
     }
 }
@@ -6931,9 +7111,10 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
 }
 
 /* The same by vector code, for all members. The denominator is the reference's and comes with the first. */
-static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scale, int first, int end) {
+static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__worker *worker, const vmafgpu__adm_room *room, int scale,
+                                 int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    const ptrdiff_t index = band - cpu->bands;
+    const ptrdiff_t index = worker - cpu->workers;
     vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
@@ -6950,14 +7131,14 @@ static void vmafgpu__adm_vectors(const vmafgpu *v, vmafgpu__band *band, int scal
     task.image[0] = vmafgpu__adm_image_of(cpu, scale, 0);
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i]->cpu, scale, 1);
-    task.scratch = band->adm_scratch;
+    task.scratch = room->scratch;
     cpu->functions->adm_band(&task, first, end, sums);
     for (int i = 0; i < cpu->member_count; i++)
-        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->bands[index].sums.adm[scale], &sums[i], &sums[0],
+        vmafgpu__add_adm_sums(&cpu->members[i]->cpu->workers[index].sums.adm[scale], &sums[i], &sums[0],
                               v->plan.adm_variants);
 }
 
-/* ---- stages ---- */
+/* ---- pieces ---- */
 
 /* Keeps the reference for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
@@ -6974,62 +7155,166 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* A band of one scale. All parts begin at even rows, so that those of the next scale fall to one of them each. */
-static void vmafgpu__stage_task(void *arg, int index) {
-    const vmafgpu *v = (const vmafgpu *)arg;
+/* Whether the pieces that have what is in first..end-1 are done. */
+static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
+    int low = 0;
+    for (int high = chain->limit; low < high;) {
+        const int middle = (low + high) / 2;
+        if (chain->first[middle + 1] <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < chain->limit && chain->first[low] < end; low++)
+        if (!vmafgpu__atomic_get(&chain->done[low]))
+            return 0;
+    return 1;
+}
+
+/* Whether a chain of scale 0 is so far ahead that others should catch up first. */
+static int vmafgpu__is_ahead(const vmafgpu__cpu *cpu, int kind, int piece) {
+    static const int behind[3] = { VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES };
+    const int lead = (2 * cpu->worker_count - 1) * (VMAFGPU__BAND / 2) + (kind == VMAFGPU__CHECK ? VMAFGPU__LEAST_BAND / 2 : 0);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu__chain *chain = &cpu->chains[behind[i]];
+        if (behind[i] > kind && chain->limit &&
+            cpu->chains[kind].first[piece] - chain->first[vmafgpu__atomic_get(&chain->next)] >= lead)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether what a piece reads is there. Row y of a scale's image comes from the pair of rows y of the scale before, row y of
+ * a low-pass band from row y of the band; a row or two more than needed do no harm. */
+static int vmafgpu__is_ready(const vmafgpu *v, int kind, int piece) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__band *band = &cpu->bands[index];
-    const int scale = cpu->scale, h = v->config.height >> scale, adm_h = vmafgpu__adm_size(v->config.height, scale);
-    const int with_pair = !cpu->only_motion;
-    int first, end;
-    vmafgpu__part((h + 1) / 2, index, v->config.threads, &first, &end);
-    const int vif_end = end * 2 < h ? end * 2 : h;
-    int adm_first, adm_end;
-    vmafgpu__part(adm_h, index, v->config.threads, &adm_first, &adm_end);
-    const int reach = scale == 0 ? vmafgpu__vif_reach(0) + 3 : 0;
-    int lowest = first * 2 < adm_first * 2 ? first * 2 : adm_first * 2;
-    band->checked = lowest > reach ? lowest - reach : 0;
-    const int rows = vif_end - first * 2, blocks = (rows + VMAFGPU__BLOCK - 1) / VMAFGPU__BLOCK;
-    for (int i = 0; i < (blocks ? blocks : 1); i++) {
-        const int last = i + 1 >= blocks;
-        const int from = first * 2 + i * VMAFGPU__BLOCK, to = last ? vif_end : from + VMAFGPU__BLOCK;
-        /* The rows of ADM keep up with those of VIF. */
-        int adm_from = adm_first + i * VMAFGPU__BLOCK / 2, adm_to = last ? adm_end : adm_from + VMAFGPU__BLOCK / 2;
-        adm_to = adm_to < adm_end ? adm_to : adm_end;
-        if (scale == 0 && cpu->wide) {
-            int needed = to > adm_to * 2 ? to : adm_to * 2;
-            needed = needed + reach < h ? needed + reach : h;
-            if (!vmafgpu__check_rows(v, band, needed))
-                return;
-        }
-        if (with_pair && v->plan.vif_variants)
-            vmafgpu__vif_rows(v, band, scale, from, to);
-        if (with_pair && v->plan.adm_variants && adm_from < adm_to)
-        {
-            if (cpu->functions->adm_band)
-                vmafgpu__adm_vectors(v, band, scale, adm_from, adm_to);
-            else
-                vmafgpu__adm_rows(v, band, scale, adm_first, adm_end, adm_from, adm_to);
-        }
-        if (scale == 0)
-            vmafgpu__motion_block(v, band, from, to);
+    const vmafgpu__chain *chain = &cpu->chains[kind], *input = chain - 1, *check = &cpu->chains[VMAFGPU__CHECK];
+    const int first = chain->first[piece], end = chain->first[piece + 1];
+    switch (kind) {
+    case VMAFGPU__CHECK: return !vmafgpu__is_ahead(cpu, kind, piece);
+    case VMAFGPU__VIF_PIECES:
+        return !vmafgpu__is_ahead(cpu, kind, piece) &&
+               vmafgpu__is_done(check, first - vmafgpu__vif_reach(0) / 2 - 1, end + vmafgpu__vif_reach(0) / 2 + 1);
+    case VMAFGPU__ADM_PIECES: return vmafgpu__is_done(check, first - 2, end + 3);
+    case VMAFGPU__MOTION_PIECES: return vmafgpu__is_done(check, first - 2, end + 2);
+    case VMAFGPU__KEEP:   /* nobody reads what was there, and the frame is taken */
+        return vmafgpu__is_done(check, 0, v->config.height) &&
+               vmafgpu__is_done(&cpu->chains[VMAFGPU__MOTION_PIECES], first - 2, end + 2);
+    }
+    if (kind < VMAFGPU__ADM_PIECES) {
+        const int reach = vmafgpu__vif_reach(kind - VMAFGPU__VIF_PIECES);
+        return vmafgpu__is_done(input, 2 * first - reach - 2, 2 * end + reach + 2);
+    }
+    return vmafgpu__is_done(input, 2 * first - 4, 2 * end + 5);
+}
+
+static vmafgpu__adm_room *vmafgpu__take_room(vmafgpu__cpu *cpu) {
+    for (int i = 0; i < cpu->room_count; i++)
+        if (!vmafgpu__atomic_get(&cpu->rooms[i].is_taken) && vmafgpu__atomic_change(&cpu->rooms[i].is_taken, 0, 1))
+            return &cpu->rooms[i];
+    return NULL;
+}
+
+static int vmafgpu__is_adm(int kind) {
+    return kind >= VMAFGPU__ADM_PIECES && kind < VMAFGPU__ADM_PIECES + VMAFGPU__SCALES;
+}
+
+static void vmafgpu__run_piece(const vmafgpu *v, vmafgpu__worker *worker, vmafgpu__adm_room *room, int kind, int piece) {
+    vmafgpu__cpu *cpu = v->cpu;
+    const int first = cpu->chains[kind].first[piece], end = cpu->chains[kind].first[piece + 1];
+    if (vmafgpu__is_adm(kind)) {
+        if (cpu->functions->adm_band)
+            vmafgpu__adm_vectors(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        else
+            vmafgpu__adm_rows(v, worker, room, kind - VMAFGPU__ADM_PIECES, first, end);
+        return;
+    }
+    const int scale = kind > VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES ? kind - VMAFGPU__VIF_PIECES : 0;
+    const int h = v->config.height >> scale, last = 2 * end < h ? 2 * end : h;
+    if (kind == VMAFGPU__MOTION_PIECES)
+        vmafgpu__motion_band(v, worker, 2 * first, last);
+    else if (kind == VMAFGPU__KEEP)
+        vmafgpu__keep_rows(v, 2 * first, last);
+    else if (kind != VMAFGPU__CHECK)
+        vmafgpu__vif_rows(v, worker, scale, 2 * first, last);
+    else if (!vmafgpu__check_rows(v, 2 * first, last))
+        vmafgpu__atomic_set(&cpu->is_illegal, 1);
+}
+
+/* Takes a piece of this chain if there is one to take, and does it. */
+static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__worker *worker, int kind, int *is_over) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__chain *chain = &cpu->chains[kind];
+    vmafgpu__adm_room *room = NULL;
+    const int piece = vmafgpu__atomic_get(&chain->next);
+    if (piece >= chain->limit)
+        return 0;
+    *is_over = 0;
+    if (!vmafgpu__is_ready(v, kind, piece) || (vmafgpu__is_adm(kind) && (room = vmafgpu__take_room(cpu)) == NULL))
+        return 0;
+    const int is_mine = vmafgpu__atomic_change(&chain->next, piece, piece + 1);
+    if (is_mine && !vmafgpu__atomic_get(&cpu->is_illegal))
+        vmafgpu__run_piece(v, worker, room, kind, piece);
+    if (room)
+        vmafgpu__atomic_set(&room->is_taken, 0);
+    if (is_mine)
+        vmafgpu__atomic_set(&chain->done[piece], 1);
+    return 1;
+}
+
+/* One thread's part of a frame: pieces, until all are taken. */
+static void vmafgpu__frame_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__cpu *cpu = v->cpu;
+    if (index >= cpu->worker_count)
+        return;
+    /* One thread alone stays with its rows. Of many, one that finds nothing else to do takes motion. */
+    static const unsigned char orders[2][VMAFGPU__CHAINS] = {
+        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES,
+          VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2, VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES + 1,
+          VMAFGPU__ADM_PIECES + 2, VMAFGPU__ADM_PIECES + 3 },
+        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2,
+          VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES, VMAFGPU__ADM_PIECES + 1, VMAFGPU__ADM_PIECES + 2,
+          VMAFGPU__ADM_PIECES + 3, VMAFGPU__MOTION_PIECES }
+    };
+    const unsigned char *order = orders[cpu->worker_count > 1];
+    for (int looks = 0;;) {
+        int is_over = 1, i = 0;
+        while (i < VMAFGPU__CHAINS && !vmafgpu__work_on(v, &cpu->workers[index], order[i], &is_over))
+            i++;
+        if (i < VMAFGPU__CHAINS)
+            looks = 0;
+        else if (is_over)
+            return;
+        else
+            vmafgpu__look_again(looks = (looks + 1) % VMAFGPU__LOOKS);
     }
 }
 
-static vmafgpu_result vmafgpu__run_stage(vmafgpu *v, int scale, int only_motion) {
-    v->cpu->scale = scale;
-    v->cpu->only_motion = only_motion;
-    for (int i = 0; i < v->config.threads; i++)
-        v->cpu->bands[i].is_illegal = 0;
-    return vmafgpu__run(v, vmafgpu__stage_task, v);
+/* Works off the reference in pair[0], and the members' distorted frames if they are wanted. */
+static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
+    vmafgpu__cpu *cpu = v->cpu;
+    int checks = cpu->check[0].data != NULL;
+    for (int i = 0; i < cpu->member_count; i++)
+        checks |= cpu->members[i]->cpu->check[1].data != NULL;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &cpu->chains[kind];
+        const int wanted = kind == VMAFGPU__CHECK            ? checks
+                           : kind == VMAFGPU__MOTION_PIECES ? cpu->before[0].data || cpu->before[1].data
+                           : kind == VMAFGPU__KEEP           ? cpu->keeps
+                                                             : with_pair;
+        chain->limit = wanted ? chain->count : 0;
+        chain->next = 0;
+        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
+    }
+    cpu->is_illegal = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__frame_task, v);
+    return result == VMAFGPU_OK && cpu->is_illegal ? VMAFGPU_ERROR_FRAME : result;
 }
 
-/* Names the first illegal sample of the frame at a place, if a band met one and it is in this frame. */
-static vmafgpu_result vmafgpu__stage_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
-    for (int i = 0; i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal && v->cpu->check[place].data)
-            return vmafgpu__check_samples(v, frame, name);
-    return VMAFGPU_OK;
+/* Names the first illegal sample of the frame at a place, if one was met and it is in this frame. */
+static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, int place, const vmafgpu_frame *frame, const char *name) {
+    return v->cpu->is_illegal && v->cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
 /* Motion against a frame that is no part of the clip. */
@@ -7040,11 +7325,13 @@ static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *j
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, job->previous, 0, "previous reference", 1, &cpu->before[0]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stage(v, 0, 1);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 1, job->previous, "previous reference");
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        result = vmafgpu__run_frame(v, 0);
+    if (result == VMAFGPU_ERROR_FRAME) {
+        vmafgpu_result named = vmafgpu__frame_result(v, 1, job->previous, "previous reference");
+        if (named == VMAFGPU_OK)
+            named = vmafgpu__frame_result(v, 0, job->reference, "reference");
+        result = named == VMAFGPU_OK ? result : named;
+    }
     memset(cpu->before, 0, sizeof cpu->before);
     return result;
 }
@@ -7054,8 +7341,8 @@ static void vmafgpu__begin(vmafgpu *v) {
     vmafgpu__cpu *cpu = v->cpu;
     memset(cpu->before, 0, sizeof cpu->before);
     memset(cpu->check, 0, sizeof cpu->check);
-    for (int i = 0; i < v->config.threads; i++)
-        memset(&cpu->bands[i].sums, 0, sizeof cpu->bands[i].sums);
+    for (int i = 0; i < cpu->worker_count; i++)
+        memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
     cpu->members[0] = v;
     cpu->member_count = 1;
 }
@@ -7071,20 +7358,9 @@ static void vmafgpu__set_before(vmafgpu *v, int history) {
             v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
 }
 
-/* The stages of the reference in pair[0], and of the members' distorted frames if they are wanted. */
-static vmafgpu_result vmafgpu__run_stages(vmafgpu *v, int with_pair) {
-    vmafgpu_result result = vmafgpu__run_stage(v, 0, !with_pair);
-    for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-        if (v->cpu->bands[i].is_illegal)
-            return VMAFGPU_ERROR_FRAME;
-    for (int scale = 1; result == VMAFGPU_OK && with_pair && scale < VMAFGPU__SCALES; scale++)
-        result = vmafgpu__run_stage(v, scale, 0);
-    return result;
-}
-
 /* Banding and chroma of the pair whose luma is in `pair`. */
 static vmafgpu_result vmafgpu__score_v1(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu__sums *sums = &v->cpu->bands[0].sums;
+    vmafgpu__sums *sums = &v->cpu->workers[0].sums;
     const vmafgpu_result result = vmafgpu__cambi_score(v, v->cpu->pair, v->cpu->wide, sums->cambi);
     return result == VMAFGPU_OK ? vmafgpu__speed_score(v, reference, distorted, sums->speed) : result;
 }
@@ -7103,13 +7379,13 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
     if (result == VMAFGPU_OK && job->distorted)
         result = vmafgpu__view_frame(v, job->distorted, job->canonical[1], "distorted", 1, &cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, job->distorted != NULL);
+        result = vmafgpu__run_frame(v, job->distorted != NULL);
     if (result == VMAFGPU_OK && job->distorted)
         return vmafgpu__score_v1(v, job->reference, job->distorted);
     if (result == VMAFGPU_ERROR_FRAME) {
-        vmafgpu_result named = vmafgpu__stage_result(v, 0, job->reference, "reference");
+        vmafgpu_result named = vmafgpu__frame_result(v, 0, job->reference, "reference");
         if (named == VMAFGPU_OK)
-            named = vmafgpu__stage_result(v, 1, job->distorted, "distorted");
+            named = vmafgpu__frame_result(v, 1, job->distorted, "distorted");
         result = named == VMAFGPU_OK ? result : named;
     }
     return result;
@@ -7118,15 +7394,19 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
 static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
-    if (!cpu->is_prepared || job->detached)
+    const int keeps = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
+    /* Where nothing can fail after the samples are checked, the reference is kept on the way. */
+    cpu->keeps = keeps && !is_prepared && !v->plan.cambi_variants && !v->plan.speed_variants &&
+                 (v->config.threads == 1 || !v->config.parallel_for);
+    if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    cpu->is_prepared = 0;
-    if (result == VMAFGPU_OK && !job->detached && cpu->ring) {
-        /* A hook that fails must not leave half a frame: then all of it is copied here. */
-        if (vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
-            vmafgpu__keep_rows(v, 0, v->config.height);
+    /* A hook that fails must not leave half a frame: then all of it is copied here. */
+    if (result == VMAFGPU_OK && keeps && !cpu->keeps && vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
+        vmafgpu__keep_rows(v, 0, v->config.height);
+    if (result == VMAFGPU_OK && keeps)
         cpu->current = (cpu->current + 1) % cpu->ring;
-    }
+    cpu->is_prepared = 0;
+    cpu->keeps = 0;
     return result;
 }
 
@@ -7174,12 +7454,12 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     for (int i = 0; i < count && result == VMAFGPU_OK; i++)
         result = vmafgpu__view_frame(contexts[i], &distorted[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_stages(v, 1);
+        result = vmafgpu__run_frame(v, 1);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         vmafgpu__cpu *member = contexts[i]->cpu;
         member->pair[0] = cpu->pair[0];
-        for (int index = 0; index < v->config.threads; index++)
-            memcpy(member->bands[index].sums.motion, cpu->bands[index].sums.motion, sizeof cpu->bands[index].sums.motion);
+        for (int k = 0; k < cpu->worker_count; k++)
+            memcpy(member->workers[k].sums.motion, cpu->workers[k].sums.motion, sizeof cpu->workers[k].sums.motion);
         result = vmafgpu__score_v1(contexts[i], reference, &distorted[i]);
         member->is_prepared = result == VMAFGPU_OK;
     }
@@ -7187,14 +7467,14 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the bands. */
+/* Adds up what the threads have summed. */
 static vmafgpu_result vmafgpu__cpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
     (void)patience;
     memset(sums, 0, sizeof *sums);
-    memcpy(sums->cambi, v->cpu->bands[0].sums.cambi, sizeof sums->cambi);
-    memcpy(sums->speed, v->cpu->bands[0].sums.speed, sizeof sums->speed);
-    for (int index = 0; index < v->config.threads; index++) {
-        const vmafgpu__sums *part = &v->cpu->bands[index].sums;
+    memcpy(sums->cambi, v->cpu->workers[0].sums.cambi, sizeof sums->cambi);
+    memcpy(sums->speed, v->cpu->workers[0].sums.speed, sizeof sums->speed);
+    for (int index = 0; index < v->cpu->worker_count; index++) {
+        const vmafgpu__sums *part = &v->cpu->workers[index].sums;
         for (int i = 0; i < 2; i++)
             sums->motion[i] += part->motion[i];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -7265,24 +7545,72 @@ static void vmafgpu__carve_adm_lines(vmafgpu__carver *c, int w, vmafgpu__adm_lin
     adm->column_sum = (uint32_t *)vmafgpu__carve_line(c, half_w, sizeof(uint32_t));
 }
 
-static void vmafgpu__carve_band(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
-                                vmafgpu__band *band) {
+static void vmafgpu__carve_worker(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                  vmafgpu__worker *worker) {
     const int w = v->config.width;
     if (v->plan.vif_variants && functions->vif_band)
-        band->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(v->config.together));
+        worker->vif_scratch = vmafgpu__carve(c, vmafgpu__vif_scratch_size(w, v->config.together));
     else if (v->plan.vif_variants)
-        vmafgpu__carve_vif_lines(c, w, &band->vif);
-    if (v->plan.adm_variants && functions->adm_band)
-        band->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
-    else if (v->plan.adm_variants) {
-        vmafgpu__carve_adm_lines(c, w, &band->adm);
-        for (int i = 0; i < v->plan.adm_variants; i++)
-            for (int row = 0; row < 3; row++)
-                vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &band->adm_rows[i][row]);
+        vmafgpu__carve_vif_lines(c, w, &worker->vif);
+    worker->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
+    for (int i = 0; i < 3 && functions->vif_band; i++)
+        worker->motion.pair[i] = (int16_t *)vmafgpu__carve_line(c, w, 2 * sizeof(int16_t));
+    for (int i = 0; i < 4 && functions->vif_band; i++)
+        worker->motion.row[i / 2][i % 2] = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+}
+
+static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *functions, vmafgpu__carver *c,
+                                vmafgpu__adm_room *room) {
+    const int w = v->config.width;
+    if (functions->adm_band) {
+        room->scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, v->plan.adm_variants, v->config.together));
+        return;
     }
-    band->motion.whole = (int32_t *)vmafgpu__carve_line(c, w, sizeof(int32_t));
-    band->motion.high = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
-    band->motion.low = (int16_t *)vmafgpu__carve_line(c, w, sizeof(int16_t));
+    vmafgpu__carve_adm_lines(c, w, &room->lines);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int row = 0; row < 3; row++)
+            vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &room->rows[i][row]);
+}
+
+/* Cuts pairs of rows into pieces that become smaller towards the end, so that all threads are done at about the same
+ * time; `first` may be null. How many there are. */
+static int vmafgpu__cut(int pairs, int threads, int *first) {
+    int count = 0;
+    for (int at = 0; at < pairs || count == 0; count++) {
+        int size = (pairs - at) / threads;
+        size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
+               : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
+                                                        : size;
+        if (pairs - at - size < VMAFGPU__LEAST_BAND / 4)
+            size = pairs - at;
+        at += size;
+        if (first)
+            first[count + 1] = at;
+    }
+    return count;
+}
+
+/* The pieces of all chains, and how many threads can be of use. */
+static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
+    const int h = v->config.height, threads = v->config.threads;
+    for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
+        vmafgpu__chain *chain = &head->chains[kind];
+        const int is_vif = kind >= VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES;
+        const int scale = is_vif ? kind - VMAFGPU__VIF_PIECES : vmafgpu__is_adm(kind) ? kind - VMAFGPU__ADM_PIECES : 0;
+        const int wanted = is_vif ? v->plan.vif_variants : vmafgpu__is_adm(kind) ? v->plan.adm_variants : 1;
+        const int pairs = vmafgpu__is_adm(kind) ? vmafgpu__adm_size(h, scale) : ((h >> scale) + 1) / 2;
+        const int shares = kind == VMAFGPU__CHECK ? VMAFGPU__MAX_SIZE : threads;   /* small pieces: others wait for them */
+        chain->count = wanted ? vmafgpu__cut(pairs, shares, NULL) : 0;
+        chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
+        chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
+        if (c->base && wanted)
+            (void)vmafgpu__cut(pairs, shares, chain->first);
+    }
+    const int pieces = head->chains[VMAFGPU__MOTION_PIECES].count;
+    head->worker_count = threads < pieces ? threads : pieces;
+    head->room_count = !v->plan.adm_variants    ? 0
+                       : head->worker_count < 12 ? head->worker_count
+                                                 : 12 + (head->worker_count - 12) / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -7295,12 +7623,10 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 }
 
 /* All memory of the backend, in one piece. `head` receives the pointers and is the piece's first part when it exists. */
-static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head, vmafgpu__band *bands) {
+static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height;
     (void)vmafgpu__carve(c, sizeof *head);
-    (void)vmafgpu__carve(c, sizeof *bands * (size_t)v->config.threads);
-    head->bands = bands;
-    head->functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__layout_chains(v, c, head);
     head->wide = v->config.bit_depth > 8;
     head->in_place = vmafgpu__is_in_place(&v->config);
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
@@ -7326,17 +7652,24 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
             for (int f = 0; f < 2; f++)
                 head->adm[s][f] = vmafgpu__carve(c, (size_t)head->adm_stride[s] * rows * element);
         }
-    for (int i = 0; i < v->config.threads; i++)
-        vmafgpu__carve_band(v, head->functions, c, &bands[c->base ? i : 0]);
+    head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->worker_count);
+    head->rooms = (vmafgpu__adm_room *)vmafgpu__carve(c, sizeof(vmafgpu__adm_room) * (size_t)head->room_count);
+    for (int i = 0; i < head->worker_count; i++) {
+        vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
+        vmafgpu__carve_worker(v, head->functions, c, worker);
+    }
+    for (int i = 0; i < head->room_count; i++) {
+        vmafgpu__adm_room unused, *room = c->base ? &head->rooms[i] : &unused;
+        vmafgpu__carve_room(v, head->functions, c, room);
+    }
 }
 
 static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__cpu head;
-    vmafgpu__band band;
     memset(&head, 0, sizeof head);
-    memset(&band, 0, sizeof band);
-    vmafgpu__cpu_layout(v, &carver, &head, &band);
+    head.functions = vmafgpu__choose_level(v->config.cpumask);
+    vmafgpu__cpu_layout(v, &carver, &head);
 
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
@@ -7344,8 +7677,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
     v->cpu = (vmafgpu__cpu *)(void *)base;
     carver.base = base;
     carver.used = 0;
-    const size_t bands_at = (sizeof head + VMAFGPU__ALIGNMENT - 1) / VMAFGPU__ALIGNMENT * VMAFGPU__ALIGNMENT;
-    vmafgpu__cpu_layout(v, &carver, v->cpu, (vmafgpu__band *)(void *)(base + bands_at));
+    v->cpu->functions = head.functions;
+    vmafgpu__cpu_layout(v, &carver, v->cpu);
     if (v->cpu->log_table)
         vmafgpu__log_table(v->cpu->log_table);
     vmafgpu_result result = vmafgpu__cambi_open(v, v->cpu->functions->cambi);
@@ -7356,7 +7689,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
-    return v->config.threads > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v) : VMAFGPU_OK;
+    const int useful = v->cambi || v->speed ? v->config.threads : v->cpu->worker_count;
+    return useful > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v, useful) : VMAFGPU_OK;
 #endif
 }
 
@@ -7863,6 +8197,181 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
+/* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
+
+typedef enum vmafgpu__cambi_kernel {
+    VMAFGPU__CAMBI_PREPARE_8 = 0,
+    VMAFGPU__CAMBI_PREPARE_16,
+    VMAFGPU__CAMBI_SHRINK,
+    VMAFGPU__CAMBI_COUNT_4,          /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4_WIDE,
+    VMAFGPU__CAMBI_COUNT,            /* any contrasts */
+    VMAFGPU__CAMBI_SELECT,
+    VMAFGPU__CAMBI_ORDER,
+    VMAFGPU__CAMBI_KERNELS
+} vmafgpu__cambi_kernel;
+
+static const char *const vmafgpu__cambi_kernel_names[VMAFGPU__CAMBI_KERNELS] = {
+    "vmafgpu_cambi_prepare_8", "vmafgpu_cambi_prepare_16", "vmafgpu_cambi_shrink", "vmafgpu_cambi_count_4",
+    "vmafgpu_cambi_count_4_wide", "vmafgpu_cambi_count", "vmafgpu_cambi_select", "vmafgpu_cambi_order"
+};
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_count_kernel(const vmafgpu__cambi_variant *variant,
+                                                         const vmafgpu__cambi_picture *p) {
+    return variant->contrasts != 4 ? VMAFGPU__CAMBI_COUNT
+           : p->window <= VMAFGPU__CAMBI_NARROW ? VMAFGPU__CAMBI_COUNT_4 : VMAFGPU__CAMBI_COUNT_4_WIDE;
+}
+
+/* Device memory of one pair. */
+typedef struct vmafgpu__cambi_scratch {
+    uint64_t size;
+    uint64_t samples[VMAFGPU__CAMBI_SCALES], values[VMAFGPU__CAMBI_SCALES];
+    int32_t  pitch[VMAFGPU__CAMBI_SCALES];
+    uint64_t found, histograms;
+    uint32_t cleared;
+} vmafgpu__cambi_scratch;
+
+static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_variant *variant,
+                                                        const vmafgpu__cambi_picture *p) {
+    const uint64_t alignment = 256;
+    vmafgpu__cambi_scratch out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        const uint64_t width = (uint64_t)vmafgpu__cambi_size(variant, p->width, s);
+        const uint64_t height = (uint64_t)vmafgpu__cambi_size(variant, p->height, s);
+        const uint64_t pitch = (width * sizeof(uint16_t) + 127) / 128 * 128;
+        out.pitch[s] = (int32_t)pitch;
+        out.samples[s] = out.size;
+        out.size += (pitch * height + alignment - 1) / alignment * alignment;
+        out.values[s] = out.size;
+        out.size += (width * height * sizeof(float) + alignment - 1) / alignment * alignment;
+    }
+    out.found = out.size;
+    out.histograms = out.found + 64;   /* past the counts, so that no launch writes a line that it reads */
+    out.cleared = (uint32_t)(out.histograms - out.found + (size_t)VMAFGPU__CAMBI_SCALES *
+                             VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS * sizeof(uint32_t));
+    out.size = (out.found + out.cleared + alignment - 1) / alignment * alignment;
+    return out;
+}
+
+/* The reach of the window as the histograms have it, which are those of pairs of columns. */
+static int vmafgpu__cambi_margin(const vmafgpu__cambi_picture *p) {
+    return ((p->window >> 1) + 1) & ~1;
+}
+
+/* What depends on the options alone; 0 centres: no c-value can be above 0. A histogram has as many codes as are looked at
+ * and what lies around them, in whole words from any byte on; the number of words is odd, so that neighbours' lie in
+ * different banks of shared memory. */
+static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
+                                  const vmafgpu__cambi_picture *p) {
+    const int columns = VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_margin(p), span = (2 * variant->contrasts + 7) / 4;
+    const int room = (VMAFGPU__CAMBI_COUNT_SHARED - VMAFGPU__CAMBI_COUNT_HEAD) / columns / 4;   /* words */
+    int low = 0, end = variant->bins;
+    while (low < end && !vmafgpu__cambi_is_counted(variant, low))
+        low++;
+    while (end > low && !vmafgpu__cambi_is_counted(variant, end - 1))
+        end--;
+    out->low = low;
+    out->centres = end - low;
+    out->cell = variant->contrasts == 4 ? (int)VMAFGPU__CAMBI_CELL_OF_FOUR : ((room - 1) | 1) * 4;
+    out->range = 4 * (out->cell / 4 - span + 1);
+}
+
+/* Fills the launch for a picture of variant `index` of the plan; batch, tables and `pass` are the caller's. Returns 0
+ * where no c-value can be above 0, and no sum either. `scratch`: device memory of the first pair. */
+static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
+                               unsigned char *scratch, uint64_t scratch_size) {
+    const vmafgpu__cambi_variant *variant = &plan->cambi[index];
+    const vmafgpu__cambi_picture *p = &variant->picture[image];
+    const vmafgpu__cambi_scratch layout = vmafgpu__cambi_scratch_of(variant, p);
+    const int depth = out->batch.bit_depth;
+    int blocks = 0, parts = 0;
+    vmafgpu__cambi_ranges(out, variant, p);
+    out->scratch = scratch;
+    out->scratch_size = scratch_size;
+    out->found = layout.found;
+    out->histograms = layout.histograms;
+    out->cleared = layout.cleared;
+    out->prepare_columns = ((uint32_t)p->width + VMAFGPU__CAMBI_TILE_WIDTH - 1) / VMAFGPU__CAMBI_TILE_WIDTH;
+    out->prepare_blocks = out->prepare_columns * (((uint32_t)p->height + VMAFGPU__CAMBI_TILE_HEIGHT - 1) /
+                                                  VMAFGPU__CAMBI_TILE_HEIGHT);
+    out->variant = index;
+    out->image = image;
+    out->width = p->width;
+    out->height = p->height;
+    out->up = depth < 10 ? 10 - depth : 0;
+    out->down = depth > 10 ? depth - 10 : 0;
+    out->half = (int32_t)vmafgpu__half(out->down);
+    out->softened = variant->softened;
+    out->halved = variant->halved;
+    out->mask_threshold = p->mask_threshold;
+    out->base = variant->base;
+    out->contrasts = variant->contrasts;
+    out->reach = p->window >> 1;
+    out->pass = 0;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
+        vmafgpu__cambi_plane *plane = &out->scale[s];
+        plane->samples = layout.samples[s];
+        plane->values = layout.values[s];
+        plane->pitch = layout.pitch[s];
+        plane->top = vmafgpu__cambi_top_count(variant, p, s);
+        plane->width = vmafgpu__cambi_size(variant, p->width, s);
+        plane->height = vmafgpu__cambi_size(variant, p->height, s);
+        plane->rows = s < 2 ? VMAFGPU__CAMBI_COUNT_ROWS : VMAFGPU__CAMBI_COUNT_ROWS / 2;
+        plane->strips = (plane->width + VMAFGPU__CAMBI_COUNT_WIDTH - 1) / VMAFGPU__CAMBI_COUNT_WIDTH;
+        plane->first_block = blocks;
+        plane->first_part = parts;
+        blocks += plane->strips * ((plane->height + plane->rows - 1) / plane->rows);
+        parts += (plane->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) / VMAFGPU__CAMBI_SELECT_ROWS;
+    }
+    return out->centres > 0 && out->reach > 0;
+}
+
+/* The shape of a launch that has been filled. */
+static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel) {
+    const vmafgpu__cambi_plane *first = &launch->scale[1], *last = &launch->scale[VMAFGPU__CAMBI_SCALES - 1];
+    const uint32_t tile_rows = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH;
+    vmafgpu__shape shape;
+    shape.grid[0] = shape.grid[1] = 1;
+    shape.grid[2] = (uint32_t)launch->batch.pairs;
+    switch (kernel) {
+    case VMAFGPU__CAMBI_PREPARE_8:
+    case VMAFGPU__CAMBI_PREPARE_16:
+        shape.grid[0] = launch->prepare_columns;
+        shape.grid[1] = launch->prepare_blocks / launch->prepare_columns;
+        shape.threads = VMAFGPU__CAMBI_PREPARE_THREADS;
+        shape.shared = (tile_rows + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
+                       tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
+                       tile_rows * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
+                       VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4;
+        break;
+    case VMAFGPU__CAMBI_SHRINK:
+        shape.grid[0] = ((uint32_t)first->width + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.grid[1] = ((uint32_t)first->height + VMAFGPU__CAMBI_SHRINK_TILE - 1) / VMAFGPU__CAMBI_SHRINK_TILE;
+        shape.threads = VMAFGPU__CAMBI_SHRINK_THREADS;
+        shape.shared = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2;
+        break;
+    case VMAFGPU__CAMBI_SELECT:
+        shape.grid[0] = (uint32_t)(last->first_part + (last->height + VMAFGPU__CAMBI_SELECT_ROWS - 1) /
+                                                      VMAFGPU__CAMBI_SELECT_ROWS);
+        shape.threads = VMAFGPU__CAMBI_SELECT_THREADS;
+        shape.shared = VMAFGPU__CAMBI_SELECT_BINS * 4;
+        break;
+    case VMAFGPU__CAMBI_ORDER:
+        shape.grid[1] = VMAFGPU__CAMBI_SCALES;
+        shape.threads = VMAFGPU__CAMBI_ORDER_THREADS;
+        shape.shared = VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4;
+        break;
+    default:
+        shape.grid[0] = (uint32_t)(last->first_block + last->strips * ((last->height + last->rows - 1) / last->rows));
+        shape.threads = VMAFGPU__CAMBI_COUNT_THREADS;
+        shape.shared = VMAFGPU__CAMBI_COUNT_HEAD +
+                       (uint32_t)((VMAFGPU__CAMBI_COUNT_WIDTH + 2 * ((launch->reach + 1) & ~1)) * launch->cell);
+        break;
+    }
+    return shape;
+}
+
 /* ---- SpEED on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
@@ -8343,7 +8852,9 @@ enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
 enum { VMAFGPU__STREAMS = 3 };                /* of a slot: motion, VIF and CAMBI; ADM; SpEED */
 
 /* Functions of CAMBI and SpEED in the image. */
-typedef struct vmafgpu__cambi_kernels { void *unused; } vmafgpu__cambi_kernels;
+typedef struct vmafgpu__cambi_kernels {
+    void    *function[VMAFGPU__CAMBI_KERNELS];
+} vmafgpu__cambi_kernels;
 typedef struct vmafgpu__speed_kernels { void *functions[VMAFGPU__SPEED_KERNELS]; } vmafgpu__speed_kernels;
 
 /* The functions of the image, and what they need in device memory. */
@@ -8736,31 +9247,113 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 
 /* ---- CAMBI's launches ---- */
 
+/* Of a pair; pictures and variants use it in turn. */
+static uint64_t vmafgpu__gpu_cambi_pair(const vmafgpu *v) {
+    uint64_t most = 0;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const uint64_t size = vmafgpu__cambi_scratch_of(&v->plan.cambi[i], &v->plan.cambi[i].picture[k]).size;
+            most = size > most ? size : most;
+        }
+    return most;
+}
+
 static size_t vmafgpu__gpu_cambi_scratch(const vmafgpu *v, int pairs) {
-    (void)v;
-    (void)pairs;
-    return 0;
+    return (size_t)vmafgpu__gpu_cambi_pair(v) * (size_t)pairs;
+}
+
+/* Where the tables of a picture lie in those of CAMBI. */
+typedef struct vmafgpu__cambi_tables {
+    size_t weights;                              /* of the variant */
+    size_t column, row;                          /* of the picture, if its size is not the frames' */
+    size_t size;                                 /* up to here */
+} vmafgpu__cambi_tables;
+
+/* After a first table, the reciprocals. Pictures have theirs one after the other, each with its variant's. */
+static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu *v, int index, int image) {
+    vmafgpu__cambi_tables t;
+    memset(&t, 0, sizeof t);
+    t.size = sizeof(float) * (VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1);
+    for (int i = 0; i <= index && i < v->plan.cambi_variants; i++) {
+        const vmafgpu__cambi_variant *variant = &v->plan.cambi[i];
+        for (int k = 0; k < variant->pictures && (i < index || k <= image); k++) {
+            t.weights = (t.size + 15) / 16 * 16;
+            t.column = (t.weights + (size_t)variant->bins * (size_t)variant->contrasts + 15) / 16 * 16;
+            t.row = t.column + sizeof(int32_t) * (size_t)variant->picture[k].width;
+            t.size = t.row + sizeof(int32_t) * (size_t)variant->picture[k].height;
+        }
+    }
+    return t;
 }
 
 static size_t vmafgpu__gpu_cambi_tables(const vmafgpu *v, unsigned char *out) {
-    (void)v;
-    (void)out;
-    return 0;
+    if (!v->plan.cambi_variants)
+        return 0;
+    if (out)
+        vmafgpu__cambi_reciprocals((float *)(void *)out);
+    for (int i = 0; out && i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(v, i, k);
+            const vmafgpu__cambi_picture *p = &v->plan.cambi[i].picture[k];
+            vmafgpu__cambi_weigh(&v->plan.cambi[i], out + t.weights);
+            vmafgpu__cambi_positions(v->config.width, p->width, (int *)(void *)(out + t.column));
+            vmafgpu__cambi_positions(v->config.height, p->height, (int *)(void *)(out + t.row));
+        }
+    const int last = v->plan.cambi_variants - 1;
+    return vmafgpu__cambi_tables_of(v, last, v->plan.cambi[last].pictures - 1).size;
+}
+
+static vmafgpu__cambi_kernel vmafgpu__cambi_prepare_kernel(const vmafgpu *v) {
+    return v->config.bit_depth == 8 ? VMAFGPU__CAMBI_PREPARE_8 : VMAFGPU__CAMBI_PREPARE_16;
 }
 
 static void vmafgpu__want_cambi(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    (void)v;
-    (void)list;
-    (void)count;
+    void **function = v->gpu->kernels.cambi.function;
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_kernel counting =
+                vmafgpu__cambi_count_kernel(&v->plan.cambi[i], &v->plan.cambi[i].picture[k]);
+            vmafgpu__want(list, count, vmafgpu__cambi_kernel_names[counting], &function[counting]);
+        }
+    if (v->plan.cambi_variants) {
+        const vmafgpu__cambi_kernel always[4] = { vmafgpu__cambi_prepare_kernel(v), VMAFGPU__CAMBI_SHRINK,
+                                                  VMAFGPU__CAMBI_SELECT, VMAFGPU__CAMBI_ORDER };
+        for (int i = 0; i < 4; i++)
+            vmafgpu__want(list, count, vmafgpu__cambi_kernel_names[always[i]], &function[always[i]]);
+    }
+}
+
+static void vmafgpu__launch_cambi_kernel(vmafgpu *v, vmafgpu__cambi_launch *launch, vmafgpu__cambi_kernel kernel,
+                                         void *stream) {
+    const vmafgpu__shape shape = vmafgpu__cambi_shape(launch, kernel);
+    vmafgpu__launch(v, v->gpu->kernels.cambi.function[kernel], &shape, stream, launch);
 }
 
 static void vmafgpu__launch_cambi(vmafgpu *v, const vmafgpu__slot *slot, uint64_t scratch, uint64_t tables,
                                   void *stream) {
-    (void)v;
-    (void)slot;
-    (void)scratch;
-    (void)tables;
-    (void)stream;
+    const unsigned char *table = (const unsigned char *)(uintptr_t)tables;
+    const uint64_t size = vmafgpu__gpu_cambi_pair(v);
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
+            const vmafgpu__cambi_variant *variant = &v->plan.cambi[i];
+            const vmafgpu__cambi_picture *p = &variant->picture[k];
+            const vmafgpu__cambi_tables t = vmafgpu__cambi_tables_of(v, i, k);
+            const int is_whole = p->width == v->config.width && p->height == v->config.height;
+            vmafgpu__cambi_launch launch;
+            launch.batch = slot->batch;
+            if (!vmafgpu__cambi_fill(&launch, &v->plan, i, k, (unsigned char *)(uintptr_t)scratch, size))
+                continue;
+            launch.reciprocal = (const uint32_t *)(const void *)table;
+            launch.weights = table + t.weights;
+            launch.source_column = is_whole ? NULL : (const int32_t *)(const void *)(table + t.column);
+            launch.source_row = is_whole ? NULL : (const int32_t *)(const void *)(table + t.row);
+            vmafgpu__launch_cambi_kernel(v, &launch, vmafgpu__cambi_prepare_kernel(v), stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_SHRINK, stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, vmafgpu__cambi_count_kernel(variant, p), stream);
+            for (launch.pass = 0; launch.pass <= VMAFGPU__CAMBI_SELECT_PASSES; launch.pass++)
+                vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_SELECT, stream);
+            vmafgpu__launch_cambi_kernel(v, &launch, VMAFGPU__CAMBI_ORDER, stream);
+        }
 }
 
 /* ---- SpEED's launches ---- */
@@ -11859,9 +12452,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_32(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_load_u16_as_32(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_gather32(p, index) _mm256_i32gather_epi32((const int *)(const void *)(p), index, 4)
-#  define vmafgpu__v_store_low16(p, a) /* the low halves of lanes of 32 bits */ \
-    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_castsi256_si128(_mm256_permute4x64_epi64( \
-        _mm256_packus_epi32(_mm256_and_si256(a, _mm256_set1_epi32(0xffff)), _mm256_setzero_si256()), 8)))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm256_castpd_si256(_mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm256_set1_epi64x(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
@@ -11887,9 +12479,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)   /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* Half of the lanes of 32 bits with those of b above them, and the other half. */
-#  define vmafgpu__v_half_below(a, b) _mm256_unpacklo_epi32(a, b)
-#  define vmafgpu__v_rest_below(a, b) _mm256_unpackhi_epi32(a, b)
+/* The even lanes of a, then those of b; the odd ones. */
+#  define vmafgpu__v_evens32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#  define vmafgpu__v_odds32(a, b) \
+    vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd)))
 #  define vmafgpu__v_mask __m256i
 #  define vmafgpu__v_greater32(a, b) _mm256_cmpgt_epi32(a, b)
 #  define vmafgpu__v_mask_and(a, b) _mm256_and_si256(a, b)
@@ -11905,7 +12499,7 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 /* The lower half of the floats as doubles, and the upper one. */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in an order that half_below and rest_below undo. */
+/* The whole parts of two registers of doubles, -2^31 < x < 2^31, in some order that is always the same. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -11913,12 +12507,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
 #  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
-/* The exponent of floats times 2048, added to a whole number that stands in a float's low bits; `unit` has POWER_UNIT
- * in its lanes, and the number must be POWER_BIAS too much. */
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    _mm256_add_epi32(whole, _mm256_and_si256(_mm256_srli_epi32(a, 12), unit))
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -11931,7 +12519,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_load_u8_as_32(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #  define vmafgpu__v_load_u16_as_32(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #  define vmafgpu__v_gather32(p, index) _mm512_i32gather_epi32(index, (const int *)(const void *)(p), 4)
-#  define vmafgpu__v_store_low16(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16(a))
+#  define vmafgpu__v_load_32_as_f64(p) \
+    _mm512_castpd_si512(_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p))))
 #  define vmafgpu__v_set64(x) _mm512_set1_epi64(x)
 #  define vmafgpu__v_add_pairs16(sum, a, b) _mm512_dpwssd_epi32(sum, a, b)
 #  define vmafgpu__v_and_or(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0xea)
@@ -11951,9 +12540,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm512_mask_blend_epi32(0xaaaa, a, b)
 #  define vmafgpu__v_high_halves(even, odd) _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #  define vmafgpu__v_in_order(a) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), a)
-/* Even lanes, then odd ones: fewer shuffles than unpacking, which one port alone does. */
-#  define vmafgpu__v_half_below(a, b) vmafgpu__v_even_odd32(a, b)
-#  define vmafgpu__v_rest_below(a, b) vmafgpu__v_high_halves(a, b)
+#  define vmafgpu__v_evens32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b)
+#  define vmafgpu__v_odds32(a, b) \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b)
 #  define vmafgpu__v_mask __mmask16
 #  define vmafgpu__v_greater32(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #  define vmafgpu__v_mask_and(a, b) ((__mmask16)((a) & (b)))
@@ -11967,6 +12557,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_low_to_f64(a) _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm512_castpd_si512(_mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1))))
+/* The lanes of the mask, one after the other; other levels do without. */
+#  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do without */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
@@ -11989,10 +12581,6 @@ VMAFGPU__INLINE vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(cons
 }
 #  define vmafgpu__v_load_table(p) VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)(p)
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
-#  define VMAFGPU__POWER_UNIT 0x45000000        /* 2048.0f */
-#  define VMAFGPU__POWER_BIAS (2048 * 127)      /* the exponent comes as a number here, not as the bits that stand for it */
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_fma_f32(_mm512_castps_si512(_mm512_getexp_ps(_mm512_castsi512_ps(a))), unit, whole)
 
 #else
 /* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
@@ -12024,7 +12612,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_load_u8_as_32)(const v
 #  define vmafgpu__v_load_u16_as_32(p) \
     VMAFGPU__V_OF(u32, vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)(const void *)(p)))))
 #  define vmafgpu__v_store(p, a) vst1q_s8((int8_t *)(void *)(p), a)
-#  define vmafgpu__v_store_low16(p, a) vst1_s16((int16_t *)(void *)(p), vmovn_s32(VMAFGPU__V_AS(s32, a)))
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *p, vmafgpu__v index) {
     uint32_t at[4], value[4];
     vmafgpu__v_store(at, index);
@@ -12033,6 +12620,8 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
     return vmafgpu__v_load(value);
 }
 #  define vmafgpu__v_gather32(p, index) VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(p, index)
+#  define vmafgpu__v_load_32_as_f64(p) \
+    VMAFGPU__V_OF(f64, vcvtq_f64_s64(vmovl_s32(vld1_s32((const int32_t *)(const void *)(p)))))
 #  define vmafgpu__v_zero() vdupq_n_s8(0)
 #  define vmafgpu__v_and(a, b) vandq_s8(a, b)
 #  define vmafgpu__v_andnot(a, b) vbicq_s8(b, a)
@@ -12108,11 +12697,11 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V_NARROW(s32, u16, qmovun, a, b)
 #  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) VMAFGPU__V_2(s32, uzp1, a, b)
+#  define vmafgpu__v_odds32(a, b) VMAFGPU__V_2(s32, uzp2, a, b)
 #  define vmafgpu__v_even_odd16(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u32, 65535), a, b)
 #  define vmafgpu__v_even_odd32(a, b) vmafgpu__v_select(VMAFGPU__V_SET(u64, 0xffffffff), a, b)
 #  define vmafgpu__v_high_halves(even, odd) VMAFGPU__V_2(s32, trn2, even, odd)
-#  define vmafgpu__v_half_below(a, b) VMAFGPU__V_2(s32, zip1, a, b)
-#  define vmafgpu__v_rest_below(a, b) VMAFGPU__V_2(s32, zip2, a, b)
 #  define vmafgpu__v_mask int8x16_t
 #  define vmafgpu__v_greater32(a, b) VMAFGPU__V_OF(u32, vcgtq_s32(VMAFGPU__V_AS(s32, a), VMAFGPU__V_AS(s32, b)))
 #  define vmafgpu__v_mask_and(a, b) vandq_s8(a, b)
@@ -12149,10 +12738,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
 #  define vmafgpu__v_lookup32(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
-#  define VMAFGPU__POWER_UNIT (~2047)
-#  define VMAFGPU__POWER_BIAS 0
-#  define vmafgpu__v_add_power_f32(whole, a, unit) \
-    vmafgpu__v_add32(whole, vmafgpu__v_and(vmafgpu__v_srli32(a, 12), unit))
 #endif
 /* ---- import ---- */
 
@@ -12172,95 +12757,138 @@ static uint32_t VMAFGPU__LEVEL_NAME(vmafgpu__or_words)(const uint8_t *words, int
     return all;
 }
 
-/* ---- motion ---- */
+/* ---- motion ----
+ *
+ * Two rows at a time. Rows of differences are kept in pairs, the upper row's samples in the even, the lower one's in the odd
+ * lanes of 16 bits, as sums of pairs of products need them: three pairs are the windows of two rows. Along a row the pairs
+ * are neighbours, and three loads are the windows of an even and of an odd column.
+ *
+ * A sum down the columns has 17 bits. Where one does not fit 16, the two rows are done again with halves and last bits apart:
+ * sum(t (2 a + b)) + 2^15 >> 16 is sum(t a) + (sum(t b) + 2^15 >> 1) >> 15, and all of that fits 32 bits.
+ */
+#define VMAFGPU__MOTION(name) VMAFGPU__LEVEL_NAME(vmafgpu__motion_##name)
 
-/* The weights of the outer, the next and the middle samples as pairs for pairs16. The middle one comes with 1 << n, which
- * has the weight `unit`, so that rounding costs nothing. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)(void) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)vmafgpu__motion_taps[1] << 16 | (uint32_t)vmafgpu__motion_taps[0]));
+typedef struct VMAFGPU__MOTION(taps) {
+    vmafgpu__v of[2][3];                     /* of the window's pairs, for the even and the odd row or column */
+} VMAFGPU__MOTION(taps);
+
+VMAFGPU__INLINE VMAFGPU__MOTION(taps) VMAFGPU__MOTION(taps_of)(void) {
+    VMAFGPU__MOTION(taps) t;
+    uint32_t tap[7] = { 0 };
+    for (int k = 0; k < 5; k++)
+        tap[1 + k] = (uint32_t)vmafgpu__motion_taps[k];
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 3; k++) {
+        t.of[0][k] = vmafgpu__v_set32((int32_t)(tap[2 + 2 * k] << 16 | tap[1 + 2 * k]));
+        t.of[1][k] = vmafgpu__v_set32((int32_t)(tap[1 + 2 * k] << 16 | tap[2 * k]));
+    }
+    return t;
 }
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(int unit) {
-    return vmafgpu__v_set32((int32_t)((uint32_t)unit << 16 | (uint32_t)vmafgpu__motion_taps[2]));
+
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(sum)(vmafgpu__v start, const vmafgpu__v *pairs, const vmafgpu__v *taps) {
+    start = vmafgpu__v_add_pairs16(start, pairs[0], taps[0]);
+    start = vmafgpu__v_add_pairs16(start, pairs[1], taps[1]);
+    return vmafgpu__v_add_pairs16(start, pairs[2], taps[2]);
 }
 
 /* before - now, at as many columns from x on as there are 16-bit lanes. */
-static inline vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(const void *before, const void *now, int wide,
-                                                                         int x) {
+VMAFGPU__INLINE vmafgpu__v VMAFGPU__MOTION(difference)(const void *before, const void *now, int wide, int x) {
     const uint8_t *a = (const uint8_t *)before, *b = (const uint8_t *)now;
     if (wide)
         return vmafgpu__v_sub16(vmafgpu__v_load(a + 2 * x), vmafgpu__v_load(b + 2 * x));
     return vmafgpu__v_sub16(vmafgpu__v_load_u8_as_16(a + x), vmafgpu__v_load_u8_as_16(b + x));
 }
 
-/* The vertical pass. With up to 14 bits a sum of two differences fits 16 bits, and the weighted sum of all 32. */
-static inline void VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(const void *const *before, const void *const *now, int wide,
-                                                             int w, int bit_depth, int16_t *high, int16_t *low) {
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(1);
-    const vmafgpu__v half = vmafgpu__v_set16((int16_t)(1 << (bit_depth - 1))), ones = vmafgpu__v_set32(255);
-    for (int x = 0; x < w; x += VMAFGPU__V_BYTES / 2) {
-        vmafgpu__v d[5];
-        for (int k = 0; k < 5; k++)
-            d[k] = VMAFGPU__LEVEL_NAME(vmafgpu__motion_difference)(before[k], now[k], wide, x);
-        const vmafgpu__v a = vmafgpu__v_add16(d[0], d[4]), b = vmafgpu__v_add16(d[1], d[3]);
-        const vmafgpu__v left = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(d[2], half), middle)), bit_depth);
-        const vmafgpu__v right = vmafgpu__v_sra32(
-            vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(d[2], half), middle)), bit_depth);
-        vmafgpu__v_store(high + x, vmafgpu__v_pack32(vmafgpu__v_sra32(left, 8), vmafgpu__v_sra32(right, 8)));
-        vmafgpu__v_store(low + x, vmafgpu__v_pack32(vmafgpu__v_and(left, ones), vmafgpu__v_and(right, ones)));
-    }
-    for (int k = 1; k <= 2; k++) {
-        high[-k] = high[k];
-        low[-k] = low[k];
-        high[w - 1 + k] = high[w - 1 - k];
-        low[w - 1 + k] = low[w - 1 - k];
-    }
+/* A pair of rows: those of `before`, then those of `now`. */
+VMAFGPU__INLINE void VMAFGPU__MOTION(pair)(const void *const *rows, int wide, int x, int16_t *out, vmafgpu__v *pair) {
+    const vmafgpu__v a = VMAFGPU__MOTION(difference)(rows[0], rows[2], wide, x);
+    const vmafgpu__v b = VMAFGPU__MOTION(difference)(rows[1], rows[3], wide, x);
+    pair[0] = vmafgpu__v_unpack_low16(a, b);
+    pair[1] = vmafgpu__v_unpack_high16(a, b);
+    vmafgpu__v_store(out + 2 * x, pair[0]);
+    vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Sums of five neighbours at x of a line of 16 bits, `middle` with its rounding: lower and upper halves of blocks. */
-#define vmafgpu__motion_along VMAFGPU__LEVEL_NAME(vmafgpu__motion_along_)
-static inline void vmafgpu__motion_along(const int16_t *line, vmafgpu__v outer, vmafgpu__v middle, vmafgpu__v one,
-                                         vmafgpu__v *left, vmafgpu__v *right) {
-    const vmafgpu__v a = vmafgpu__v_add16(vmafgpu__v_load(line - 2), vmafgpu__v_load(line + 2));
-    const vmafgpu__v b = vmafgpu__v_add16(vmafgpu__v_load(line - 1), vmafgpu__v_load(line + 1));
-    const vmafgpu__v c = vmafgpu__v_load(line);
-    *left = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(a, b), outer),
-                             vmafgpu__v_pairs16(vmafgpu__v_unpack_low16(c, one), middle));
-    *right = vmafgpu__v_add32(vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(a, b), outer),
-                              vmafgpu__v_pairs16(vmafgpu__v_unpack_high16(c, one), middle));
+/* The vertical pass of two rows. Makes the third pair, and asks memory for the rows of the fourth; or if `split` takes it as
+ * it is. Returns whether sums did not fit. */
+VMAFGPU__INLINE int VMAFGPU__MOTION(down)(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
+                                          int wide, int split) {
+    enum { LANES = VMAFGPU__V_BYTES / 2 };
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(1 << (job->bit_depth - 1)), shift = vmafgpu__v_set32(job->bit_depth);
+    const vmafgpu__v one = vmafgpu__v_set32(1);
+    vmafgpu__v least = vmafgpu__v_zero(), most = least;
+    for (int x = 0; x < job->w; x += LANES) {
+        vmafgpu__v p[2][3], third[2];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < 2 + split; k++) {
+            p[0][k] = vmafgpu__v_load(pair[k] + 2 * x);
+            p[1][k] = vmafgpu__v_load(pair[k] + 2 * x + LANES);
+        }
+        if (!split) {
+            for (int k = 4; k < 8; k++)
+                vmafgpu__v_prefetch((const uint8_t *)rows[k] + (x << wide));
+            VMAFGPU__MOTION(pair)(rows, wide, x, pair[2], third);
+            p[0][2] = third[0];
+            p[1][2] = third[1];
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 2; row++) {
+            vmafgpu__v a = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[0], t.of[row]), shift);
+            vmafgpu__v b = vmafgpu__v_srav32(VMAFGPU__MOTION(sum)(half, p[1], t.of[row]), shift);
+            if (split) {
+                vmafgpu__v_store(job->lines->row[row][1] + x,
+                                 vmafgpu__v_pack32(vmafgpu__v_and(a, one), vmafgpu__v_and(b, one)));
+                a = vmafgpu__v_srai32(a, 1);
+                b = vmafgpu__v_srai32(b, 1);
+            }
+            const vmafgpu__v words = vmafgpu__v_pack32(a, b);
+            vmafgpu__v_store(job->lines->row[row][0] + x, words);
+            least = vmafgpu__v_min16(least, words);
+            most = vmafgpu__v_max16(most, words);
+        }
+    }
+    most = vmafgpu__v_max16(most, vmafgpu__v_xor(least, vmafgpu__v_set32(-1)));
+    return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
 /* A row's sum is below 2^30 per lane: 65536 for each of 16384 columns, over four lanes or more. */
-static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *before, const void *const *now, int wide, int w,
-                                                        int bit_depth, const vmafgpu__motion_lines *lines) {
+VMAFGPU__INLINE int64_t VMAFGPU__MOTION(along)(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
-    if (bit_depth > 14)
-        return vmafgpu__motion_row_scalar(before, now, wide, w, bit_depth, lines);
-    if (wide)
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 1, w, bit_depth, lines->high, lines->low);
-    else
-        VMAFGPU__LEVEL_NAME(vmafgpu__motion_down)(before, now, 0, w, 8, lines->high, lines->low);
-
-    const vmafgpu__v outer = VMAFGPU__LEVEL_NAME(vmafgpu__motion_outer)();
-    /* 128 * 256 is half of the unit that the shift by 16 drops. */
-    const vmafgpu__v middle = VMAFGPU__LEVEL_NAME(vmafgpu__motion_middle)(128), zero = vmafgpu__v_zero();
-    const vmafgpu__v one = vmafgpu__v_set16(256);
-    vmafgpu__v sum = zero;
-    for (int x = 0; x < w; x += LANES) {
-        vmafgpu__v high[2], low[2];
-        vmafgpu__motion_along(lines->high + x, outer, middle, zero, &high[0], &high[1]);
-        vmafgpu__motion_along(lines->low + x, outer, middle, one, &low[0], &low[1]);
-        vmafgpu__v left = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[0], vmafgpu__v_sra32(low[0], 8)), 8));
-        vmafgpu__v right = vmafgpu__v_abs32(vmafgpu__v_sra32(vmafgpu__v_add32(high[1], vmafgpu__v_sra32(low[1], 8)), 8));
-        if (x + LANES > w) {
-            const vmafgpu__v inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
-            left = vmafgpu__v_and(left, vmafgpu__v_unpack_low16(inside, inside));
-            right = vmafgpu__v_and(right, vmafgpu__v_unpack_high16(inside, inside));
+    const VMAFGPU__MOTION(taps) t = VMAFGPU__MOTION(taps_of)();
+    const vmafgpu__v half = vmafgpu__v_set32(32768), ones = vmafgpu__v_set16(1);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    for (int part = 0; part <= split; part++)
+        for (int k = 1; k <= 2; k++) {
+            line[part][-k] = line[part][k];
+            line[part][w - 1 + k] = line[part][w - 1 - k];
         }
-        sum = vmafgpu__v_add32(sum, vmafgpu__v_add32(left, right));
+    for (int x = 0; x < w; x += LANES) {
+        vmafgpu__v pairs[2][3], s[2];
+        vmafgpu__v inside = vmafgpu__v_set32(-1);
+        if (x + LANES > w)
+            inside = vmafgpu__v_load(vmafgpu__inside + 32 - (w - x));
+        VMAFGPU__UNROLL
+        for (int part = 0; part <= split; part++)
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 3; k++)
+                pairs[part][k] = vmafgpu__v_load(line[part] + x - 2 + 2 * k);
+        VMAFGPU__UNROLL
+        for (int odd = 0; odd < 2; odd++) {
+            s[odd] = VMAFGPU__MOTION(sum)(half, pairs[split], t.of[odd]);
+            if (split) {
+                s[odd] = VMAFGPU__MOTION(sum)(vmafgpu__v_srai32(s[odd], 1), pairs[0], t.of[odd]);
+                s[odd] = vmafgpu__v_abs32(vmafgpu__v_srai32(s[odd], 15));
+                const vmafgpu__v lanes = odd ? inside : vmafgpu__v_slli32(inside, 16);
+                sum = vmafgpu__v_add32(sum, vmafgpu__v_and(s[odd], vmafgpu__v_srai32(lanes, 16)));
+            }
+        }
+        if (!split) {
+            vmafgpu__v words = vmafgpu__v_abs16(vmafgpu__v_even_odd16(vmafgpu__v_srli32(s[0], 16), s[1]));
+            if (x + LANES > w)
+                words = vmafgpu__v_and(words, inside);
+            sum = vmafgpu__v_add_pairs16(sum, words, ones);
+        }
     }
     uint32_t lanes[VMAFGPU__V_WORDS];
     int64_t total = 0;
@@ -12270,12 +12898,60 @@ static int64_t VMAFGPU__LEVEL_NAME(vmafgpu__motion_row)(const void *const *befor
     return total;
 }
 
+static int64_t VMAFGPU__MOTION(split_rows)(const vmafgpu__motion_job *job, int16_t *const *pair, int count) {
+    int64_t total = 0;
+    (void)VMAFGPU__MOTION(down)(job, pair, NULL, 0, 1);
+    for (int row = 0; row < count; row++)
+        total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 1);
+    return total;
+}
+
+static void VMAFGPU__MOTION(rows_at)(const vmafgpu__motion_job *job, int y, const void **rows) {
+    for (int k = 0; k < 2; k++) {
+        rows[k] = vmafgpu__view_row(job->before, vmafgpu__reflect(y + k, job->h));
+        rows[2 + k] = vmafgpu__view_row(job->now, vmafgpu__reflect(y + k, job->h));
+    }
+}
+
+static int64_t VMAFGPU__MOTION(rows)(const vmafgpu__motion_job *job, int first, int end) {
+    int16_t *pair[3] = { job->lines->pair[0], job->lines->pair[1], job->lines->pair[2] };
+    const void *rows[8];
+    int64_t total = 0;
+    if (job->bit_depth > 15)
+        return vmafgpu__motion_rows_scalar(job, first, end);
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v unused[2];
+        VMAFGPU__MOTION(rows_at)(job, first - 2 + 2 * k, rows);
+        for (int x = 0; x < job->w; x += VMAFGPU__V_BYTES / 2)
+            VMAFGPU__MOTION(pair)(rows, job->wide, x, pair[k], unused);
+    }
+    for (int y = first; y < end; y += 2) {
+        const int count = y + 1 < end ? 2 : 1;
+        VMAFGPU__MOTION(rows_at)(job, y + 2, rows);
+        VMAFGPU__MOTION(rows_at)(job, y + 4, rows + 4);
+        if (job->wide ? VMAFGPU__MOTION(down)(job, pair, rows, 1, 0) : VMAFGPU__MOTION(down)(job, pair, rows, 0, 0))
+            total += VMAFGPU__MOTION(split_rows)(job, pair, count);
+        else
+            for (int row = 0; row < count; row++)
+                total += VMAFGPU__MOTION(along)(job->lines->row[row], job->w, 0);
+        int16_t *const oldest = pair[0];
+        pair[0] = pair[1];
+        pair[1] = pair[2];
+        pair[2] = oldest;
+    }
+    return total;
+}
+
 /* ---- VIF ----
  *
- * A strip of columns is worked off from the top of the band to its bottom, two rows at a time. Rows are kept in pairs,
+ * A strip of columns is worked off from the top of the band to its bottom, four rows at a time. Rows are kept in pairs,
  * the samples of the upper row in the even, those of the lower one in the odd lanes of 16 bits, which is what sums of
- * pairs of products need; the same pairs serve both rows, with taps that are shifted by one. Along a row the pairs are
- * neighbouring samples, and the two sets of taps give the even and the odd columns.
+ * pairs of products need; the same pairs serve all four rows, with taps that are shifted by one from row to row. Squares are
+ * made anew for each four rows: that takes less than fetching them from the L2 cache.
+ *
+ * Along a row the pairs are neighbouring samples, and those that are even in their order are kept apart from the odd ones:
+ * what lies next to each other then are pairs four columns apart, and each load serves four columns in the same way as one
+ * downwards serves four rows. Most such loads cross lines of the cache, which makes them dear.
  *
  * Factors are signed, so values of 16 bits are kept less 32768 and the sum of products is too small by 2^31, the taps'
  * sum being 2^16. What has more than 16 bits is summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
@@ -12293,21 +12969,28 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_taps_of) {
 enum { VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK) = VMAFGPU__V_BYTES / 2 };   /* columns of a register of 16 bits */
 #define VMAFGPU__VIF_BLOCK VMAFGPU__LEVEL_NAME(VMAFGPU__VIF_BLOCK)
 
-/* Both filters of a scale have their window in a window of `reach`; pairs in it: */
+/* Both filters of a scale have their window in a window of `reach`. Pairs in it, and in that of four rows or columns. Along
+ * rows the reach is 2 at least, so that windows begin with a pair. */
 #define VMAFGPU__VIF_PAIRS(reach) ((reach) + 1)
+#define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
+#define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
+
+/* From the even pairs of a line to its odd ones; where column x of a line is, counted from its first. */
+#define VMAFGPU__VIF_ODD (VMAFGPU__VIF_LINE / 2)
+#define VMAFGPU__VIF_PLACE(x) (((x) >> 1 & 1) * VMAFGPU__VIF_ODD + ((x) >> 2) * 2 + ((x) & 1))
 
 /* The state of one strip. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
     const vmafgpu__vif_job *job;
     int        left, columns;     /* first column and number of columns that the vertical pass does */
+    int        blocks;            /* registers of 16 bits that they fill, even ones for even pairs */
     int        x, end;            /* columns that belong to the strip */
-    ptrdiff_t  plane;             /* bytes from one plane of pairs to the next: samples, squares, products */
     /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and
-     * halves of the products. And of both images the next one's. */
-    uint16_t  *line[2][8], *next_line[2];
-    /* Of as many columns as fill two registers, first the even and then the odd ones. */
-    uint32_t  *mean[2];           /* the reference's weighted mean, per row */
-    int32_t   *variance[4];       /* s1 per row, s2, s12 */
+     * halves of the products. And of both images two rows of the next one's. */
+    uint16_t  *line[4][8], *next_line[2][2];
+    /* Of as many columns as fill four registers, first each fourth, then each fourth from 1 on, from 2, from 3. */
+    uint32_t  *mean[4];           /* the reference's weighted mean, per row */
+    int32_t   *variance[6];       /* s1 per row, s2, s12 */
     int        mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start;   /* what sums start from */
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip);
@@ -12315,18 +12998,20 @@ typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip) {
 
 /* Sums of many samples per lane; each term of the logarithms is below 2^15. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals) {
-    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS];
-    vmafgpu__v denominator;     /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    /* Logarithms are kept in two, see vif_logs. */
+    vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
     vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
     unsigned   logs, registers;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals);
 #define VMAFGPU__VIF_TOTALS VMAFGPU__LEVEL_NAME(vmafgpu__vif_totals)
 
-/* The taps twice, one after the other: for pairs that stay where they are while the window moves over them. */
-typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring) {
-    vmafgpu__v even[18], odd[18];
-} VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring);
-#define VMAFGPU__VIF_RING VMAFGPU__LEVEL_NAME(vmafgpu__vif_ring)
+/* The same taps, which compilers then load anew: they would keep them in registers that the sums need. */
+VMAFGPU__INLINE const VMAFGPU__VIF_TAPS *VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)(const VMAFGPU__VIF_TAPS *taps) {
+    __asm__ volatile("" : "+r"(taps));
+    return taps;
+}
+#define vmafgpu__vif_anew_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_anew)
 
 /* The taps of `scale` in a window that is meant for `reach`. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, int scale, int reach) {
@@ -12342,82 +13027,26 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(VMAFGPU__VIF_TAPS *out, i
     }
 }
 
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(VMAFGPU__VIF_RING *out, const VMAFGPU__VIF_TAPS *taps,
-                                                       int pairs) {
-    for (int i = 0; i < 2 * pairs; i++) {
-        out->even[i] = taps->even[i % pairs];
-        out->odd[i] = taps->odd[i % pairs];
-    }
-}
-
 /* The starting value of a sum, which is doubled in the end where taps are halved. */
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 #define vmafgpu__vif_start_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_start)
 
-/* Weighted sums of `pairs` registers, `step` bytes apart, each from `count` places at once. `even` and `odd` are rows
- * or columns. Sums are held, so that compilers leave them in this order and in registers. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)(int count, const void *const *from, ptrdiff_t step,
-                                                                    int pairs, int halved,
-                                                                    const VMAFGPU__VIF_TAPS *taps,
-                                                                    const vmafgpu__v *start, vmafgpu__v *even,
-                                                                    vmafgpu__v *odd) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = odd[k] = start[k];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++) {
-            const vmafgpu__v v = vmafgpu__v_hold(vmafgpu__v_load((const char *)from[k] + i * step));
-            even[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(even[k], v, taps->even[i]));
-            odd[k] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(odd[k], v, taps->odd[i]));
-        }
+/* Adds pair i of a window to the sums of its four rows or columns. They are held, so that compilers leave them in this order
+ * and in registers. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)(vmafgpu__v *sum, vmafgpu__v a, const VMAFGPU__VIF_TAPS *taps,
+                                                                int i, int pairs) {
+    if (i < pairs) {
+        sum[0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[0], a, taps->even[i]));
+        sum[1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[1], a, taps->odd[i]));
     }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++) {
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-        odd[k] = vmafgpu__v_add32(odd[k], odd[k]);
+    if (i > 0) {
+        sum[2] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[2], a, taps->even[i - 1]));
+        sum[3] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(sum[3], a, taps->odd[i - 1]));
     }
 }
-#define vmafgpu__vif_sum_together_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_together)
-
-/* The same for up to six places, as many at once as registers suffice for: many sums keep the multipliers busy, which
- * take several cycles for each where they add as well. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)(int count, const void *const *from, ptrdiff_t step,
-                                                           int pairs, int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                           const vmafgpu__v *start, vmafgpu__v *even, vmafgpu__v *odd) {
-    const int most = VMAFGPU__V_REGISTERS < 32 ? 2 : 6, rest = count - most;
-    vmafgpu__vif_sum_together_(rest < 0 ? count : most, from, step, pairs, halved, taps, start, even, odd);
-    if (rest > 0)
-        vmafgpu__vif_sum_together_(rest < most ? rest : most, from + most, step, pairs, halved, taps, start + most,
-                                   even + most, odd + most);
-    if (rest > most)
-        vmafgpu__vif_sum_together_(rest - most, from + 2 * most, step, pairs, halved, taps, start + 2 * most,
-                                   even + 2 * most, odd + 2 * most);
-}
-#define vmafgpu__vif_sum_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum)
-
-/* The same for the even row or column alone. `at` tells where each register is. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)(int count, const void *const *from, const ptrdiff_t *at,
-                                                                int pairs, int halved, const vmafgpu__v *taps,
-                                                                vmafgpu__v start, vmafgpu__v *even) {
-    VMAFGPU__UNROLL
-    for (int k = 0; k < count; k++)
-        even[k] = start;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        VMAFGPU__UNROLL
-        for (int k = 0; k < count; k++)
-            even[k] = vmafgpu__v_hold(
-                vmafgpu__v_add_pairs16(even[k], vmafgpu__v_load((const char *)from[k] + at[i]), taps[i]));
-    }
-    VMAFGPU__UNROLL
-    for (int k = 0; halved && k < count; k++)
-        even[k] = vmafgpu__v_add32(even[k], even[k]);
-}
-#define vmafgpu__vif_sum_even_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_sum_even)
+#define vmafgpu__vif_add_pair_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_pair)
 
 /* ---- pairs of rows ---- */
 
@@ -12427,74 +13056,63 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)(const char *ro
     const char *from = row + ((ptrdiff_t)x << wide);
     if (x + VMAFGPU__VIF_BLOCK > w) {
         memset(part, 0, sizeof part);
-        memcpy(part, from, (size_t)(w - x) << wide);
+        if (x < w)
+            memcpy(part, from, (size_t)(w - x) << wide);
         from = (const char *)part;
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
 }
 #define vmafgpu__vif_load_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_load)
 
-/* The products of two registers of samples into the planes from `to` on: low halves, and high ones if they are wide. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)(char *to, ptrdiff_t plane, int wide, vmafgpu__v a,
-                                                                    vmafgpu__v b, vmafgpu__v sign) {
-    vmafgpu__v_store(to, vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
-    if (wide)
-        vmafgpu__v_store(to + plane, vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
+/* Where row y is in memory, mirrored at the borders; one of no use where that leads outside again. */
+VMAFGPU__INLINE const char *VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)(const VMAFGPU__VIF_STATE *s,
+                                                                     const vmafgpu__vif_picture *image, int wide, int y) {
+    const int at = vmafgpu__reflect(y, s->job->h);
+    return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
-#define vmafgpu__vif_put_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_products)
+#define vmafgpu__vif_row_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_row_at)
 
-/* Takes in two rows: samples, squares, and for a distorted image the products with the samples of the reference. */
+/* Takes in two rows: the first columns of even pairs, their second ones, and the same of odd pairs. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(const VMAFGPU__VIF_STATE *s,
                                                             const vmafgpu__vif_picture *image,
-                                                            int wide, int pairs, int y, char *to,
-                                                            const char *reference) {
-    const ptrdiff_t plane = s->plane, step = pairs * VMAFGPU__V_BYTES;
+                                                            int wide, int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const int h = s->job->h, w = s->job->w, squares = !s->job->images_only;
-    const char *row[2];
-    for (int i = 0; i < 2; i++) {
-        const int at = vmafgpu__reflect(y + i, h);
-        row[i] = (const char *)image->row + (at < 0 ? 0 : at) * image->pitch;   /* one of no use, if it is not there */
-        const char *next = row[i] + (at + 2 < h ? 2 * image->pitch : 0) + ((ptrdiff_t)s->left << wide);
-        for (int x = 0; x < s->columns << wide; x += 64)
-            vmafgpu__v_prefetch(next + x);
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK) {
-        const vmafgpu__v a = vmafgpu__vif_load_(row[0], wide, s->left + x, w);
-        const vmafgpu__v b = vmafgpu__vif_load_(row[1], wide, s->left + x, w);
-        const vmafgpu__v both[2] = { vmafgpu__v_unpack_low16(a, b), vmafgpu__v_unpack_high16(a, b) };
+    const char *row[2] = { vmafgpu__vif_row_at_(s, image, wide, y), vmafgpu__vif_row_at_(s, image, wide, y + 1) };
+    const int w = s->job->w - s->left;
+    for (int x = 0; x < s->columns; x += 2 * VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v even[2], odd[2];
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, to += step) {
-            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(both[i], sign) : both[i]);
-            if (squares)
-                vmafgpu__vif_put_products_(to + plane, plane, wide, both[i], both[i], sign);
-            if (squares && reference) {
-                const vmafgpu__v other = vmafgpu__v_load(reference);
-                vmafgpu__vif_put_products_(to + (wide ? 3 : 2) * plane, plane, wide, both[i],
-                                           wide ? vmafgpu__v_xor(other, sign) : other, sign);
-                reference += step;
-            }
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v a = vmafgpu__vif_load_(row[i], wide, x, w);
+            const vmafgpu__v b = vmafgpu__vif_load_(row[i], wide, x + VMAFGPU__VIF_BLOCK, w);
+            even[i] = vmafgpu__v_evens32(a, b);
+            odd[i] = vmafgpu__v_odds32(a, b);
         }
+        const vmafgpu__v four[4] = { vmafgpu__v_even_odd16(even[0], vmafgpu__v_slli32(even[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(even[0], 16), even[1]),
+                                     vmafgpu__v_even_odd16(odd[0], vmafgpu__v_slli32(odd[1], 16)),
+                                     vmafgpu__v_even_odd16(vmafgpu__v_srli32(odd[0], 16), odd[1]) };
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 4; i++, to += VMAFGPU__V_BYTES)
+            vmafgpu__v_store(to, wide ? vmafgpu__v_xor(four[i], sign) : four[i]);
     }
 }
 
 /* ---- down the columns ---- */
 
-/* 32-bit values into lines of halves, less 32768. */
+/* 32-bit values of the first and the second columns of pairs into lines of halves, less 32768. The upper ones come so. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)(uint16_t *high, uint16_t *low, vmafgpu__v a,
                                                                   vmafgpu__v b) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768), mask = vmafgpu__v_set32(0xffff);
-    const vmafgpu__v top = vmafgpu__v_pack_u32(vmafgpu__v_srli32(a, 16), vmafgpu__v_srli32(b, 16));
-    const vmafgpu__v rest = vmafgpu__v_pack_u32(vmafgpu__v_and(a, mask), vmafgpu__v_and(b, mask));
-    vmafgpu__v_store(high, vmafgpu__v_xor(sign, top));
-    vmafgpu__v_store(low, vmafgpu__v_xor(sign, rest));
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
+    vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 #define vmafgpu__vif_put_halves_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_halves)
 
 /* The halves of (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) into lines. `sum` has low
  * sums of both registers of a block, then high ones. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU__VIF_STATE *s, uint16_t *const *line,
-                                                                   int x, int kind, const vmafgpu__v *sum) {
+                                                                   ptrdiff_t x, int kind, const vmafgpu__v *sum) {
     vmafgpu__v v[2] = { sum[0], sum[1] };
     VMAFGPU__UNROLL
     for (int i = 0; kind != VMAFGPU__VIF_BYTES && i < 2; i++)
@@ -12507,130 +13125,190 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_squares)(const VMAFGPU
 
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)(const VMAFGPU__VIF_STATE *s, uint16_t *line, int kind,
                                                                  const vmafgpu__v *sum) {
-    vmafgpu__v v[2];
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        v[i] = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srai32(sum[i], 8)
-               : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srai32(sum[i], 16)
-                                             : vmafgpu__v_sra32(sum[i], s->mean_shift);
-    vmafgpu__v_store(line, vmafgpu__v_pack32(v[0], v[1]));
+    const vmafgpu__v a = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_srli32(sum[0], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? vmafgpu__v_srli32(sum[0], 16)
+                                                       : vmafgpu__v_srl32(sum[0], s->mean_shift);
+    const vmafgpu__v b = kind == VMAFGPU__VIF_BYTES    ? vmafgpu__v_slli32(sum[1], 8)
+                         : kind == VMAFGPU__VIF_SCALED ? sum[1]
+                                                       : vmafgpu__v_sll32(sum[1], 16 - s->mean_shift);
+    vmafgpu__v_store(line, vmafgpu__v_even_odd16(a, b));
 }
 #define vmafgpu__vif_put_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_put_means)
 
-/* Sums of both rows into the lines from `line` on: means if there are any, and `squares` kinds of squares or products,
- * whose planes come one after the other. The window of the upper row begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                  int kind, int means, int squares,
-                                                                  const VMAFGPU__VIF_RING *ring, int slot, int pairs,
-                                                                  int halved, int line) {
-    VMAFGPU__VIF_TAPS t;
-    VMAFGPU__UNROLL
-    for (int i = 0; i < pairs; i++) {
-        t.even[i] = ring->even[pairs - slot + i];
-        t.odd[i] = ring->odd[pairs - slot + i];
-    }
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES, plane = s->plane;
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2, count = 2 * (means + squares * halves);
-    uint16_t *const *row[2] = { s->line[0] + line, s->line[1] + line };
-    vmafgpu__v start[6];
-    for (int i = 0; i < count; i++)
-        start[i] = i < 2 * means                                ? s->mean_start
-                   : halves == 2 && (i - 2 * means) % 4 >= 2 ? s->high_start
-                                                             : s->low_start;
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *place[6];
-        vmafgpu__v sum[2][6];
+/* Means of an image's four rows into line `line` of each, and two rows of the next image, as far as wanted. `at` has the
+ * places of the window's pairs, `ahead` those of the four rows that are taken in next: asked for little by little, they come
+ * in time. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                             const ptrdiff_t *at, int kind, int scale, int means, int line,
+                                                             const VMAFGPU__VIF_TAPS *taps, int nexts,
+                                                             uint16_t *const *next_line,
+                                                             const VMAFGPU__VIF_TAPS *next_taps, const char *const *ahead) {
+    enum { TOGETHER = VMAFGPU__V_REGISTERS < 32 ? 1 : 2 };
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    const int first = (reach - reach / 2) / 2, end = first + VMAFGPU__VIF_PAIRS(reach / 2);
+    enum { STEP = VMAFGPU__V_BYTES };
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        vmafgpu__v sum[2][4], next[2][2], v[2];
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_prefetch(ahead[i] + ((ptrdiff_t)(b * VMAFGPU__VIF_BLOCK) << (kind != VMAFGPU__VIF_BYTES)));
         VMAFGPU__UNROLL
-        for (int i = 0; i < count; i++)
-            place[i] = from + i / 2 * plane + i % 2 * step;
-        vmafgpu__vif_sum_(count, place, VMAFGPU__V_BYTES, pairs, halved, &t, start, sum[0], sum[1]);
-        VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            if (means)
-                vmafgpu__vif_put_means_(s, row[i][0] + x, kind, sum[i]);
+        for (int half = 0; half < 2; half += TOGETHER) {
             VMAFGPU__UNROLL
-            for (int k = 0; k < squares; k++)
-                vmafgpu__vif_put_squares_(s, row[i] + means + 2 * k, x, kind, sum[i] + 2 * (means + k * halves));
+            for (int k = half; k < half + TOGETHER; k++) {
+                sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = s->mean_start;
+                next[k][0] = next[k][1] = s->next_start;
+            }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + TOGETHER; k++) {
+                    const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + k * STEP));
+                    if (means)
+                        vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+                    if (nexts && i >= first && i < end)
+                        next[k][0] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][0], a, next_taps->even[i]));
+                    if (nexts && i > first && i <= end)
+                        next[k][1] = vmafgpu__v_hold(vmafgpu__v_add_pairs16(next[k][1], a, next_taps->even[i - 1]));
+                }
+            }
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; means && row < 4; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 3 ? vmafgpu__v_add32(sum[k][row], sum[k][row]) : sum[k][row];
+            vmafgpu__vif_put_means_(s, s->line[row][line] + x, kind, v);
+        }
+        VMAFGPU__UNROLL
+        for (int row = 0; nexts && row < 2; row++) {
+            VMAFGPU__UNROLL
+            for (int k = 0; k < 2; k++)
+                v[k] = scale == 2 ? vmafgpu__v_add32(next[k][row], next[k][row]) : next[k][row];
+            vmafgpu__vif_put_means_(s, next_line[row] + x, kind, v);
         }
     }
 }
-#define vmafgpu__vif_columns_of_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns_of)
+#define vmafgpu__vif_means_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
 
-/* Means, squares and for a distorted image (products: 1) products of both rows into the lines from `line` on, as many
- * at once as registers suffice for. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)(const VMAFGPU__VIF_STATE *s, const char *from, int kind,
-                                                               int products, const VMAFGPU__VIF_RING *ring, int slot,
-                                                               int pairs, int halved, int line) {
-    const int halves = kind == VMAFGPU__VIF_BYTES ? 1 : 2;
-    const int joined = VMAFGPU__V_REGISTERS < 32 ? 0 : halves == 2 ? 1 : 1 + products;
-    const ptrdiff_t plane = s->plane;
-    vmafgpu__vif_columns_of_(s, from, kind, 1, joined, ring, slot, pairs, halved, line);
-    for (int k = joined; k < 1 + products; k++)
-        vmafgpu__vif_columns_of_(s, from + (1 + k * halves) * plane, kind, 0, 1, ring, slot, pairs, halved,
-                                 line + 1 + 2 * k);
+/* Squares of an image and its products with another one, as far as wanted: of four rows, into lines from `line` on. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__VIF_STATE *s, const char *from,
+                                                                int squares, const char *other, int products,
+                                                                const ptrdiff_t *at, int kind, int scale, int line,
+                                                                const VMAFGPU__VIF_TAPS *taps) {
+    enum { BYTES = VMAFGPU__VIF_BYTES };
+    const int count = squares + products, halves = kind == BYTES ? 1 : 2;
+    const int together = VMAFGPU__V_REGISTERS < 32 || count * halves > 2 ? 1 : 2;
+    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), slots = VMAFGPU__VIF_SLOTS(reach);
+    enum { STEP = VMAFGPU__V_BYTES };
+    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
+    for (int b = 0; b < s->blocks; b++, from += 2 * STEP) {
+        const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * VMAFGPU__VIF_ODD;
+        const VMAFGPU__VIF_TAPS *t = vmafgpu__vif_anew_(taps);
+        vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
+        VMAFGPU__UNROLL
+        for (int half = 0; half < 2; half += together) {
+            VMAFGPU__UNROLL
+            for (int k = half; k < half + together; k++)
+                VMAFGPU__UNROLL
+                for (int p = 0; p < count; p++)
+                    VMAFGPU__UNROLL
+                    for (int row = 0; row < 4; row++) {
+                        sum[p][0][k][row] = s->low_start;
+                        sum[p][1][k][row] = s->high_start;
+                    }
+            VMAFGPU__UNROLL
+            for (int i = 0; i < slots; i++) {
+                VMAFGPU__UNROLL
+                for (int k = half; k < half + together; k++) {
+                    vmafgpu__v a = vmafgpu__v_load(from + at[i] + k * STEP);
+                    a = kind == BYTES ? a : vmafgpu__v_xor(a, sign);
+                    VMAFGPU__UNROLL
+                    for (int p = 0; p < count; p++) {
+                        vmafgpu__v factor = a;
+                        if (p == squares) {
+                            factor = vmafgpu__v_load(other + at[i] + k * STEP);
+                            factor = kind == BYTES ? factor : vmafgpu__v_xor(factor, sign);
+                        }
+                        const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, factor), sign));
+                        vmafgpu__vif_add_pair_(sum[p][0][k], low, t, i, pairs);
+                        if (halves == 2) {
+                            const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, factor), sign));
+                            vmafgpu__vif_add_pair_(sum[p][1][k], high, t, i, pairs);
+                        }
+                    }
+                }
+            }
+        }
+        if (products)
+            other += 2 * STEP;
+        VMAFGPU__UNROLL
+        for (int row = 0; row < 4; row++)
+            VMAFGPU__UNROLL
+            for (int p = 0; p < count; p++) {
+                vmafgpu__v v[4];
+                VMAFGPU__UNROLL
+                for (int k = 0; k < 2 * halves; k++) {
+                    v[k] = sum[p][k / 2][k % 2][row];
+                    v[k] = scale == 3 ? vmafgpu__v_add32(v[k], v[k]) : v[k];
+                }
+                vmafgpu__vif_put_squares_(s, s->line[row] + line + 2 * p, x, kind, v);
+            }
+    }
 }
-#define vmafgpu__vif_columns_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_columns)
+#define vmafgpu__vif_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
 
 /* Reflects lines at the borders of the image, where the strip touches them. */
-static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
                                                             int count, int reach) {
     const int right = s->job->w - s->left;
-    for (int i = 0; i < count && (s->left == 0 || s->columns == right); i++) {
-        uint16_t *line = lines[i];
-        for (int k = 1; s->left == 0 && k <= reach; k++)
-            line[-k] = line[k];
-        for (int k = 1; s->columns == right && k <= reach; k++)
-            line[right - 1 + k] = line[right - 1 - k];
+    for (int k = 1; s->left == 0 && k <= reach; k++)
+        for (int i = 0; i < count; i++)
+            lines[i][VMAFGPU__VIF_PLACE(-k)] = lines[i][VMAFGPU__VIF_PLACE(k)];
+    for (int k = 1; s->columns == right && k <= reach; k++) {
+        const int to = VMAFGPU__VIF_PLACE(right - 1 + k), from = VMAFGPU__VIF_PLACE(right - 1 - k);
+        for (int i = 0; i < count; i++)
+            lines[i][to] = lines[i][from];
     }
 }
 
 /* ---- the next scale's images ---- */
 
-/* Down the columns, into a line. The window of the two rows begins at the pair in `slot`. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(const VMAFGPU__VIF_STATE *s, const char *from,
-                                                                   const VMAFGPU__VIF_TAPS *down, int scale, int kind,
-                                                                   int slot, uint16_t *line) {
-    const int reach = 8 >> scale, next_reach = reach / 2, pairs = VMAFGPU__VIF_PAIRS(reach);
-    const int first = (reach - next_reach) / 2, used = VMAFGPU__VIF_PAIRS(next_reach);
-    const ptrdiff_t step = pairs * VMAFGPU__V_BYTES;
-    vmafgpu__v taps[5];
-    ptrdiff_t at[5];
-    for (int i = 0; i < used; i++) {
-        taps[i] = down->even[first + i];
-        at[i] = (slot + first + i) % pairs * VMAFGPU__V_BYTES;
-    }
-    for (int x = 0; x < s->columns; x += VMAFGPU__VIF_BLOCK, from += 2 * step) {
-        const void *const place[2] = { from, from + step };
-        vmafgpu__v sum[2];
-        vmafgpu__vif_sum_even_(2, place, at, used, scale == 2, taps, s->next_start, sum);
-        vmafgpu__vif_put_means_(s, line + x, kind, sum);
-    }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, &line, 1, next_reach);
+/* Where pair i of the window of four columns from x on is in a line. */
+VMAFGPU__INLINE ptrdiff_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)(int x, int i, int reach) {
+    const int n = i - reach / 2;
+    return x / 2 + (n & 1) * VMAFGPU__VIF_ODD + (n >> 1) * 2;
 }
+#define vmafgpu__vif_pair_at_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_pair_at)
 
 /* Along the line, into row y / 2 of the next image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGPU__VIF_STATE *s,
                                                                     const vmafgpu__vif_picture *image,
                                                                     const VMAFGPU__VIF_TAPS *along, int scale, int y,
                                                                     const uint16_t *line) {
-    const int next_reach = 4 >> scale, used = VMAFGPU__VIF_PAIRS(next_reach), halved = scale == 2;
+    const int reach = VMAFGPU__VIF_ALONG(4 >> scale), pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 2;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
-    const ptrdiff_t at[5] = { 0, 4, 8, 12, 16 };
     const vmafgpu__v start = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     uint16_t *out = image->next + (y / 2) * image->next_stride;
-    vmafgpu__v taps[5];
-    for (int i = 0; i < used; i++)
-        taps[i] = along->even[i];
-    for (int x = s->x / 2; x < end; x += VMAFGPU__V_WORDS) {
-        const void *const place[1] = { line + (2 * x - s->left - next_reach) };
-        vmafgpu__v sum[1];
-        vmafgpu__vif_sum_even_(1, place, at, used, halved, taps, start, sum);
-        sum[0] = vmafgpu__v_srli32(sum[0], 16);
-        if (x + VMAFGPU__V_WORDS <= end) {
-            vmafgpu__v_store_low16(out + x, sum[0]);
+    for (int x = s->x / 2; x < end; x += VMAFGPU__VIF_BLOCK) {
+        vmafgpu__v sum[2] = { start, start };
+        VMAFGPU__UNROLL
+        for (int i = 0; i <= pairs; i++) {
+            const vmafgpu__v a = vmafgpu__v_load(line + vmafgpu__vif_pair_at_(2 * x - s->left, i, reach));
+            if (i < pairs)
+                sum[0] = vmafgpu__v_add_pairs16(sum[0], a, along->even[i]);
+            if (i > 0)
+                sum[1] = vmafgpu__v_add_pairs16(sum[1], a, along->even[i - 1]);
+        }
+        VMAFGPU__UNROLL
+        for (int i = 0; halved && i < 2; i++)
+            sum[i] = vmafgpu__v_add32(sum[i], sum[i]);
+        sum[0] = vmafgpu__v_even_odd16(vmafgpu__v_srli32(sum[0], 16), sum[1]);
+        if (x + VMAFGPU__VIF_BLOCK <= end) {
+            vmafgpu__v_store(out + x, sum[0]);
         } else {
-            uint16_t last[VMAFGPU__V_WORDS];
-            vmafgpu__v_store_low16(last, sum[0]);
+            uint16_t last[VMAFGPU__VIF_BLOCK];
+            vmafgpu__v_store(last, sum[0]);
             memcpy(out + x, last, (size_t)(end - x) * sizeof *out);
         }
     }
@@ -12638,23 +13316,49 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(const VMAFGP
 
 /* ---- along the rows, and the statistics ---- */
 
+/* Weighted sums of `count` lines at columns x.., each from a start of its own. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)(uint16_t *const *line, int count, int x, int reach,
+                                                             const VMAFGPU__VIF_TAPS *taps, const vmafgpu__v *start,
+                                                             vmafgpu__v (*sum)[4]) {
+    const int pairs = VMAFGPU__VIF_PAIRS(reach);
+    VMAFGPU__UNROLL
+    for (int k = 0; k < count; k++)
+        sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = start[k];
+    VMAFGPU__UNROLL
+    for (int i = 0; i <= pairs; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++) {
+            const vmafgpu__v a = vmafgpu__v_hold(vmafgpu__v_load(line[k] + vmafgpu__vif_pair_at_(x, i, reach)));
+            vmafgpu__vif_add_pair_(sum[k], a, taps, i, pairs);
+        }
+    }
+}
+#define vmafgpu__vif_lines_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_lines)
+
 /* Rounded weighted sums of lines at columns x..: of means, and of `squares` lines of high and low halves, which are
- * high + ((low + 32768) >> 16). */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, ptrdiff_t x, int squares, int pairs,
-                                                             int halved, const VMAFGPU__VIF_TAPS *taps,
-                                                             vmafgpu__v *even, vmafgpu__v *odd) {
+ * high + ((low + 32768) >> 16). As many lines at once as registers suffice for: many sums keep the multipliers busy. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)(uint16_t *const *line, int x, int squares, int reach,
+                                                             int halved, const VMAFGPU__VIF_TAPS *taps, vmafgpu__v (*out)[4]) {
+    const int count = 1 + 2 * squares;
     const vmafgpu__v whole = vmafgpu__vif_start_(0x80000000u, halved);
     const vmafgpu__v low = vmafgpu__vif_start_(0x80000000u + 32768, halved);
     const vmafgpu__v start[5] = { whole, whole, low, whole, low };
-    const void *place[5];
+    vmafgpu__v sum[5][4];
+    if (VMAFGPU__V_REGISTERS >= 32)
+        vmafgpu__vif_lines_(line, count, x, reach, taps, start, sum);
+    else
+        VMAFGPU__UNROLL
+        for (int k = 0; k < count; k++)
+            vmafgpu__vif_lines_(line + k, 1, x, reach, taps, start + k, sum + k);
     VMAFGPU__UNROLL
-    for (int i = 0; i < 1 + 2 * squares; i++)
-        place[i] = line[i] + x;
-    vmafgpu__vif_sum_(1 + 2 * squares, place, 4, pairs, halved, taps, start, even, odd);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < squares; i++) {
-        even[1 + i] = vmafgpu__v_add32(even[1 + 2 * i], vmafgpu__v_srli32(even[2 + 2 * i], 16));
-        odd[1 + i] = vmafgpu__v_add32(odd[1 + 2 * i], vmafgpu__v_srli32(odd[2 + 2 * i], 16));
+    for (int i = 0; i < 4; i++) {
+        VMAFGPU__UNROLL
+        for (int k = 0; halved && k < count; k++)
+            sum[k][i] = vmafgpu__v_add32(sum[k][i], sum[k][i]);
+        out[0][i] = sum[0][i];
+        VMAFGPU__UNROLL
+        for (int k = 0; k < squares; k++)
+            out[1 + k][i] = vmafgpu__v_add32(sum[1 + 2 * k][i], vmafgpu__v_srli32(sum[2 + 2 * k][i], 16));
     }
 }
 #define vmafgpu__vif_along_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_along)
@@ -12672,8 +13376,10 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_mean_products)(vmafg
 /* 2048 * log2(v) as by the table of vmafgpu__log2_2048, plus a constant, for 2^15 <= v < 2^31: the fraction between
  * powers of two is taken times the reciprocal of about the middle of its eighth (or smaller part), one whose logarithm
  * is nearly whole, and the rest of the logarithm is a short polynomial, rounded to a whole number by adding one from
- * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. */
+ * 1.5 * 2^23 up. That it gives the table's value for each of the 32768 fractions was tried out. The power and the number
+ * of the part are the upper bits of the float; what these make up is added when all are summed: LOG_PART for each part. */
 #define VMAFGPU__LOG_ROUND 0x4b400000   /* 1.5 * 2^23, where a float's last bit is 1, as bits */
+#define VMAFGPU__LOG_PART (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f
@@ -12695,16 +13401,14 @@ static const int16_t VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[32] = {
 /* What the statistics need in registers: made once, as compilers would make it anew for each register of samples. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants) {
     vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, power, exponent;
-    vmafgpu__v minus_one, term[4];
-    vmafgpu__v epsilon, exponent_f64;
+    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants);
 #define VMAFGPU__VIF_CONSTANTS VMAFGPU__LEVEL_NAME(vmafgpu__vif_constants)
 
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTANTS *out) {
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
-        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__POWER_BIAS + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i];
+        whole[i] = VMAFGPU__LOG_ROUND + VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)[i] - VMAFGPU__LOG_PART * i;
     out->factors = vmafgpu__v_load_table(VMAFGPU__LEVEL_NAME(vmafgpu__log_factors));
     out->whole = vmafgpu__v_load_table(whole);
     out->zero = vmafgpu__v_zero();
@@ -12712,8 +13416,6 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
-    out->power = vmafgpu__v_set32(VMAFGPU__POWER_UNIT);
-    out->exponent = vmafgpu__v_set32(0x43300000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
 #if VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
@@ -12725,10 +13427,9 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(VMAFGPU__VIF_CONSTAN
     out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
 #endif
     out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
-    out->exponent_f64 = vmafgpu__v_set_f64(4503599627370496.0);
 }
 
-VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v) {
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v v, vmafgpu__v *out) {
     const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
     const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
@@ -12740,26 +13441,25 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)(const VMAFGPU_
 #else
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
-    const vmafgpu__v whole_part = vmafgpu__v_add_power_f32(vmafgpu__v_lookup32(c->whole, part), bits, c->power);
-    return vmafgpu__v_fma_f32(u, q, whole_part);
+    out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+    out[1] = part;
 }
 #define vmafgpu__vif_logs_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_logs)
 
 /* What vif_logs gives for 2^k is 2048 * k more than this. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
-/* Lanes of 32 bits, below 2^31, as two registers of doubles: they become the low bits of 2^52 + x. */
-VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v a,
-                                                               vmafgpu__v *out) {
-    out[0] = vmafgpu__v_sub_f64(vmafgpu__v_half_below(a, c->exponent), c->exponent_f64);
-    out[1] = vmafgpu__v_sub_f64(vmafgpu__v_rest_below(a, c->exponent), c->exponent_f64);
+/* Lanes of 32 bits in memory as two registers of doubles. */
+VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)(const int32_t *from, vmafgpu__v *out) {
+    out[0] = vmafgpu__v_load_32_as_f64(from);
+    out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 #define vmafgpu__vif_doubles_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_doubles)
 
 /* A register of samples whose divisions are under way. */
 typedef struct VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending) {
     vmafgpu__v x1[2], x12[2], gain[2];
-    vmafgpu__v s2;
+    const int32_t *s2;
 } VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending);
 #define VMAFGPU__VIF_PENDING VMAFGPU__LEVEL_NAME(vmafgpu__vif_pending)
 
@@ -12768,41 +13468,44 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(const vmafgpu_
                                                                   const VMAFGPU__VIF_CONSTANTS *c,
                                                                   const VMAFGPU__VIF_PENDING *pending,
                                                                   VMAFGPU__VIF_TOTALS *totals) {
-    vmafgpu__v x2[2], rest[2];
-    vmafgpu__vif_doubles_(c, pending->s2, x2);
+    vmafgpu__v x2[2], rest[2], log_n1[2];
+    vmafgpu__vif_doubles_(pending->s2, x2);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         rest[i] = vmafgpu__v_sub_f64(x2[i], vmafgpu__v_mul_f64(pending->gain[i], pending->x12[i]));
     const vmafgpu__v n1 = vmafgpu__v_add32(
         vmafgpu__v_max32(vmafgpu__v_join_truncated_f64(rest[0], rest[1]), c->zero), c->noise);
-    const vmafgpu__v log_n1 = vmafgpu__vif_logs_(c, n1);
+    vmafgpu__vif_logs_(c, n1, log_n1);
     for (int k = 0; k < variants; k++) {
         const vmafgpu__v limit = vmafgpu__v_set_f64(plan->vif_gain_limit[k]);
-        vmafgpu__v signal[2];
+        vmafgpu__v signal[2], log_n2[2];
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             const vmafgpu__v limited = vmafgpu__v_min_f64(pending->gain[i], limit);
             signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), pending->x1[i]);
         }
         const vmafgpu__v n2 = vmafgpu__v_add32(n1, vmafgpu__v_join_truncated_f64(signal[0], signal[1]));
-        totals->numerator[k] =
-            vmafgpu__v_add32(totals->numerator[k], vmafgpu__v_sub32(vmafgpu__vif_logs_(c, n2), log_n1));
+        vmafgpu__vif_logs_(c, n2, log_n2);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->numerator[k][i] =
+                vmafgpu__v_add32(totals->numerator[k][i], vmafgpu__v_sub32(log_n2[i], log_n1[i]));
     }
 }
 
 /* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. */
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *plan, int variants,
-                                                           const VMAFGPU__VIF_CONSTANTS *c, vmafgpu__v s1,
-                                                           vmafgpu__v s2, vmafgpu__v s12,
+                                                           const VMAFGPU__VIF_CONSTANTS *c, const int32_t *s1,
+                                                           const int32_t *s2, int32_t *s12,
                                                            VMAFGPU__VIF_PENDING *pending, VMAFGPU__VIF_TOTALS *totals) {
-    const vmafgpu__v zero = c->zero;
-    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(s1, c->below_noise);
-    s2 = vmafgpu__v_max32(s2, zero);
+    const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
+    const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
+    const vmafgpu__v distorted = vmafgpu__v_load(s2);
     if (vmafgpu__v_mask_all(is_log)) {
         totals->logs += VMAFGPU__V_WORDS;
     } else {
-        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, s2);
+        const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
         totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
         if (!vmafgpu__v_mask_any(is_log))
@@ -12810,16 +13513,19 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
         totals->logs += vmafgpu__v_mask_count(is_log);
     }
     /* The others count as noise, and that many too much are taken off in the end. */
+    vmafgpu__v log[2];
     totals->registers++;
-    const vmafgpu__v positive = vmafgpu__v_max32(s1, c->noise);
-    totals->denominator =
-        vmafgpu__v_add32(totals->denominator, vmafgpu__vif_logs_(c, vmafgpu__v_add32(positive, c->noise)));
-    /* Samples without a term get the covariance 0: then gain and term are 0. */
-    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(s2, zero));
+    vmafgpu__vif_logs_(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 2; i++)
+        totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
+    const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
+    vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     VMAFGPU__VIF_PENDING next;
     next.s2 = s2;
-    vmafgpu__vif_doubles_(c, positive, next.x1);
-    vmafgpu__vif_doubles_(c, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(s12, zero)), next.x12);
+    vmafgpu__vif_doubles_(s1, next.x1);
+    vmafgpu__vif_doubles_(s12, next.x12);
     VMAFGPU__UNROLL
     for (int i = 0; i < 2; i++)
         next.gain[i] = vmafgpu__v_div_f64(next.x12[i], vmafgpu__v_add_f64(next.x1[i], c->epsilon));
@@ -12827,12 +13533,15 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(const vmafgpu__plan *
     *pending = next;
 }
 
-static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(vmafgpu__v v) {
+/* The sum of lanes of logarithms. */
+static uint64_t VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(const vmafgpu__v *logs, uint32_t bias) {
     uint32_t lanes[VMAFGPU__V_WORDS];
     uint64_t sum = 0;
-    vmafgpu__v_store(lanes, v);
+    uint32_t parts[VMAFGPU__V_WORDS];
+    vmafgpu__v_store(lanes, logs[0]);
+    vmafgpu__v_store(parts, logs[1]);
     for (int i = 0; i < VMAFGPU__V_WORDS; i++)
-        sum += lanes[i];
+        sum += lanes[i] + VMAFGPU__LOG_PART * parts[i] - bias;   /* modulo 2^32 */
     return sum;
 }
 
@@ -12846,39 +13555,38 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
         sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
     sums->flat_noise += (int64_t)sum;
     for (int k = 0; k < plan->vif_variants; k++) {
-        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k]);
-        totals->numerator[k] = vmafgpu__v_zero();
+        sums->numerator[k] += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->numerator[k], 0);
+        totals->numerator[k][0] = totals->numerator[k][1] = vmafgpu__v_zero();
     }
-    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);   /* modulo 2^32 */
-    const vmafgpu__v logs = vmafgpu__v_sub32(totals->denominator, vmafgpu__v_set32((int32_t)bias));
-    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(logs) -   /* log2(1 + noise / noise) each */
+    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+    sums->denominator += (int64_t)VMAFGPU__LEVEL_NAME(vmafgpu__vif_lanes)(totals->denominator, bias) -
+                         /* log2(1 + noise / noise) each */
                          (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
     sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise[0] = totals->noise[1] = totals->denominator = vmafgpu__v_zero();
+    totals->noise[0] = totals->noise[1] = totals->denominator[0] = totals->denominator[1] = vmafgpu__v_zero();
     totals->logs = totals->registers = 0;
 }
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
-    const int columns = s->end - s->x, from = columns - columns % (2 * VMAFGPU__V_WORDS);
-    for (int i = columns - from; from < columns && i < 2 * VMAFGPU__V_WORDS; i++)
-        line[from + i / 2 + i % 2 * VMAFGPU__V_WORDS] = 0;
+    const int columns = s->end - s->x, from = columns - columns % (4 * VMAFGPU__V_WORDS);
+    for (int i = columns - from; from < columns && i < 4 * VMAFGPU__V_WORDS; i++)
+        line[from + i / 4 + i % 4 * VMAFGPU__V_WORDS] = 0;
 }
 
 /* The reference along a row: mean and variance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[3] = { s->line[row][0], s->line[row][1], s->line[row][2] };
     uint32_t *mean = s->mean[row];
     int32_t *variance = s->variance[row];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][3];
-        vmafgpu__vif_along_(line, x - s->left - reach, 1, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[2][4];
+        vmafgpu__vif_along_(line, x - s->left, 1, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
-            vmafgpu__v_store(mean, sum[i][0]);
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
+        for (int i = 0; i < 4; i++, mean += VMAFGPU__V_WORDS, variance += VMAFGPU__V_WORDS) {
+            vmafgpu__v_store(mean, sum[0][i]);
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
         }
     }
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[row]);
@@ -12886,56 +13594,58 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(const VMA
 
 /* A distorted image along a row: variance and covariance. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(const VMAFGPU__VIF_STATE *s, int row, int reach,
-                                                                       int halved, const VMAFGPU__VIF_TAPS *along) {
-    const VMAFGPU__VIF_TAPS t = *along;
+                                                                       int halved, const VMAFGPU__VIF_TAPS *taps) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
-    int32_t *variance = s->variance[2], *covariance = s->variance[3];
-    for (int x = s->x; x < s->end; x += 2 * VMAFGPU__V_WORDS) {
-        vmafgpu__v sum[2][5];
-        vmafgpu__vif_along_(line, x - s->left - reach, 2, VMAFGPU__VIF_PAIRS(reach), halved, &t, sum[0], sum[1]);
+    int32_t *variance = s->variance[4], *covariance = s->variance[5];
+    for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[3][4];
+        vmafgpu__vif_along_(line, x - s->left, 2, reach, halved, vmafgpu__vif_anew_(taps), sum);
         VMAFGPU__UNROLL
-        for (int i = 0; i < 2; i++) {
-            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[i][1], vmafgpu__vif_mean_products_(sum[i][0], sum[i][0])));
-            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[i][2], vmafgpu__vif_mean_products_(sum[i][0],
-                                                                                               vmafgpu__v_load(mean))));
+        for (int i = 0; i < 4; i++) {
+            vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products_(sum[0][i], sum[0][i])));
+            vmafgpu__v_store(covariance, vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products_(sum[0][i],
+                                                                                                vmafgpu__v_load(mean))));
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
         }
     }
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[2]);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(s, s->variance[4]);
 }
 
 /* The sums of one row. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)(const VMAFGPU__VIF_STATE *s, int row, int variants,
                                                                      const VMAFGPU__VIF_CONSTANTS *constants,
                                                                      VMAFGPU__VIF_TOTALS *totals) {
-    const int all = 2 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
+    const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
-    const int32_t *s1 = s->variance[row], *s2 = s->variance[2], *s12 = s->variance[3];
+    const int32_t *s1 = s->variance[row], *s2 = s->variance[4];
+    int32_t *s12 = s->variance[5];
     const VMAFGPU__VIF_CONSTANTS c = *constants;
     VMAFGPU__VIF_PENDING pending;
     VMAFGPU__VIF_TOTALS sum;
-    sum.denominator = totals->denominator;
-    sum.noise[0] = totals->noise[0];
-    sum.noise[1] = totals->noise[1];
+    for (int i = 0; i < 2; i++) {
+        sum.denominator[i] = totals->denominator[i];
+        sum.noise[i] = totals->noise[i];
+        for (int k = 0; k < variants; k++)
+            sum.numerator[k][i] = totals->numerator[k][i];
+    }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    for (int k = 0; k < variants; k++)
-        sum.numerator[k] = totals->numerator[k];
     memset(&pending, 0, sizeof pending);   /* terms of 0 */
+    pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, vmafgpu__v_load(s1 + x), vmafgpu__v_load(s2 + x),
-                                              vmafgpu__v_load(s12 + x), &pending, &sum);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_add)(plan, variants, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_numerators)(plan, variants, &c, &pending, &sum);
-    totals->denominator = sum.denominator;
-    totals->noise[0] = sum.noise[0];
-    totals->noise[1] = sum.noise[1];
+    for (int i = 0; i < 2; i++) {
+        totals->denominator[i] = sum.denominator[i];
+        totals->noise[i] = sum.noise[i];
+        for (int k = 0; k < variants; k++)
+            totals->numerator[k][i] = sum.numerator[k][i];
+    }
     totals->logs = sum.logs;
     totals->registers = sum.registers;
-    for (int k = 0; k < variants; k++)
-        totals->numerator[k] = sum.numerator[k];
 }
 
 /* Apart from the rest, so that its registers are its own. */
@@ -12949,72 +13659,81 @@ static __attribute__((noinline)) void VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistic
 
 /* ---- strips and bands ---- */
 
-/* One strip of the band. `pairs_at` is where the planes of pairs are: three for the reference, five per distorted
- * image. */
+/* One strip of the band. `pairs_at` is where pairs are: of the reference, then of each distorted image. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_STATE *s, int scale, int wide,
                                                                  char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
-    const int reach = 8 >> scale, pairs = VMAFGPU__VIF_PAIRS(reach), halved = scale == 3;
+    const int reach = 8 >> scale, slots = VMAFGPU__VIF_SLOTS(reach), halved = scale == 3;
     const int kind = scale ? VMAFGPU__VIF_SCALED : wide ? VMAFGPU__VIF_WORDS : VMAFGPU__VIF_BYTES;
-    const int has_next = scale < 3 && job->reference.next != NULL;
-    const ptrdiff_t plane = s->plane;
-    char *const distorted_at = pairs_at + 3 * plane;
-    VMAFGPU__VIF_TAPS along, next_down, next_along;
-    VMAFGPU__VIF_RING down;
+    const int has_next = scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int apart = VMAFGPU__V_REGISTERS < 32 && kind != VMAFGPU__VIF_BYTES;   /* not all sums have registers */
+    /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
+    const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
+    const ptrdiff_t plane = pitch * slots;
+    VMAFGPU__VIF_TAPS down, along, next_down, next_along;
     VMAFGPU__VIF_TOTALS totals;
     VMAFGPU__VIF_CONSTANTS constants;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_constants)(&constants);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, reach);
-    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_ring)(&down, &along, pairs);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&down, scale, reach);
+    VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&along, scale, VMAFGPU__VIF_ALONG(reach));
     if (has_next) {
         VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_down, scale + 1, reach);
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, reach / 2);
+        VMAFGPU__LEVEL_NAME(vmafgpu__vif_set_taps)(&next_along, scale + 1, VMAFGPU__VIF_ALONG(reach / 2));
     }
-    for (int step = 1 - pairs, y = job->first; y < job->end; step++) {
-        const int slot = (step + pairs - 1) % pairs, row = job->first - reach + 2 * (step + pairs - 1);
-        char *to = pairs_at + slot * VMAFGPU__V_BYTES;
-        VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->reference, wide, pairs, row, to, NULL);
-        for (int d = 0; d < job->distorted_count; d++)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, &job->distorted[d], wide, pairs, row,
-                                                   to + (3 + 5 * d) * plane, to);
-        if (step < 0)
-            continue;
-        const int rows = y + 1 < job->end ? 2 : 1, shrinks = has_next && y + 1 < job->h, from = step % pairs;
-        /* First all that goes down the columns: what it stores can only be loaded from elsewhere after a while. */
-        if (shrinks)
-            VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, pairs_at, &next_down, scale, kind, from, s->next_line[0]);
-        if (!job->images_only)
-            vmafgpu__vif_columns_(s, pairs_at, kind, 0, &down, from, pairs, halved, 0);
-        for (int d = 0; d < job->distorted_count; d++) {
-            const char *at = distorted_at + 5 * d * plane;
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_down)(s, at, &next_down, scale, kind, from, s->next_line[1]);
-            if (!job->images_only)
-                vmafgpu__vif_columns_(s, at, kind, 1, &down, from, pairs, halved, 3);
-            if (shrinks && d == 0)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->reference, &next_along, scale, y,
-                                                               s->next_line[0]);
-            if (shrinks)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, &job->distorted[d], &next_along, scale, y,
-                                                               s->next_line[1]);
-            if (job->images_only)
+    for (int y = job->first, taken = 0; y < job->end; y += 4) {
+        const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
+        for (; taken < from + slots; taken++)
+            for (int d = -1; d < job->distorted_count; d++)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_take)(s, d < 0 ? &job->reference : &job->distorted[d], wide,
+                                                       job->first - reach + 2 * taken,
+                                                       pairs_at + (1 + d) * plane + taken % slots * pitch);
+        ptrdiff_t at[10];
+        for (int i = 0; i < slots; i++)
+            at[i] = (from + i) % slots * pitch;
+        /* First what goes down the columns, and the borders: what that stores can only be loaded from elsewhere after a while. */
+        for (int d = -1; d < job->distorted_count; d++) {
+            const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
+            const char *image = pairs_at + (1 + d) * plane, *ahead[4];
+            const int line = d < 0 ? 0 : 3;
+            for (int i = 0; i < 4; i++)
+                ahead[i] = vmafgpu__vif_row_at_(s, picture, wide, job->first - reach + 2 * taken + i);
+            if (has_next && has_sums)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
+            else if (has_next)
+                vmafgpu__vif_means_(s, image, at, kind, scale, 0, line, &down, 1, s->next_line[d >= 0], &next_down, ahead);
+            else
+                vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
+            if (has_next)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->next_line[d >= 0], 2, reach / 2);
+            if (has_sums && d < 0)
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
+            else if (has_sums && !apart)
+                vmafgpu__vif_products_(s, image, 1, pairs_at, 1, at, kind, scale, 4, &down);
+            else if (has_sums) {
+                vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 4, &down);
+                vmafgpu__vif_products_(s, image, 0, pairs_at, 1, at, kind, scale, 6, &down);
+            }
+            for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_shrink_along)(s, picture, &next_along, scale, y + i,
+                                                               s->next_line[d >= 0][i / 2]);
+            if (!has_sums || d < 0)
                 continue;
-            for (int i = 0; i < rows; i++) {
+            for (int i = 0; i < rows; i++)
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+            for (int i = 0; i < rows; i++) {
                 if (d == 0)
-                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, reach, halved, &along);
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, reach, halved, &along);
+                    VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);
                 VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)(s, i, &constants, &totals);
             }
             samples += rows * (s->end - s->x);
-            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 2 < job->end)
+            if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(job->plan, &totals, samples, sums[d]);
             samples = 0;
         }
-        y += 2;
     }
 }
 
@@ -13050,33 +13769,31 @@ static VMAFGPU__UNUSED void VMAFGPU__LEVEL_NAME(vmafgpu__vif_band)(const vmafgpu
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start_(mean_start, halved);
     s.next_start = vmafgpu__vif_start_(mean_start, job->scale == 2);
-    s.high_start = vmafgpu__vif_start_(0x80000000u, halved);
-    s.low_start = vmafgpu__vif_start_(0x80000000u + (uint32_t)vmafgpu__half(s.square_shift), halved);
+    /* So do the upper halves of squares. */
+    s.high_start = vmafgpu__vif_start_(0x80000000u + (1u << (15 + s.square_shift)), halved);
+    s.low_start = vmafgpu__vif_start_((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
     char *at = (char *)job->scratch;
-    for (int i = 0; i < 4; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
+    for (int i = 0; i < 6; i++, at += VMAFGPU__VIF_COLUMNS * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += VMAFGPU__VIF_COLUMNS * sizeof(uint32_t);
         for (int k = 0; k <= 8; k++) {
-            *(k < 8 ? &s.line[i][k] : &s.next_line[i]) = (uint16_t *)(void *)at + 64;
+            *(k < 8 ? &s.line[i][k] : &s.next_line[i / 2][i % 2]) = (uint16_t *)(void *)at + 32;
             at += VMAFGPU__VIF_LINE * sizeof(uint16_t);
         }
     }
-    /* Strips of about the same width, a multiple of what the widest registers take. Those load so fast that what a
-     * strip keeps should fit the L1 cache; else the columns that strips share count for more. */
-    const int is_narrow = VMAFGPU__V_BYTES == 64 && (job->scale > 0 || !job->wide);
-    const int widest = is_narrow ? VMAFGPU__VIF_STRIP / 3 : VMAFGPU__VIF_STRIP;
+    /* Strips of about the same width, a multiple of what the widest registers take. */
+    const int widest = vmafgpu__vif_strip_width(job->distorted_count);
     const int strips = (job->w + widest - 1) / widest;
-    const int width = ((job->w + strips - 1) / strips + 31) / 32 * 32;
+    const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
         s.x = x;
         s.end = x + width < job->w ? x + width : job->w;
         s.left = x > 0 ? x - VMAFGPU__VIF_SIDE : 0;
         s.columns = (s.end + VMAFGPU__VIF_SIDE < job->w ? s.end + VMAFGPU__VIF_SIDE : job->w) - s.left;
-        s.plane = (ptrdiff_t)((s.columns + VMAFGPU__VIF_BLOCK - 1) / VMAFGPU__VIF_BLOCK) * 2 * VMAFGPU__V_BYTES *
-                  VMAFGPU__VIF_PAIRS(vmafgpu__vif_reach(job->scale));
+        s.blocks = (s.columns + 2 * VMAFGPU__VIF_BLOCK - 1) / (2 * VMAFGPU__VIF_BLOCK) * 2;
         if (job->scale == 0 && !job->wide)
             VMAFGPU__LEVEL_NAME(vmafgpu__vif_strip_0_8)(&s, at, sums);
         else if (job->scale == 0)
@@ -13476,6 +14193,44 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(den0)(vmafgpu__v sum, vmafgpu__v magnitu
     return VMAFGPU__ADM(cubes0)(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
+/* Parts of scale 0's sums, in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+typedef struct VMAFGPU__ADM(den_parts) {
+    vmafgpu__v of[VMAFGPU__BANDS][2];
+} VMAFGPU__ADM(den_parts);
+
+/* Adds the words of a chunk, to the parts if they are small. With 16 registers that costs more than it saves. */
+VMAFGPU__INLINE void VMAFGPU__ADM(add_den0)(vmafgpu__v *den, VMAFGPU__ADM(den_parts) *parts, const vmafgpu__v *words) {
+    const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
+    const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
+    const int is_small = VMAFGPU__V_REGISTERS >= 32 &&
+                         !vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(4095)));
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const vmafgpu__v x = words[band];
+        vmafgpu__v *part = parts->of[band];
+        if (is_small) {
+            part[0] = vmafgpu__v_add_pairs16(part[0], x, vmafgpu__v_mulhi_u16(x, vmafgpu__v_add16(x, x)));
+            part[1] = vmafgpu__v_add_pairs16(part[1], x, vmafgpu__v_and(vmafgpu__v_mullo16(x, x), low_bits));
+        } else {
+            den[band] = VMAFGPU__ADM(den0)(den[band], x);
+        }
+    }
+}
+
+/* Needed after eight chunks: 16 * 4095 * 32767 is what 32 bits hold. */
+VMAFGPU__INLINE void VMAFGPU__ADM(join_den0)(vmafgpu__v *den, VMAFGPU__ADM(den_parts) *parts) {
+    const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
+    VMAFGPU__UNROLL
+    for (int band = 0; band < VMAFGPU__BANDS; band++)
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__v part = parts->of[band][i];
+            const vmafgpu__v sum = vmafgpu__v_add64(vmafgpu__v_and(part, even), vmafgpu__v_srli64(part, 32));
+            den[band] = vmafgpu__v_add64(den[band], i ? sum : vmafgpu__v_slli64(sum, 15));
+            parts->of[band][i] = vmafgpu__v_zero();
+        }
+}
+
 static void VMAFGPU__ADM(den_row)(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
@@ -13618,6 +14373,8 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
                                    const VMAFGPU__ADM(constants) *c, const vmafgpu__adm_row *rows, int ring,
                                    vmafgpu__v *den) {
     const VMAFGPU__ADM(taps) taps = VMAFGPU__ADM(taps_of)();
+    VMAFGPU__ADM(den_parts) parts;
+    memset(&parts, 0, sizeof parts);
     for (int chunk = 0; chunk < c->chunks; chunk++) {
         const int at = chunk * VMAFGPU__ADM_CHUNK, x = c->left + at;
         vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], u[VMAFGPU__BANDS], v[VMAFGPU__BANDS];
@@ -13636,9 +14393,13 @@ static void VMAFGPU__ADM(signals0)(const vmafgpu__adm_task *task, const vmafgpu_
         }
         if (den) {
             const vmafgpu__v inside = vmafgpu__v_load(work->inside + at);
+            vmafgpu__v words[VMAFGPU__BANDS];
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++)
-                den[band] = VMAFGPU__ADM(den0)(den[band], vmafgpu__v_and(u[band], inside));
+                words[band] = vmafgpu__v_and(u[band], inside);
+            VMAFGPU__ADM(add_den0)(den, &parts, words);
+            if (VMAFGPU__V_REGISTERS >= 32 && (chunk % 8 == 7 || chunk + 1 == c->chunks))
+                VMAFGPU__ADM(join_den0)(den, &parts);
         }
         if (c->any_gain)
             VMAFGPU__ADM(angle0)(o, t, &apart, &doubt);
@@ -13856,8 +14617,27 @@ static void VMAFGPU__ADM(signals)(const vmafgpu__adm_task *task, const vmafgpu__
 
 /* ---- masked cubes ----
  *
- * Up to half of the signals are above their threshold, and those that are not lie too scattered for a branch to pay.
+ * A third of the signals is above the threshold, too scattered for a branch to pay. A level that can push lanes together
+ * collects those of a row first.
  */
+
+typedef struct VMAFGPU__ADM(cubes_of) {
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2];   /* low: what adds nothing, as its square rounds to 0; of h and v, d */
+    uint32_t *rest[VMAFGPU__BANDS];
+} VMAFGPU__ADM(cubes_of);
+
+/* Adds the cubes of what is above 0. */
+VMAFGPU__INLINE void VMAFGPU__ADM(add_cubes)(VMAFGPU__ADM(cubes_of) *to, int band, vmafgpu__v rest,
+                                             const VMAFGPU__ADM(rounding) *r) {
+#ifdef vmafgpu__v_compress32
+    const vmafgpu__v_mask counts = vmafgpu__v_greater32(rest, to->low[band == 2]);
+    vmafgpu__v_store(to->rest[band], vmafgpu__v_compress32(counts, rest));
+    to->rest[band] += vmafgpu__v_mask_count(counts);
+    (void)r;
+#else
+    to->sum[band] = VMAFGPU__ADM(cubes)(to->sum[band], vmafgpu__v_max32(rest, vmafgpu__v_zero()), r);
+#endif
+}
 
 VMAFGPU__INLINE vmafgpu__v VMAFGPU__ADM(threshold)(const uint32_t *column_sum, const uint32_t *centre, int x) {
     return vmafgpu__v_add32(
@@ -13872,25 +14652,29 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
-    vmafgpu__v sum[VMAFGPU__BANDS];
-    const vmafgpu__v zero = vmafgpu__v_zero();
+    VMAFGPU__ADM(cubes_of) cubes;
     const int lanes = task->scale == 0 ? CHUNK : WORDS;
     const int stop = c->left + (c->right - c->left + lanes - 1) / lanes * lanes;
+    const uint32_t *const upper = above->side[which], *const middle = row->side[which], *const lower = below->side[which];
     for (int x = c->left; x < stop; x += WORDS)
-        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(above->side[which] + x),
-                                                                           vmafgpu__v_load(row->side[which] + x)),
-                                                          vmafgpu__v_load(below->side[which] + x)));
+        vmafgpu__v_store(column_sum + x, vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x),
+                                                                           vmafgpu__v_load(middle + x)),
+                                                          vmafgpu__v_load(lower + x)));
     column_sum[c->left - 1] = column_sum[stop] = 0;   /* of no column inside, but they must not be old values */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
         column_sum[g->w] = column_sum[g->w - 1];
     VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sum[band] = zero;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        cubes.sum[band] = vmafgpu__v_zero();
+        cubes.rest[band] = work->rest[band];
+    }
+    cubes.low[0] = vmafgpu__v_set32(task->scale ? 23170 : 16383);
+    cubes.low[1] = vmafgpu__v_set32(23170);
     if (task->scale == 0) {
-        for (int chunk = 0; chunk < c->chunks; chunk++) {
-            const int at = chunk * CHUNK, x = c->left + at;
+        for (int n = 1; n <= c->chunks; n++) {
+            const int at = n < c->chunks ? n * CHUNK : 0, x = c->left + at;
             const vmafgpu__v threshold[2] = { VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x),
                                               VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x + WORDS) };
             VMAFGPU__UNROLL
@@ -13902,29 +14686,33 @@ static void VMAFGPU__ADM(mask_row)(const vmafgpu__adm_task *task, const vmafgpu_
                 vmafgpu__v rest[2] = { vmafgpu__v_unpack_low16(low, high), vmafgpu__v_unpack_high16(low, high) };
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    rest[i] = vmafgpu__v_max32(
-                        vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
-                                                    : vmafgpu__v_slli32(threshold[i], 10)), zero);
+                    rest[i] = vmafgpu__v_sub32(rest[i], d ? vmafgpu__v_slli32(threshold[i], 12)
+                                                          : vmafgpu__v_slli32(threshold[i], 10));
                 VMAFGPU__UNROLL
                 for (int i = 0; i < 2; i++)
-                    sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest[i], &c->mask[d]);
+                    VMAFGPU__ADM(add_cubes)(&cubes, band, rest[i], &c->mask[d]);
             }
         }
     } else {
-        for (int at = 0; at < c->right - c->left; at += WORDS) {
-            const int x = c->left + at;
+        for (int n = 1, count = (c->right - c->left + WORDS - 1) / WORDS; n <= count; n++) {
+            const int at = n < count ? n * WORDS : 0, x = c->left + at;
             const vmafgpu__v threshold = VMAFGPU__ADM(threshold)(column_sum, row->centre[which], x);
             VMAFGPU__UNROLL
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 const vmafgpu__v signal = vmafgpu__v_load(row->signal[which][band] + at);
-                const vmafgpu__v rest = vmafgpu__v_max32(vmafgpu__v_sub32(signal, threshold), zero);
-                sum[band] = VMAFGPU__ADM(cubes)(sum[band], rest, &c->mask[0]);
+                VMAFGPU__ADM(add_cubes)(&cubes, band, vmafgpu__v_sub32(signal, threshold), &c->mask[0]);
             }
         }
     }
-    VMAFGPU__UNROLL
-    for (int band = 0; band < VMAFGPU__BANDS; band++)
-        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum[band]) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        vmafgpu__v sum = cubes.sum[band];
+#ifdef vmafgpu__v_compress32
+        vmafgpu__v_store(cubes.rest[band], vmafgpu__v_zero());
+        for (const uint32_t *rest = work->rest[band]; rest < cubes.rest[band]; rest += WORDS)
+            sum = VMAFGPU__ADM(cubes)(sum, vmafgpu__v_load(rest), &c->mask[task->scale == 0 && band == 2]);
+#endif
+        sums[band] += ((int64_t)VMAFGPU__ADM(sum64)(sum) + vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
+    }
 }
 
 /* ---- a band of rows ---- */
@@ -13935,12 +14723,13 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows)(const vmafgpu__adm_task *task
                                                    vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    const int left = g->left > 0 ? g->left - 1 : 0;
     vmafgpu__adm_work work;
     VMAFGPU__ADM(constants) c;
     if (first >= end)
         return;
     (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count,
-                              task->distorted);
+                              task->distorted, -left & (VMAFGPU__V_WORDS - 1));
     VMAFGPU__ADM(constants_of)(&c, task, &work);
     for (int y = first - 1; y <= end; y++) {
         const int own = y >= first && y < end, needed = y >= top && y < bottom;
@@ -14141,7 +14930,7 @@ typedef struct VMAFGPU__CAMBI(state) {
     ptrdiff_t pitch;           /* from one code's to the next one's */
     int       x0, w, reach;    /* first column, columns */
     int       left, right;     /* columns of the picture within reach */
-    int       found, rows;     /* c-values above 0, and how many rows are in `sum` */
+    int       found;           /* c-values above 0 */
     vmafgpu__v sum;
 } VMAFGPU__CAMBI(state);
 
@@ -14154,21 +14943,32 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(close)(const VMAFGPU__CAMBI(state) *s, const
         VMAFGPU__CAMBI(run)(s->counts + run->code * s->pitch, run->first - s->x0, end - 1 - s->x0, s->reach, s->w, goes);
 }
 
-/* At each of `places`, counted from column x on, a run ends; where one of `differ` is another begins. */
+/* Runs begin at `starts` and end before the next of `places`, which are counted from column x on. One that does not end
+ * stays open. */
 VMAFGPU__INLINE void VMAFGPU__CAMBI(runs)(const VMAFGPU__CAMBI(state) *s, VMAFGPU__CAMBI(open_run) *run,
-                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes differ,
+                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                           int goes) {
-    for (; places; places &= places - 1) {
-        const int at = x + vmafgpu__v_first_lane(places);
-        VMAFGPU__CAMBI(close)(s, run, at, goes);
-        run->code = row[at];
-        run->first = (differ & (0 - places) & places) && run->code != VMAFGPU__CAMBI_NOTHING ? at : -1;
+    if (run->first >= 0 && places) {
+        VMAFGPU__CAMBI(close)(s, run, x + vmafgpu__v_first_lane(places), goes);
+        run->first = -1;
+    }
+    for (; starts; starts &= starts - 1) {
+        const vmafgpu__v_lanes after = places & ~(starts ^ (starts - 1));
+        VMAFGPU__CAMBI(open_run) own;
+        own.first = x + vmafgpu__v_first_lane(starts);
+        own.code = row[own.first];
+        if (!after) {
+            *run = own;
+            return;
+        }
+        VMAFGPU__CAMBI(close)(s, &own, x + vmafgpu__v_first_lane(after), goes);
     }
 }
 
 /* A row that comes into the windows, and one that goes: where they differ. */
 static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
+    const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     VMAFGPU__CAMBI(open_run) in = { -1, 0 }, out = { -1, 0 };
     vmafgpu__v_lanes before = 0;       /* whether the last column differs, in the first one's bit */
     for (int x = s->left; x < s->right; x += LANES) {
@@ -14179,10 +14979,10 @@ static void VMAFGPU__CAMBI(slide_rows)(const VMAFGPU__CAMBI(state) *s, const uin
         if (!(differ | before))
             continue;
         const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
-        VMAFGPU__CAMBI(runs)(s, &in, come, x, edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1))),
-                             differ, 0);
-        VMAFGPU__CAMBI(runs)(s, &out, gone, x, edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1))),
-                             differ, 1);
+        const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
+        const vmafgpu__v_lanes goes = edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
+        VMAFGPU__CAMBI(runs)(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
+        VMAFGPU__CAMBI(runs)(s, &out, gone, x, goes, goes & differ & vmafgpu__v_unequal16(b, nothing), 1);
         before = differ >> (BITS - 1) << (STEP - 1);
     }
     VMAFGPU__CAMBI(close)(s, &in, s->right, 0);
@@ -14225,22 +15025,32 @@ VMAFGPU__INLINE void VMAFGPU__CAMBI(values)(const VMAFGPU__CAMBI(state) *s, cons
     } while (todo);
 }
 
-/* The sum of what is in the lanes, which is exact. */
-static int64_t VMAFGPU__CAMBI(take_sum)(VMAFGPU__CAMBI(state) *s) {
+/* The sum of the lanes in units of 2^-24. */
+VMAFGPU__INLINE int64_t VMAFGPU__CAMBI(sum_of)(vmafgpu__v doubles) {
     double lanes[VMAFGPU__V_BYTES / 8], sum = 0;
-    vmafgpu__v_store(lanes, s->sum);
+    vmafgpu__v_store(lanes, doubles);
     for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
         sum += lanes[i];
-    s->sum = vmafgpu__v_zero();
-    s->rows = 0;
     return (int64_t)(sum * 16777216.0);
 }
 
-/* The samples of a row; returns how much longer the list is. */
-static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list) {
+/* A register of samples' c-values in the order of the samples: blocks hold every other four. */
+VMAFGPU__INLINE void VMAFGPU__CAMBI(order)(const vmafgpu__v *value, float *out) {
+    float half[2][VMAFGPU__V_WORDS];
+    vmafgpu__v_store(half[0], value[0]);
+    vmafgpu__v_store(half[1], value[1]);
+    for (int i = 0; i < VMAFGPU__CAMBI_LANES; i += 4)
+        memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
+}
+
+/* The samples of a row. Their c-values go to the list, whole registers with what is 0 in them, or to `place`. Returns how
+ * much longer the list is. */
+static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
     for (int x = 0; x < s->w; x += VMAFGPU__CAMBI_LANES) {
+        const int rest = s->w - x < VMAFGPU__CAMBI_LANES ? s->w - x : VMAFGPU__CAMBI_LANES;
+        float line[VMAFGPU__CAMBI_LANES];
         vmafgpu__v value[2];
         const vmafgpu__v codes = vmafgpu__v_load(code + x);
         const vmafgpu__v_lanes todo = vmafgpu__v_unequal16(codes, nothing);
@@ -14249,30 +15059,27 @@ static size_t VMAFGPU__CAMBI(count_row)(VMAFGPU__CAMBI(state) *s, const uint16_t
         VMAFGPU__CAMBI(values)(s, code + x, x, codes, todo, value);
         if (!vmafgpu__v_any(vmafgpu__v_or(value[0], value[1])))
             continue;
+        if (place || rest < VMAFGPU__CAMBI_LANES) {
+            VMAFGPU__CAMBI(order)(value, line);
+            memcpy(place ? place + x : at, line, sizeof *line * (size_t)rest);
+        } else {
+            vmafgpu__v_store(at, value[0]);
+            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
+        }
+        if (place)
+            continue;
+        at += rest;
         VMAFGPU__UNROLL
         for (int i = 0; i < 2; i++) {
             s->found += (int)vmafgpu__v_mask_count(vmafgpu__v_greater32(value[i], zero));
             s->sum = vmafgpu__v_add_f64(s->sum, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(value[i]),
                                                                    vmafgpu__v_high_to_f64(value[i])));
         }
-        if (x + VMAFGPU__CAMBI_LANES <= s->w) {
-            vmafgpu__v_store(at, value[0]);
-            vmafgpu__v_store(at + VMAFGPU__V_WORDS, value[1]);
-            at += VMAFGPU__CAMBI_LANES;
-        } else {
-            float last[VMAFGPU__CAMBI_LANES];
-            vmafgpu__v_store(last, value[0]);
-            vmafgpu__v_store(last + VMAFGPU__V_WORDS, value[1]);
-            for (int i = 0; i < VMAFGPU__CAMBI_LANES; i++)
-                if (last[i] > 0)
-                    *at++ = last[i];
-        }
     }
-    s->rows++;
     return (size_t)(at - list);
 }
 
-/* A sum of 2^29 or more would round: a row of a strip adds less than 2^22. */
+/* A strip's sum is exact below 2^29. From there on it may round, but not to less than that, and then it is not looked at. */
 static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                                   int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -14290,9 +15097,8 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
     s.counts = band->counts + variant->contrasts * s.pitch;
     s.left = x0 - s.reach > 0 ? x0 - s.reach : 0;
     s.right = x1 + s.reach < w ? x1 + s.reach : w;
-    s.found = s.rows = 0;
+    s.found = 0;
     s.sum = vmafgpu__v_zero();
-    int64_t sum = 0;
     memset(band->counts, 0, sizeof(uint16_t) * (size_t)s.pitch * (size_t)(variant->bins + 2 * variant->contrasts));
     for (int y = first - s.reach < 0 ? 0 : first - s.reach; y < first + s.reach && y < h; y++)
         VMAFGPU__CAMBI(slide_rows)(&s, codes->data + y * codes->stride, nothing);
@@ -14300,13 +15106,12 @@ static void VMAFGPU__CAMBI(strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_ba
         const uint16_t *code = codes->data + y * codes->stride;
         VMAFGPU__CAMBI(slide_rows)(&s, y + s.reach < h ? code + s.reach * codes->stride : nothing,
                                    y > first && y - s.reach - 1 >= 0 ? code - (s.reach + 1) * codes->stride : nothing);
-        list += VMAFGPU__CAMBI(count_row)(&s, code + x0, list);
-        if (s.rows == 64)
-            sum += VMAFGPU__CAMBI(take_sum)(&s);
+        list += VMAFGPU__CAMBI(count_row)(
+            &s, code + x0, list, cambi->in_place ? cambi->values[scale] + (size_t)y * (size_t)w + x0 : NULL);
     }
     band->length[scale] = (size_t)(list - cambi->values[scale]) - (size_t)band->first_row[scale] * (size_t)w;
     band->count[scale] += (size_t)s.found;
-    band->sum[scale] += sum + VMAFGPU__CAMBI(take_sum)(&s);
+    band->sum[scale] += VMAFGPU__CAMBI(sum_of)(s.sum);
 }
 
 /* The bits of floats from 0 up are in the order of the values. */
@@ -14319,7 +15124,6 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
     int64_t sum = 0;
     for (size_t start = 0; start < whole; start += TOGETHER) {
         const size_t end = whole - start > TOGETHER ? start + TOGETHER : whole;
-        double lanes[VMAFGPU__V_BYTES / 8], total = 0;
         vmafgpu__v part = vmafgpu__v_zero();
         for (size_t k = start; k < end; k += VMAFGPU__V_WORDS) {
             const vmafgpu__v value = vmafgpu__v_load(values + k);
@@ -14334,10 +15138,7 @@ static int64_t VMAFGPU__CAMBI(sum_above)(const float *values, size_t count, floa
                         alike[(*alike_count)++] = copy[i];
             }
         }
-        vmafgpu__v_store(lanes, part);
-        for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
-            total += lanes[i];
-        sum += (int64_t)(total * 16777216.0);
+        sum += VMAFGPU__CAMBI(sum_of)(part);
     }
     return sum + vmafgpu__cambi_sum_above_scalar(values + whole, count - whole, low, high, alike, alike_count);
 }
@@ -14559,7 +15360,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
     "neon", 1,
 #endif
     VMAFGPU__LEVEL_NAME(vmafgpu__or_words),
-    VMAFGPU__LEVEL_NAME(vmafgpu__motion_row),
+    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows),
     VMAFGPU__LEVEL_NAME(vmafgpu__vif_band),
     VMAFGPU__LEVEL_NAME(vmafgpu__adm_rows),
     &VMAFGPU__LEVEL_NAME(vmafgpu__cambi),
@@ -14606,7 +15407,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_first_lane
 #undef vmafgpu__v_low_to_f64
 #undef vmafgpu__v_high_to_f64
-#undef vmafgpu__v_store_low16
+#undef vmafgpu__v_load_32_as_f64
 #undef vmafgpu__v_set64
 #undef vmafgpu__v_add_pairs16
 #undef vmafgpu__v_and_or
@@ -14618,8 +15419,8 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef vmafgpu__v_even_odd32
 #undef vmafgpu__v_high_halves
 #undef vmafgpu__v_in_order
-#undef vmafgpu__v_half_below
-#undef vmafgpu__v_rest_below
+#undef vmafgpu__v_evens32
+#undef vmafgpu__v_odds32
 #undef vmafgpu__v_mask
 #undef vmafgpu__v_greater32
 #undef vmafgpu__v_mask_and
@@ -14637,6 +15438,7 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #undef VMAFGPU__POWER_UNIT
 #undef VMAFGPU__POWER_BIAS
 #undef vmafgpu__v_add_power_f32
+#undef vmafgpu__v_compress32
 #undef vmafgpu__v_div_down_f32
 #undef VMAFGPU__V_TRUNCATED
 

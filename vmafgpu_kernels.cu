@@ -130,8 +130,29 @@ GPU_FN int64_t take(int64_t *p) {
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
+GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
+    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+/* Reads what this launch may have written, too: its own thread, or others of the block before a barrier. */
+GPU_FN uint32_t peek(const uint32_t *p) {
+    uint32_t v;
+    asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
+GPU_FN uint32_t shared_address(const void *p) {
+#ifdef __NVCC__
+    return (uint32_t)__cvta_generic_to_shared(p);
+#else
+    return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
+#endif
+}
+/* Modulo 2^32, in shared memory: several threads may add to one word. */
+GPU_FN void shared_add(uint32_t *p, uint32_t v) {
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(p)), "r"(v) : "memory");
 }
 
 /* ---- arithmetic ---- */
@@ -210,14 +231,6 @@ GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
 
 #ifdef GPU_MATRIX
 /* ---- asynchronous copies from global to shared memory; a lane's copies come in groups ---- */
-/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
-GPU_FN uint32_t shared_address(const void *p) {
-#ifdef __NVCC__
-    return (uint32_t)__cvta_generic_to_shared(p);
-#else
-    return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
-#endif
-}
 GPU_FN void copy_4(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
@@ -290,7 +303,9 @@ template <int groups> GPU_FN void copy_wait() {}
 /* No block has a warp with lanes missing: whoever exchanges values counts on all of them. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
-                  VMAFGPU__ADM_ROW_THREADS % LANES == 0,
+                  VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
+                  VMAFGPU__CAMBI_SHRINK_THREADS % LANES == 0 && VMAFGPU__CAMBI_COUNT_THREADS % LANES == 0 &&
+                  VMAFGPU__CAMBI_SELECT_THREADS % LANES == 0 && VMAFGPU__CAMBI_ORDER_THREADS % LANES == 0,
               "blocks are whole warps");
 
 GPU_FN uint32_t lane_index() { return thread_index() % LANES; }
@@ -2571,6 +2586,1158 @@ ADM_KERNEL(general_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
 #undef ADM_KERNEL
 
 GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS, 2) { adm_rows(launch); }
+
+/* ================================================================================================
+ * >>cambi                                        banding: flat areas whose values differ by little
+ * ================================================================================================
+ * The CPU's room of this name has the definitions. A picture becomes 10 bits deep, and its samples are marked where it
+ * is flat (`prepare`, which also makes scale 0); then come the other scales (`shrink`). Each marked sample asks how
+ * often values near its own occur in the window around it (`count`). The sum of the c-values above 0 is what is wanted
+ * where they are no more than the number that counts. Where they are more, `select` takes the smallest off the sum, and
+ * where the reference's order of adding matters, `order` does as the reference does; else both end at once.
+ *
+ * Marked samples have the highest bit. A pair of columns takes 32 bits, and lies at multiples of them.
+ */
+enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
+
+/* What most of three values are; where they all differ, the least. */
+GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
+    const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
+    const uint32_t other = b == c ? b : least;
+    return a == b || a == c ? a : other;
+}
+
+/* Whether the pair has the frame that is looked at. */
+GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
+    return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
+}
+
+GPU_FN unsigned char *cambi_scratch(const vmafgpu__cambi_launch &launch) {
+    return launch.scratch + block_z() * launch.scratch_size;
+}
+
+GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) { return v < 0 ? 0 : v > highest ? highest : v; }
+
+/* ---- prepare ---- */
+
+/* The binary digits of the sum of seven bits, for 32 sums at a time. */
+struct CambiDigits { uint32_t one, two, four; };
+GPU_FN uint32_t cambi_majority(uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (c & (a | b)); }
+GPU_FN CambiDigits cambi_sum_of_seven(const uint32_t (&v)[7]) {
+    const uint32_t first = v[0] ^ v[1] ^ v[2], second = v[3] ^ v[4] ^ v[5];
+    const uint32_t carry[3] = { cambi_majority(v[0], v[1], v[2]), cambi_majority(v[3], v[4], v[5]),
+                                cambi_majority(first, second, v[6]) };
+    return { first ^ second ^ v[6], carry[0] ^ carry[1] ^ carry[2], cambi_majority(carry[0], carry[1], carry[2]) };
+}
+
+template <int BYTES> struct CambiPrepare {
+    enum {
+        WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
+        REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = HEIGHT + 2 * REACH,
+        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32
+    };
+    struct Tile {
+        uint16_t *image;                 /* [ROWS + 1][COLUMNS] and a few more */
+        uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
+        uint32_t *digits;                /* [FLAT_ROWS][WORDS][3] of the sums along rows */
+        uint32_t *mask;                  /* [HEIGHT][WORDS] */
+        int32_t   x, y;
+    };
+
+    /* A thread has eight columns and RUN rows; it reads one more, and the next column, where averages are taken. */
+    enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
+    static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
+
+    /* Two samples, one in each half of a word, with 10 bits. */
+    GPU_FN uint32_t ten_bits(const vmafgpu__cambi_launch &launch, uint32_t two) {
+        const uint32_t half = (uint32_t)launch.half, low = ((two & 65535) << launch.up) + half,
+                       high = ((two >> 16) << launch.up) + half;
+        if (BYTES == 1)
+            return two << 2;
+        if (!launch.up && !launch.down)
+            return two & (CAMBI_VALUE * 0x10001u);
+        return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
+    }
+
+    /* Samples x..x + 7 of a row in pairs, and in the low half of a fifth word the next one where it is wanted. What lies
+     * outside the picture is as what lies at its border. */
+    GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
+        two[4] = 0;
+        if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
+            if (BYTES == 1) {
+                const uint64_t eight = load((const uint64_t *)(row + x));
+                const uint32_t low = (uint32_t)eight, high = (uint32_t)(eight >> 32);
+                two[0] = permute_bytes(low, 0, 0x4140);
+                two[1] = permute_bytes(low, 0, 0x4342);
+                two[2] = permute_bytes(high, 0, 0x4140);
+                two[3] = permute_bytes(high, 0, 0x4342);
+            } else {
+                const Words4 eight = load((const Words4 *)(row + 2 * x));
+                two[0] = eight.x;
+                two[1] = eight.y;
+                two[2] = eight.z;
+                two[3] = eight.w;
+            }
+            if (launch.softened)
+                two[4] = load_sample<BYTES>(row, x + 8);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 9; i++) {
+                int32_t column = cambi_limit(x + i, launch.width - 1);
+                if (launch.source_column)
+                    column = load(launch.source_column + column);
+                const uint32_t sample = load_sample<BYTES>(row, column);
+                two[i / 2] = i % 2 ? two[i / 2] | sample << 16 : sample;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 5; i++)
+            two[i] = ten_bits(launch, two[i]);
+    }
+
+    GPU_FN const uint8_t *source_row(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch,
+                                     int32_t y) {
+        int32_t row = cambi_limit(y, launch.height - 1);
+        if (launch.source_row)
+            row = load(launch.source_row + row);
+        return image + row * pitch;
+    }
+
+    /* The tile's samples and those around it. With those outside as they are, averages and comparisons at the right and
+     * at the bottom come out as they should. */
+    GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
+        const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
+        const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
+        uint32_t two[RUN + 1][5];
+        if (row >= ROWS)
+            return;
+#pragma unroll
+        for (int k = 0; k < RUN; k++)
+            fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
+        if (launch.softened) {
+            fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
+            /* The sums of four fit the halves. */
+#pragma unroll
+            for (int k = 0; k <= RUN; k++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    two[k][i] += permute_bytes(two[k][i], two[k][i + 1], 0x5432);
+#pragma unroll
+            for (int k = 0; k < RUN; k++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    two[k][i] = (two[k][i] + two[k + 1][i]) >> 2 & 0x3fff3fff;
+        }
+#pragma unroll
+        for (int k = 0; k < RUN; k++)
+            *(Words4 *)(tile.image + (row + k) * COLUMNS + column) =
+                Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
+    }
+
+    /* Which of eight samples equal their neighbours to the right and below. */
+    GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
+        const uint32_t word[5] = { row.x, row.y, row.z, row.w, next }, under[4] = { below.x, below.y, below.z, below.w };
+        uint32_t bits = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t right = permute_bytes(word[i], word[i + 1], 0x5432);
+            const uint32_t differs = (word[i] ^ right) | (word[i] ^ under[i]);
+            bits |= (~(differs + 0x7fff7fffu) >> 15 & 0x10001u) << 2 * i;
+        }
+        return (bits | bits >> 15) & 255;
+    }
+
+    GPU_FN void find_flat(const vmafgpu__cambi_launch &launch, const Tile &tile) {
+        const int32_t unit = (int32_t)(thread_index() % UNITS), row = (int32_t)(thread_index() / UNITS) * RUN;
+        const int32_t x = tile.x + (unit - 1) * 8, inside = launch.width - x;
+        const uint32_t mask = x < 0 || inside <= 0 ? 0 : inside < 8 ? (1u << inside) - 1 : 255;
+        if (row >= ROWS)
+            return;
+        const uint16_t *at = tile.image + row * COLUMNS + unit * 8;
+        Words4 words = *(const Words4 *)at;
+#pragma unroll
+        for (int k = 0; k < RUN; k++, at += COLUMNS) {
+            const int32_t y = tile.y - REACH + row + k;
+            const uint32_t next = *(const uint32_t *)(at + 8);
+            const Words4 below = *(const Words4 *)(at + COLUMNS);   /* past the last row: not used */
+            const uint32_t byte = flat_byte(words, next, below);
+            if (row + k < FLAT_ROWS)
+                tile.flat[(row + k) * FLAT_BYTES + 3 + unit] = (uint8_t)(y >= 0 && y < launch.height ? byte & mask : 0);
+            words = below;
+        }
+    }
+
+    GPU_FN void sum_rows(const Tile &tile) {
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < FLAT_ROWS * WORDS; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const uint32_t *at = (const uint32_t *)(tile.flat + n / WORDS * FLAT_BYTES) + n % WORDS;
+            const uint64_t left = (uint64_t)at[1] << 32 | at[0], right = (uint64_t)at[2] << 32 | at[1];
+            uint32_t v[7];
+#pragma unroll
+            for (int i = 0; i < 3; i++) {
+                v[i] = (uint32_t)(left >> (31 - i));
+                v[i + 3] = (uint32_t)(right >> (i + 1));
+            }
+            v[6] = at[1];
+            const CambiDigits sum = cambi_sum_of_seven(v);
+            tile.digits[n * 3] = sum.one;
+            tile.digits[n * 3 + 1] = sum.two;
+            tile.digits[n * 3 + 2] = sum.four;
+        }
+    }
+
+    /* Where more than `threshold` of 49 samples are flat. */
+    GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
+        CambiDigits sum[3];
+#pragma unroll
+        for (int p = 0; p < 3; p++) {
+            uint32_t v[7];
+#pragma unroll
+            for (int i = 0; i < 7; i++)
+                v[i] = digits[i * WORDS * 3 + p];
+            sum[p] = cambi_sum_of_seven(v);
+        }
+        const uint32_t two = sum[0].two, four = sum[0].four ^ sum[1].two ^ sum[2].one,
+                       eight = sum[1].four ^ sum[2].two;
+        const uint32_t from_two = two & sum[1].one, from_four = cambi_majority(sum[0].four, sum[1].two, sum[2].one),
+                       and_four = four & from_two, from_eight = cambi_majority(sum[1].four, sum[2].two, from_four),
+                       and_eight = (eight ^ from_four) & and_four;
+        const uint32_t digit[6] = { sum[0].one, two ^ sum[1].one, four ^ from_two, eight ^ from_four ^ and_four,
+                                    sum[2].four ^ from_eight ^ and_eight,
+                                    cambi_majority(sum[2].four, from_eight, and_eight) };
+        uint32_t more = 0, same = 0xffffffffu;
+#pragma unroll
+        for (int i = 5; i >= 0; i--) {
+            const uint32_t wanted = 0u - (uint32_t)(threshold >> i & 1);
+            more |= same & digit[i] & ~wanted;
+            same &= ~(digit[i] ^ wanted);
+        }
+        return more;
+    }
+
+    GPU_FN void find_mask(const vmafgpu__cambi_launch &launch, const Tile &tile) {
+#pragma unroll 1
+        for (uint32_t n = thread_index(); n < (uint32_t)(HEIGHT * WORDS) >> launch.halved; n += VMAFGPU__CAMBI_PREPARE_THREADS) {
+            const uint32_t row = (n / WORDS) << launch.halved, at = row * WORDS + n % WORDS;
+            tile.mask[at] = mask_word(tile.digits + at * 3, launch.mask_threshold);
+        }
+    }
+
+    /* Scale 0: every sample or every second, filtered. A thread makes pairs of samples, one below the other. */
+    GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
+        const vmafgpu__cambi_plane &plane = launch.scale[0];
+        const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
+        const uint32_t rows = (HEIGHT >> launch.halved) * pairs / VMAFGPU__CAMBI_PREPARE_THREADS;
+        const uint32_t column = thread_index() % pairs * 2 * step, first = thread_index() / pairs * rows;
+        const int32_t x = (tile.x + (int32_t)column) >> launch.halved,
+                      y = (tile.y >> launch.halved) + (int32_t)first;
+        if (x >= plane.width)
+            return;
+        const uint16_t *at = tile.image + (REACH + (int32_t)(first * step) - (int32_t)step) * COLUMNS + MARGIN + column;
+        uint32_t before[2] = {}, middle[2] = {}, centre[2] = {};
+#pragma unroll 1
+        for (uint32_t i = 0; i < rows + 2; i++, at += step * COLUMNS) {
+            uint32_t v[4], filtered[2];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                v[k] = at[(k - 1) * (int32_t)step];
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                filtered[k] =
+                    x + k > 0 && x + k < plane.width - 1 ? cambi_mode(v[k], v[k + 1], v[k + 2]) : v[k + 1];
+            const int32_t row = y + (int32_t)i - 2;   /* the one that is complete now */
+            if (i >= 2 && row < plane.height) {
+                const uint32_t *mask = tile.mask + (first + i - 2) * step * WORDS;
+                uint32_t pair = 0;
+#pragma unroll
+                for (int k = 0; k < 2; k++) {
+                    const uint32_t position = column + (uint32_t)k * step;
+                    const uint32_t sample = row > 0 && row < plane.height - 1
+                                                ? cambi_mode(before[k], middle[k], filtered[k])
+                                                : centre[k];
+                    if (x + k < plane.width)
+                        pair |= (sample | (mask[position / 32] >> position % 32 & 1) * CAMBI_MARK) << 16 * k;
+                }
+                store((uint32_t *)(out + plane.samples + (int64_t)row * plane.pitch) + x / 2, pair);
+            }
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                before[k] = middle[k];
+                middle[k] = filtered[k];
+                centre[k] = v[k + 1];
+            }
+        }
+    }
+
+    /* What the launches to come add to. */
+    GPU_FN void clear(const vmafgpu__cambi_launch &launch, unsigned char *out) {
+        const uint32_t block = block_y() * launch.prepare_columns + block_x();
+#pragma unroll 1
+        for (uint32_t n = block * VMAFGPU__CAMBI_PREPARE_THREADS + thread_index(); n < launch.cleared / 16;
+             n += launch.prepare_blocks * VMAFGPU__CAMBI_PREPARE_THREADS)
+            store((Words4 *)(out + launch.found) + n, Words4{ 0, 0, 0, 0 });
+    }
+
+    GPU_FN void run(const vmafgpu__cambi_launch &launch) {
+        const uint8_t *image = (const uint8_t *)cambi_source(launch);
+        if (!image)
+            return;
+        const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
+        unsigned char *shared = shared_memory(), *out = cambi_scratch(launch);
+        Tile tile;
+        tile.image = (uint16_t *)shared;
+        tile.flat = shared + (ROWS + 1) * COLUMNS * 2 + 16;
+        tile.digits = (uint32_t *)(tile.flat + FLAT_ROWS * FLAT_BYTES);
+        tile.mask = tile.digits + FLAT_ROWS * WORDS * 3;
+        tile.x = (int32_t)block_x() * WIDTH;
+        tile.y = (int32_t)block_y() * HEIGHT;
+        clear(launch, out);
+        fill(launch, image, launch.image ? pair.reference_pitch : pair.distorted_pitch, tile);
+        block_barrier();
+        find_flat(launch, tile);
+        block_barrier();
+        sum_rows(tile);
+        block_barrier();
+        find_mask(launch, tile);
+        block_barrier();
+        filter(launch, tile, out);
+    }
+};
+
+GPU_KERNEL(vmafgpu_cambi_prepare_8, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+    CambiPrepare<1>::run(launch);
+}
+GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPARE_THREADS, 4) {
+    CambiPrepare<2>::run(launch);
+}
+
+/* ---- shrink: scales 1 to 4 ----
+ *
+ * A block makes a square of scale 4 and of each scale above what lies over it and what that depends on. */
+
+/* One scale: samples from `LOW` before the block's own on, `COUNT` of them either way, out of every STEP-th one of
+ * `from`, which begins FROM_LOW before. OWN: side of the block's own square. */
+template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
+GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
+                               unsigned char *out) {
+    enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE };
+    const vmafgpu__cambi_plane &plane = launch.scale[SCALE];
+    const int32_t x0 = (int32_t)block_x() * OWN - LOW, y0 = (int32_t)block_y() * OWN - LOW;
+#pragma unroll 1
+    for (uint32_t n = thread_index(); n < COUNT * COUNT; n += VMAFGPU__CAMBI_SHRINK_THREADS) {
+        const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT), x = x0 + column, y = y0 + row;
+        if (x < 0 || x >= plane.width || y < 0 || y >= plane.height)
+            continue;
+        const uint16_t *at = from + (FROM_LOW + (row - LOW) * STEP) * SIDE + FROM_LOW + (column - LOW) * STEP;
+        const uint32_t centre = at[0];
+        uint32_t sample = centre;
+        if (y > 0 && y < plane.height - 1) {
+            uint32_t v[3];
+#pragma unroll
+            for (int i = 0; i < 3; i++) {
+                const uint16_t *line = at + (i - 1) * STEP * SIDE;
+                v[i] = line[0] & CAMBI_VALUE;
+                if (x > 0 && x < plane.width - 1)
+                    v[i] = cambi_mode(line[-STEP] & CAMBI_VALUE, v[i], line[STEP] & CAMBI_VALUE);
+            }
+            sample = cambi_mode(v[0], v[1], v[2]) | (centre & CAMBI_MARK);
+        }
+        if (to)
+            to[row * SIDE + column] = (uint16_t)sample;
+        if (column >= LOW && column < LOW + OWN && row >= LOW && row < LOW + OWN) {
+            uint16_t *target = (uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x;
+            store(target, (uint16_t)sample);
+            if (x == plane.width - 1 && !(x & 1))
+                store(target + 1, (uint16_t)0);
+        }
+    }
+}
+
+GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_THREADS, 2) {
+    enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE, OWN = VMAFGPU__CAMBI_SHRINK_TILE, LOW = 15, COUNT = 87 };
+    if (!cambi_source(launch))
+        return;
+    unsigned char *out = cambi_scratch(launch);
+    uint16_t *first = (uint16_t *)shared_memory(), *second = first + SIDE * SIDE;
+    const vmafgpu__cambi_plane &plane = launch.scale[0];
+#pragma unroll 8
+    for (uint32_t i = 0; i < (COUNT * COUNT + VMAFGPU__CAMBI_SHRINK_THREADS - 1) / VMAFGPU__CAMBI_SHRINK_THREADS; i++) {
+        const uint32_t n = i * VMAFGPU__CAMBI_SHRINK_THREADS + thread_index();
+        const int32_t row = (int32_t)(n / COUNT), column = (int32_t)(n % COUNT);
+        const int32_t x = 2 * ((int32_t)block_x() * OWN - LOW + column),
+                      y = 2 * ((int32_t)block_y() * OWN - LOW + row);
+        const bool inside = x >= 0 && x < plane.width && y >= 0 && y < plane.height;
+        const uint16_t sample =
+            inside ? load((const uint16_t *)(out + plane.samples + (int64_t)y * plane.pitch) + x) : (uint16_t)0;
+        if (n < COUNT * COUNT)
+            first[row * SIDE + column] = sample;
+    }
+    block_barrier();
+    cambi_shrink_scale<1, 14, 85, 1, 15, 64>(launch, first, second, out);
+    block_barrier();
+    cambi_shrink_scale<2, 6, 41, 2, 14, 32>(launch, second, first, out);
+    block_barrier();
+    cambi_shrink_scale<3, 2, 19, 2, 6, 16>(launch, first, second, out);
+    block_barrier();
+    cambi_shrink_scale<4, 0, 8, 2, 2, 8>(launch, second, nullptr, out);
+}
+
+/* ---- count ----
+ *
+ * A block has a strip of columns and some rows of a scale. It goes from row to row where samples are to be looked at;
+ * for each column the histogram of what the window covers of it is kept in shared memory, a byte per code. Columns
+ * come in pairs, with a histogram of both and one of the first: so a window is a row of pairs and one column more, on
+ * its right, or on its left, where that is the second of a pair: the difference of the two. A thread has a sample of
+ * the row, and adds up the bytes around its code, four codes at a time; it also has a pair of columns, whose histograms
+ * it keeps. These are of few codes, from the least one on that the block looks at: most blocks see no others. What lies
+ * beyond is done in the same way after that.
+ */
+struct CambiStrip {
+    const uint8_t *samples;              /* of the scale */
+    uint32_t *histogram;                 /* the thread's; that of the first column follows */
+    uint32_t  cell;                      /* words of each */
+    uint32_t  height, pitch;
+    uint32_t  pair_at, own_at;           /* bytes to the thread's columns in their row, and to its sample */
+    bool      has_pair, has_own;         /* whether they are in the picture */
+    uint32_t  zero, counted;             /* word of the first code that is counted, and how many are */
+};
+
+/* The samples of the thread's columns; unmarked ones outside. */
+GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
+    return strip.has_pair && (uint32_t)y < strip.height
+               ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
+               : 0;
+}
+
+GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
+    return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
+}
+
+/* Counts one of the two samples, up or down. */
+GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
+    const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
+    if (code >= strip.counted)
+        return;
+    shared_add(strip.histogram + code / 4, unit << 8 * (code % 4));
+    if (!second)
+        shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
+}
+
+/* The c-value of a sample with four contrasts. `cells`: of the pair with the window's first column, `odd` where that is
+ * its second; `centre`: the code, counted from the first that is looked at; `weights`: of the contrasts, a byte each. */
+template <int GROUP>
+GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                                    uint32_t centre, uint32_t weights) {
+    enum { CELL = VMAFGPU__CAMBI_CELL_OF_FOUR, STEP = 2 * CELL };
+    const uint8_t *at = cells + (centre & ~3u);
+    const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
+    const uint32_t minus = 0u - odd;
+    uint32_t all[3], high[3], low[3], rest[3] = {};
+    /* The pairs in the middle are the same for both samples of a pair, which read the same words. */
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
+        high[i] = permute_bytes(all[i], 0, 0x4341);
+    }
+    int32_t n = launch.reach - 1;
+    at += STEP;
+#pragma unroll 1
+    for (; n >= GROUP; n -= GROUP) {
+        uint32_t sum[3] = {};
+#pragma unroll
+        for (int k = 0; k < GROUP; k++)
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                sum[i] += ((const uint32_t *)(at + k * STEP))[i];
+        at += GROUP * STEP;
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            all[i] += sum[i];
+            high[i] += permute_bytes(sum[i], 0, 0x4341);
+        }
+    }
+    if (GROUP > 1)
+#pragma unroll 1
+        for (; n > 0; n--, at += STEP)
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                rest[i] += ((const uint32_t *)at)[i];
+    /* Halves of words: the odd bytes' sums, and what they leave of the sums of words. */
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        high[i] += permute_bytes(rest[i], 0, 0x4341);
+        low[i] = all[i] + rest[i] - (high[i] << 8);
+    }
+    /* The counts from four below on: those at even distances, then those at odd ones. */
+    const bool turned = centre & 1;
+    const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
+    uint32_t even[3], odds[3];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        even[i] = turned ? high[i] : low[i];
+        odds[i] = turned ? low[i] : high[i];
+    }
+    const uint32_t even0 = (uint32_t)(((uint64_t)even[1] << 32 | even[0]) >> even_shift),
+                   even1 = (uint32_t)(((uint64_t)even[2] << 32 | even[1]) >> even_shift),
+                   even2 = even[2] >> even_shift & 65535,
+                   odd0 = (uint32_t)(((uint64_t)odds[1] << 32 | odds[0]) >> odd_shift),
+                   odd1 = (uint32_t)(((uint64_t)odds[2] << 32 | odds[1]) >> odd_shift);
+    const uint32_t own = even1 & 65535;
+    const uint32_t count[4][2] = { { odd0 >> 16, odd1 & 65535 }, { even0 >> 16, even1 >> 16 },
+                                   { odd0 & 65535, odd1 >> 16 }, { even0 & 65535, even2 } };
+    float best = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const uint32_t most = count[k][0] > count[k][1] ? count[k][0] : count[k][1];
+        const float value = (float)(int32_t)((weights >> 8 * k & 255) * own * most) *
+                            float_bits(load(launch.reciprocal + own + most));
+        best = value > best ? value : best;
+    }
+    return bits_of(best);
+}
+
+/* One code's count in the window. */
+GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                               uint32_t code) {
+    const uint32_t half = (uint32_t)launch.cell, step = 2 * half, pairs = (uint32_t)launch.reach;
+    uint32_t sum = odd ? 0u - cells[code + half] : cells[code + half + pairs * step];
+#pragma unroll 4
+    for (uint32_t i = 0; i < pairs + odd; i++, code += step)
+        sum += cells[code];
+    return sum;
+}
+
+/* The same as cambi_value_of_four() for any number of contrasts; `weights`: of the code. */
+GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
+                                   uint32_t centre, const uint8_t *weights) {
+    const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
+    const uint32_t own = cambi_count_of(launch, cells, odd, middle);
+    float best = 0;
+#pragma unroll 1
+    for (uint32_t k = 1; k <= contrasts; k++) {
+        const uint32_t above = cambi_count_of(launch, cells, odd, middle + k),
+                       below = cambi_count_of(launch, cells, odd, middle - k), most = above > below ? above : below;
+        const float value = (float)(int32_t)(load(weights + k - 1) * own * most) *
+                            float_bits(load(launch.reciprocal + own + most));
+        best = value > best ? value : best;
+    }
+    return bits_of(best);
+}
+
+/* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. */
+GPU_FN int64_t cambi_units(uint32_t bits) {
+    return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126)) : 0;
+}
+
+/* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
+GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2) {
+        const uint32_t other = shuffle_xor_word(v, mask);
+        v = other < v ? other : v;
+    }
+    block_barrier();
+    if (lane_index() == 0)
+        words[warp_index()] = v;
+    block_barrier();
+    for (uint32_t i = 0; i < VMAFGPU__CAMBI_COUNT_THREADS / LANES; i++)
+        v = words[i] < v ? words[i] : v;
+    return v;
+}
+
+/* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
+template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
+    enum {
+        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD,
+        AT_ONCE = THREADS / (WIDTH / 2), TURNS = VMAFGPU__CAMBI_COUNT_ROWS / AT_ONCE
+    };
+    static_assert(THREADS == WIDTH && VMAFGPU__CAMBI_COUNT_ROWS == 32, "a sample for each thread, a bit for each row");
+    if (!cambi_source(launch))
+        return;
+    int32_t scale = 0;
+#pragma unroll
+    for (int s = 1; s < VMAFGPU__CAMBI_SCALES; s++)
+        scale += (int32_t)block_x() >= launch.scale[s].first_block;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    unsigned char *scratch = cambi_scratch(launch);
+    uint32_t *rows = (uint32_t *)shared_memory(), *words = rows + 1;
+    const int32_t block = (int32_t)block_x() - plane.first_block, reach = launch.reach, margin = (reach + 1) & ~1;
+    const int32_t first_y = block / plane.strips * plane.rows, first_x = block % plane.strips * WIDTH;
+    const int32_t below = plane.height - first_y, height = below < plane.rows ? below : plane.rows;
+    const int32_t thread = (int32_t)thread_index(), x = first_x + thread, pair_x = first_x - margin + 2 * thread;
+    const int32_t pairs = WIDTH / 2 + margin, right = (plane.width + 1) & ~1;
+    const uint32_t mark = CAMBI_MARK + (uint32_t)(launch.base + launch.low), centres = (uint32_t)launch.centres;
+    const uint32_t range = GROUP ? (uint32_t)VMAFGPU__CAMBI_RANGE_OF_FOUR : (uint32_t)launch.range;
+    const uint32_t contrasts = GROUP ? 4 : (uint32_t)launch.contrasts;
+    CambiStrip strip;
+    strip.samples = scratch + plane.samples;
+    strip.cell = (GROUP ? (uint32_t)VMAFGPU__CAMBI_CELL_OF_FOUR : (uint32_t)launch.cell) / 4;
+    strip.histogram = rows + HEAD / 4 + (uint32_t)thread * 2 * strip.cell;
+    strip.height = (uint32_t)plane.height;
+    strip.pitch = (uint32_t)plane.pitch;
+    strip.pair_at = (uint32_t)(2 * pair_x);
+    strip.own_at = (uint32_t)(2 * x);
+    strip.has_pair = thread < pairs && pair_x >= 0 && pair_x < right;
+    strip.has_own = x < plane.width;
+    strip.counted = range + 2 * contrasts;
+    const uint32_t offset = (uint32_t)(thread + margin - reach), odd = offset & 1;
+    const uint8_t *cells = (const uint8_t *)(rows + HEAD / 4 + (offset & ~1u) * strip.cell);
+    uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
+    uint32_t count = 0, from = 0, most = 0;
+    int64_t sum = 0;
+    for (;;) {
+        /* What there is to look at, two samples at a time, and in which rows; their highest bit is the first. */
+        const int32_t scanned = thread / (WIDTH / 2), scanned_x = first_x + thread % (WIDTH / 2) * 2;
+        uint32_t two[TURNS], low = 0xffff, high = 0;
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++) {
+            const int32_t row = scanned + i * AT_ONCE;
+            two[i] = row < height && scanned_x < right
+                         ? load((const uint32_t *)(strip.samples +
+                                                   ((uint32_t)(first_y + row) * strip.pitch + (uint32_t)scanned_x * 2)))
+                         : 0;
+        }
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++)
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                const uint32_t code = (two[i] >> 16 * k & 65535) - mark;
+                if (code < centres && code >= from) {
+                    low = code < low ? code : low;
+                    high = code > high ? code : high;
+                }
+            }
+        low = cambi_least(low, words);
+        if (low == 0xffff)
+            break;
+        if (!from)
+            most = 0xffff - cambi_least(0xffff - high, words);
+        if (thread == 0)
+            rows[0] = 0;
+        for (uint32_t n = (uint32_t)thread; n < (uint32_t)pairs * 2 * strip.cell; n += THREADS)
+            rows[HEAD / 4 + n] = 0;
+        block_barrier();
+        uint32_t found = 0;
+#pragma unroll
+        for (int32_t i = 0; i < TURNS; i++) {
+            const uint32_t first = (two[i] & 65535) - mark, second = (two[i] >> 16) - mark;
+            const bool is_in = (first < centres && first - low < range) || (second < centres && second - low < range);
+            found |= is_in ? 0x80000000u >> (scanned + i * AT_ONCE) : 0;
+        }
+        found = warp_or(found);
+        if (lane_index() == 0)   /* no two warps have a row in common */
+            shared_add(rows, found);
+        block_barrier();
+        uint32_t todo = rows[0];
+
+        const uint32_t looked_at = centres - low < range ? centres - low : range;
+        const uint32_t *weights = (const uint32_t *)(launch.weights + (uint32_t)launch.low * 4) + low;
+        const uint8_t *any_weights = launch.weights + ((uint32_t)launch.low + low) * contrasts;
+        int32_t y = first_y + leading_zeros(todo), next = y;
+        uint32_t come = 0, gone = 0, next_word = cambi_own(strip, y);
+        strip.zero = mark + low - contrasts;
+#pragma unroll 1
+        for (int32_t row = y - reach; row <= y + reach; row += 4) {
+            uint32_t both[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                both[k] = row + k <= y + reach ? cambi_pair(strip, row + k) : 0;
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                cambi_count_sample(strip, both[k], 0, 1);
+                cambi_count_sample(strip, both[k], 1, 1);
+            }
+        }
+        for (;;) {
+            const uint32_t centre = next_word - mark - low;
+            const bool is_looked_at = centre < looked_at;
+            const uint32_t four = GROUP && is_looked_at ? load(weights + centre) : 0;
+            todo &= ~(0x80000000u >> (y - first_y));
+            next = todo ? first_y + leading_zeros(todo) : y;
+            next_word = cambi_own(strip, next);
+            come = cambi_pair(strip, y + 1 + reach);
+            gone = cambi_pair(strip, y - reach);
+            block_barrier();
+            if (is_looked_at) {
+                const uint32_t bits =
+                    GROUP ? cambi_value_of_four<GROUP ? GROUP : 1>(launch, cells, odd, centre, four)
+                          : cambi_value_of_any(launch, cells, odd, centre, any_weights + centre * contrasts);
+                store(values + (uint32_t)y * (uint32_t)plane.width, bits);
+                count += bits != 0;
+                sum += cambi_units(bits);
+            }
+            if (!todo)
+                break;
+            block_barrier();
+            for (;;) {
+                if (come != gone) {
+#pragma unroll
+                    for (uint32_t second = 0; second < 2; second++) {
+                        if (!((come ^ gone) >> 16 * second & 65535))
+                            continue;
+                        cambi_count_sample(strip, come, second, 1);
+                        cambi_count_sample(strip, gone, second, 0u - 1);
+                    }
+                }
+                if (++y == next)
+                    break;
+                come = cambi_pair(strip, y + 1 + reach);
+                gone = cambi_pair(strip, y - reach);
+            }
+        }
+        from = low + range;
+        if (from > most)
+            break;
+    }
+    count = warp_sum_word(count);
+    sum = warp_sum(sum);
+    if (count && lane_index() == 0) {
+        atomic_add((int64_t *)(scratch + launch.found) + scale, (int64_t)count);
+        atomic_add(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+    }
+}
+
+GPU_KERNEL(vmafgpu_cambi_count_4, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) { cambi_count<3>(launch); }
+GPU_KERNEL(vmafgpu_cambi_count_4_wide, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 12) {
+    cambi_count<1>(launch);
+}
+GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THREADS, 8) { cambi_count<0>(launch); }
+
+/* ---- select ----
+ *
+ * C-values are floats from 0.5 to 2^15, so the difference of their bits from those of 0.5 has 27 bits, of which three
+ * passes find nine each: those of the value at the place up to which the sum goes. The last launch takes off the sum
+ * what lies below.
+ */
+enum { CAMBI_LEAST = 0x3f000000 };
+
+/* From 2^29 on, in these units, the reference rounds. */
+#define CAMBI_EXACT ((int64_t)1 << 53)
+
+/* The sum of a scale, as earlier launches have left it; other blocks may be writing those of other scales. */
+GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
+    const uint32_t *at =
+        (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
+    const uint32_t low = peek(at);
+    return (int64_t)((uint64_t)peek(at + 1) << 32 | low);
+}
+
+/* Whether a c-value was stored for the sample. */
+GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) {
+    return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
+}
+
+/* In which bin from the top the rank is reached, and which one it is within that bin; in every lane. */
+GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
+    enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
+    const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
+    uint32_t sum = 0, bin = 0, rest = 0;
+    for (uint32_t i = 0; i < RUN; i++)
+        sum += load(bins + top - i);
+    uint32_t before = sum;
+    for (uint32_t by = 1; by < LANES; by *= 2) {
+        const uint32_t other = shuffle_up_word(before, by);
+        before += lane_index() >= by ? other : 0;
+    }
+    before -= sum;
+    if (before < *rank && *rank <= before + sum) {
+        rest = *rank - before;
+        for (bin = top; load(bins + bin) < rest; bin--)
+            rest -= load(bins + bin);
+    }
+    *rank = warp_or(rest);
+    return warp_or(bin);
+}
+
+GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_THREADS, 2) {
+    enum {
+        BITS = VMAFGPU__CAMBI_SELECT_BITS, BINS = VMAFGPU__CAMBI_SELECT_BINS, PASSES = VMAFGPU__CAMBI_SELECT_PASSES,
+        THREADS = VMAFGPU__CAMBI_SELECT_THREADS
+    };
+    if (!cambi_source(launch))
+        return;
+    unsigned char *scratch = cambi_scratch(launch);
+    const uint32_t pass = (uint32_t)launch.pass;
+    uint32_t scale = 0;
+#pragma unroll
+    for (int s = 1; s < VMAFGPU__CAMBI_SCALES; s++)
+        scale += (int32_t)block_x() >= launch.scale[s].first_part;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    const int32_t first_y = ((int32_t)block_x() - plane.first_part) * VMAFGPU__CAMBI_SELECT_ROWS;
+    const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
+    /* Where there are c-values that nobody asked for; `order` wants all of them. */
+    const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
+    if (!is_too_many && !is_filled)
+        return;
+    uint32_t *histogram = (uint32_t *)shared_memory();
+    uint32_t *bins = (uint32_t *)(scratch + launch.histograms) + scale * PASSES * BINS;
+    uint32_t known = 0, rank = (uint32_t)plane.top;
+    for (uint32_t i = 0; i < pass; i++)
+        known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
+    const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
+    const uint32_t least = known + CAMBI_LEAST;   /* in the end */
+    for (uint32_t n = thread_index(); n < BINS; n += THREADS)
+        histogram[n] = 0;
+    block_barrier();
+    int64_t sum = 0;
+#pragma unroll 1
+    for (int32_t y = first_y; y < first_y + VMAFGPU__CAMBI_SELECT_ROWS && y < plane.height; y++) {
+        const uint16_t *samples = (const uint16_t *)(scratch + plane.samples + (int64_t)y * plane.pitch);
+        uint32_t *values = (uint32_t *)(scratch + plane.values) + (int64_t)y * plane.width;
+#pragma unroll 1
+        for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
+            const uint64_t four = load((const uint64_t *)(samples + x));
+            uint32_t bits[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                if (x + i >= plane.width)
+                    continue;
+                if (!cambi_has_value(launch, (uint32_t)(four >> 16 * i) & 65535)) {
+                    if (is_filled)
+                        store(values + x + i, 0u);
+                    continue;
+                }
+                const uint32_t key = bits[i] - CAMBI_LEAST;
+                if (!bits[i])
+                    continue;
+                if (pass == PASSES)
+                    sum -= bits[i] <= least ? cambi_units(bits[i]) : 0;
+                else if (key >> shift >> BITS == known)
+                    shared_add(histogram + (key >> shift & (BINS - 1)), 1);
+            }
+        }
+    }
+    if (pass < PASSES) {
+        block_barrier();
+        for (uint32_t n = thread_index(); n < BINS; n += THREADS)
+            if (histogram[n])
+                atomic_add(bins + pass * BINS + n, histogram[n]);
+        return;
+    }
+    sum = warp_sum(sum);
+    if (first_y == 0 && warp_index() == 0)
+        sum += (int64_t)rank * cambi_units(least);
+    if (sum && lane_index() == 0)
+        atomic_add(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+}
+
+/* ---- order ----
+ *
+ * The reference moves the largest c-values to the front by Hoare's selection and adds them up, in double precision, in
+ * the order in which that leaves them. A block does the same. In a round of the selection the values that are not
+ * larger than the pivot, from the left, change places with those that are not smaller, from the right, until they meet:
+ * which ones that are is known beforehand, and no swap depends on another.
+ */
+struct CambiOrder {
+    enum {
+        THREADS = VMAFGPU__CAMBI_ORDER_THREADS, RUN = VMAFGPU__CAMBI_ORDER_RUN, CHUNK = THREADS * RUN,
+        WARPS = THREADS / LANES, SMALL = VMAFGPU__CAMBI_ORDER_SMALL
+    };
+    uint32_t *values;                    /* bits of floats that are 0 or more: in the order of the floats */
+    uint32_t *head;                      /* shared memory: words and sums of warps... */
+    uint16_t *list[2];                   /* ...values that wait for a swap, from the left and from the right; */
+    uint32_t *part;                      /* in the same place: values; */
+    int64_t  *sums;                      /* and two sums of each thread */
+};
+
+/* Of the next `count` values, from `first` on upwards or (side 1) downwards, the distances of those that must leave
+ * their side, in order; their number. */
+GPU_FN uint32_t cambi_find_misplaced(const CambiOrder &o, uint32_t pivot, int64_t first, uint32_t side, uint32_t count) {
+    enum { RUN = CambiOrder::RUN };
+    const uint32_t from = warp_index() * LANES * RUN + lane_index();
+    uint32_t value[RUN], ranks[2] = {}, found = 0;
+    static_assert(RUN == 8, "a byte of two words for each");
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const uint32_t at = from + i * LANES;
+        value[i] = at < count ? peek(o.values + (side ? first - at : first + at)) : side ? 0 : 0xffffffffu;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++)
+        if (side ? value[i] >= pivot && from + i * LANES < count : value[i] <= pivot) {
+            found |= 1u << i;
+            ranks[i / 4] += 1u << 8 * (i % 4);
+        }
+#pragma unroll
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            const uint32_t other = shuffle_up_word(ranks[k], by);
+            ranks[k] += lane_index() >= by ? other : 0;
+        }
+    const uint32_t all[2] = { shuffle_word(ranks[0], LANES - 1), shuffle_word(ranks[1], LANES - 1) };
+    uint32_t number = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++)
+        number += all[i / 4] >> 8 * (i % 4) & 255;
+    if (lane_index() == 0)
+        o.head[warp_index()] = number;
+    block_barrier();
+    uint32_t before = 0, total = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < CambiOrder::WARPS; i++) {
+        before += i < warp_index() ? o.head[i] : 0;
+        total += o.head[i];
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        if (found >> i & 1)
+            o.list[side][before + (ranks[i / 4] >> 8 * (i % 4) & 255) - 1] = (uint16_t)(from + i * LANES);
+        before += all[i / 4] >> 8 * (i % 4) & 255;
+    }
+    block_barrier();
+    return total;
+}
+
+/* One round between *left and *right, and what it leaves of them. */
+GPU_FN void cambi_order_round(const CambiOrder &o, int64_t top, int64_t *left, int64_t *right) {
+    enum { CHUNK = CambiOrder::CHUNK };
+    const uint32_t pivot = peek(o.values + top);
+    int64_t i = *left, k = *right + 1;   /* what lies between has not been looked at */
+    int64_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
+    uint32_t first[2] = {}, end[2] = {};
+    bool is_last = false;
+    block_barrier();
+    for (;;) {
+        if (first[0] == end[0] && i < k) {
+            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+            base[0] = i;
+            first[0] = 0;
+            end[0] = cambi_find_misplaced(o, pivot, i, 0, count);
+            i += count;
+        }
+        if (first[1] == end[1] && i < k) {
+            const uint32_t count = k - i < CHUNK ? (uint32_t)(k - i) : (uint32_t)CHUNK;
+            base[1] = k - 1;
+            first[1] = 0;
+            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, count);
+            k -= count;
+        }
+        if (i == k && first[0] == end[0] && first[1] == end[1])
+            break;
+        if (i == k && first[0] == end[0]) {   /* what waits at the right meets what lies below it */
+            base[0] = i;
+            first[0] = 0;
+            end[0] = cambi_find_misplaced(o, pivot, i, 0, (uint32_t)(base[1] - o.list[1][first[1]] - i + 1));
+            is_last = true;
+        } else if (i == k && first[1] == end[1]) {
+            base[1] = k - 1;
+            first[1] = 0;
+            end[1] = cambi_find_misplaced(o, pivot, k - 1, 1, (uint32_t)(k - base[0] - o.list[0][first[0]]));
+            is_last = true;
+        }
+        uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
+        if (is_last) {   /* only as long as they have not passed each other */
+            uint32_t number = 0;
+            if (thread_index() == 0)
+                o.head[0] = 0;
+            block_barrier();
+            for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS)
+                number += base[0] + o.list[0][first[0] + m] <= base[1] - o.list[1][first[1] + m];
+            number = warp_sum_word(number);
+            if (lane_index() == 0)
+                shared_add(o.head, number);
+            block_barrier();
+            both = o.head[0];
+        }
+        for (uint32_t m = thread_index(); m < both; m += CambiOrder::THREADS) {
+            uint32_t *const a = o.values + base[0] + o.list[0][first[0] + m],
+                     *const b = o.values + base[1] - o.list[1][first[1] + m];
+            const uint32_t value = peek(a);
+            store(a, peek(b));
+            store(b, value);
+        }
+        if (both) {
+            last[0] = base[0] + o.list[0][first[0] + both - 1];
+            last[1] = base[1] - o.list[1][first[1] + both - 1];
+        }
+        first[0] += both;
+        first[1] += both;
+        if (is_last)
+            break;
+        block_barrier();
+    }
+    if (!is_last) {
+        k = i - 1;
+    } else if (last[0] + 1 > last[1] - 1) {
+        i = last[0] + 1;
+        k = last[1] - 1;
+    } else {
+        /* Each side goes on to the next that it would swap, or to the last that came over. */
+        i = last[1];
+        k = last[0];
+        if (first[0] < end[0] && base[0] + o.list[0][first[0]] < i)
+            i = base[0] + o.list[0][first[0]];
+        if (first[1] < end[1] && base[1] - o.list[1][first[1]] > k)
+            k = base[1] - o.list[1][first[1]];
+    }
+    block_barrier();
+    if (k < top)
+        *left = i;
+    if (top < i)
+        *right = k;
+}
+
+/* The rest of the rounds, by one thread in the values of `part`. */
+GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
+    int32_t left = 0;
+    while (left < right) {
+        const uint32_t pivot = part[top];
+        int32_t i = left, k = right;
+        while (i <= k) {
+            while (part[i] > pivot)
+                i++;
+            while (part[k] < pivot)
+                k--;
+            if (i <= k) {
+                const uint32_t value = part[i];
+                part[i++] = part[k];
+                part[k--] = value;
+            }
+        }
+        left = k < top ? i : left;
+        right = top < i ? k : right;
+    }
+}
+
+GPU_FN void cambi_gather_top(const CambiOrder &o, int64_t n, int64_t top) {
+    int64_t left = 0, right = n - 1;
+    if (top >= n)
+        return;
+    while (right - left >= CambiOrder::SMALL)
+        cambi_order_round(o, top, &left, &right);
+    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
+        o.part[i - left] = peek(o.values + i);
+    block_barrier();
+    if (thread_index() == 0)
+        cambi_order_small(o.part, (int32_t)(right - left), (int32_t)(top - left));
+    block_barrier();
+    for (int64_t i = left + thread_index(); i <= right; i += CambiOrder::THREADS)
+        store(o.values + i, o.part[i - left]);
+    block_barrier();
+}
+
+/* What a double of that size is a multiple of, in units of 2^-24. */
+GPU_FN int cambi_bits_of(int64_t v) {
+    const uint32_t high = (uint32_t)((uint64_t)v >> 32);
+    return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
+}
+GPU_FN int64_t cambi_unit_of(int64_t v) {
+    const int bits = cambi_bits_of(v);
+    return bits > 53 ? (int64_t)1 << (bits - 53) : 1;
+}
+/* To a multiple, to an even one where two are as near. */
+GPU_FN int64_t cambi_rounded(int64_t v, int64_t unit) {
+    const int64_t rest = v & (unit - 1), down = v - rest;
+    return 2 * rest > unit || (2 * rest == unit && (down & unit)) ? down + unit : down;
+}
+
+/* The sum of a chunk of values that are all multiples of the unit; below 0 if they are not. */
+GPU_FN int64_t cambi_add_multiples(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+    enum { RUN = CambiOrder::RUN };
+    int64_t *of_warps = (int64_t *)o.head;
+    uint32_t bits[RUN];
+    int64_t sum = 0, rest = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const int64_t at = first + i * CambiOrder::THREADS + thread_index();
+        bits[i] = at < end ? peek(o.values + at) : 0;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < RUN; i++) {
+        const int64_t v = cambi_units(bits[i]);
+        sum += v;
+        rest |= v & (unit - 1);
+    }
+    sum = any_lane(rest != 0) ? -((int64_t)1 << 56) : warp_sum(sum);
+    if (lane_index() == 0)
+        of_warps[warp_index()] = sum;
+    block_barrier();
+    sum = 0;
+    for (uint32_t i = 0; i < CambiOrder::WARPS; i++)
+        sum += of_warps[i];
+    block_barrier();
+    return sum;
+}
+
+/* How much a chunk of values adds to a sum that is an even multiple of the unit, and to one that is an odd one: nothing
+ * else matters to the rounding, as long as the unit stays. In sums[0] and sums[1]. */
+GPU_FN void cambi_add_rounded(const CambiOrder &o, int64_t unit, int64_t first, int64_t end) {
+    const int64_t from = first + (int64_t)thread_index() * CambiOrder::RUN;
+    int64_t even = 0, odd = unit;
+#pragma unroll 1
+    for (int64_t i = from; i < from + CambiOrder::RUN && i < end; i++) {
+        const int64_t v = cambi_units(peek(o.values + i));
+        even = cambi_rounded(even + v, unit);
+        odd = cambi_rounded(odd + v, unit);
+    }
+    o.sums[2 * thread_index()] = even;
+    o.sums[2 * thread_index() + 1] = odd - unit;
+    for (uint32_t by = 1; by < CambiOrder::THREADS; by *= 2) {
+        block_barrier();
+        if (thread_index() % (2 * by) == 0) {
+            int64_t *mine = o.sums + 2 * thread_index(), *next = o.sums + 2 * (thread_index() + by);
+            even = mine[0];
+            odd = mine[1];
+            mine[0] = even + next[even & unit ? 1 : 0];
+            mine[1] = odd + next[odd & unit ? 0 : 1];
+        }
+    }
+    block_barrier();
+}
+
+GPU_FN int64_t cambi_add_in_order(const CambiOrder &o, int64_t top) {
+    enum { FEW = 16 };
+    int64_t sum = 0, first = 0;
+    uint32_t size = CambiOrder::CHUNK;
+    while (first < top) {
+        const int64_t unit = cambi_unit_of(sum), limit = (int64_t)1 << (52 + cambi_bits_of(unit));
+        const int64_t end = first + size < top ? first + size : top;
+        int64_t chunk = cambi_add_multiples(o, unit, first, end);
+        if (chunk < 0) {
+            cambi_add_rounded(o, unit, first, end);
+            chunk = o.sums[sum & unit ? 1 : 0];
+            block_barrier();
+        }
+        if (sum + chunk < limit) {
+            sum += chunk;
+            first = end;
+            continue;
+        }
+        /* The unit changes on the way: where? */
+        if (size > FEW) {
+            size /= 8;
+            continue;
+        }
+        for (; first < end; first++) {
+            sum += cambi_units(peek(o.values + first));
+            sum = cambi_rounded(sum, cambi_unit_of(sum));
+        }
+        size = CambiOrder::CHUNK;
+    }
+    return sum;
+}
+
+GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS, 1) {
+    const uint32_t scale = block_y();
+    if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
+        return;
+    const vmafgpu__cambi_plane &plane = launch.scale[scale];
+    unsigned char *shared = shared_memory();
+    CambiOrder order;
+    order.values = (uint32_t *)(cambi_scratch(launch) + plane.values);
+    order.head = (uint32_t *)shared;
+    order.list[0] = (uint16_t *)(shared + VMAFGPU__CAMBI_ORDER_HEAD);
+    order.list[1] = order.list[0] + CambiOrder::CHUNK;
+    order.part = (uint32_t *)order.list[0];
+    order.sums = (int64_t *)order.list[0];
+    cambi_gather_top(order, (int64_t)plane.width * plane.height, plane.top);
+    const int64_t sum = cambi_add_in_order(order, plane.top);
+    if (thread_index() == 0)
+        store(&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale], sum);
+}
 
 /* ================================================================================================
  * >>speed                                        entropy of the chroma planes, in float

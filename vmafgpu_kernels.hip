@@ -112,8 +112,18 @@ GPU_FN int64_t take(int64_t *p) {
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
     (void)__hip_atomic_fetch_add((GPU_GLOBAL int64_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
+    (void)__hip_atomic_fetch_add((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+/* Reads what this launch may have written, too: its own thread, or others of the block before a barrier. */
+GPU_FN uint32_t peek(const uint32_t *p) { return *(const volatile GPU_GLOBAL uint32_t *)p; }
+/* Modulo 2^32, in shared memory: several threads may add to one word. */
+GPU_FN void shared_add(uint32_t *p, uint32_t v) {
+    (void)__hip_atomic_fetch_add((__attribute__((address_space(3))) uint32_t *)p, v, __ATOMIC_RELAXED,
+                                 __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 GPU_FN void copy_4(void *shared, const void *global) { *(uint32_t *)shared = load((const uint32_t *)global); }
 GPU_FN void copy_8(void *shared, const void *global) { *(uint64_t *)shared = load((const uint64_t *)global); }

@@ -2,7 +2,8 @@
  *
  * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
- * video.error, without its full stop.
+ * video.error, without its full stop. With VIDEO_MAP defined (POSIX only) frames of files are not copied but mapped, one
+ * at a time: who looks at them reads them, on whatever thread. A file that is cut meanwhile gives SIGBUS then.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -29,6 +30,10 @@
 #ifdef _WIN32
 #  include <fcntl.h>
 #  include <io.h>
+#elif defined(VIDEO_MAP)
+#  include <sys/mman.h>
+#  include <sys/stat.h>
+#  include <unistd.h>
 #endif
 
 enum {
@@ -82,6 +87,10 @@ typedef struct video {
     size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
     size_t         skipped_bytes;            /* of every frame, after what is kept */
     unsigned char *buffer;
+    long long      start;                    /* where in the file byte 0 is */
+    void          *map;                      /* what is mapped of it; NULL: nothing */
+    size_t         map_bytes;
+    unsigned char *planes;                   /* of the frame that was read last */
 } video;
 
 static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
@@ -343,7 +352,7 @@ static inline video_result video_open_source(video *v, const char *name, video_r
 }
 
 /* Bytes from here to the end of a regular file; 0 when that isn't known. */
-static inline long long video_file_size(FILE *file) {
+static inline long long video_file_size(FILE *file, long long *at) {
 #ifdef _WIN32
     long long start = _ftelli64(file);
     long long end = start >= 0 && _fseeki64(file, 0, SEEK_END) == 0 ? _ftelli64(file) : -1;
@@ -353,6 +362,7 @@ static inline long long video_file_size(FILE *file) {
     long end = start >= 0 && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     int back = end >= 0 ? fseek(file, start, SEEK_SET) : 0;
 #endif
+    *at = start;
     return back == 0 && end > start ? (long long)end - (long long)start : 0;
 }
 
@@ -369,11 +379,12 @@ static inline video_result video_open(video *v, const char *path, const video_ra
         _setmode(_fileno(stdin), _O_BINARY);
     }
 #endif
-    long long size = video_file_size(file);
+    long long start = 0, size = video_file_size(file, &start);
     errno = 0; /* asking a pipe for its size leaves an error behind */
     video_result result = video_open_source(v, is_stdin ? "standard input" : path, video_read_file, file, raw,
                                             luma_only);
     v->file = file;
+    v->start = start;
     v->file_bytes = size;
     if (result == VIDEO_OK && size > 0) {
         size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
@@ -383,7 +394,17 @@ static inline video_result video_open(video *v, const char *path, const video_ra
     return result;
 }
 
+static inline void video_unmap(video *v) {
+#ifdef VIDEO_MAP
+    if (v->map) {
+        munmap(v->map, v->map_bytes);
+    }
+#endif
+    v->map = NULL;
+}
+
 static inline void video_close(video *v) {
+    video_unmap(v);
     free(v->buffer);
     if (v->file && v->file != stdin) {
         fclose(v->file);
@@ -407,18 +428,48 @@ static inline video_result video_frame_line(video *v) {
     return result;
 }
 
+/* Lets `planes` be the next `size` bytes of a file that has them. 0 if there is no file, or they cannot be mapped. */
+static inline int video_map(video *v, size_t size) {
+    video_unmap(v);
+#ifdef VIDEO_MAP
+    struct stat now;
+    long long at = v->start + v->bytes_read, page = sysconf(_SC_PAGESIZE);
+    if (v->file_bytes > 0 && page > 0 && fstat(fileno(v->file), &now) == 0 && S_ISREG(now.st_mode) &&
+        now.st_size - at >= (long long)size) {
+        size_t before = (size_t)(at % page);
+        void *map = mmap(NULL, before + size, PROT_READ, MAP_PRIVATE, fileno(v->file), (off_t)(at - (long long)before));
+        if (map != MAP_FAILED) {
+            v->map = map;
+            v->map_bytes = before + size;
+            v->planes = (unsigned char *)map + before;
+            return 1;
+        }
+    }
+#endif
+    (void)size;
+    return 0;
+}
+
 /* Reads the next frame; what the one before it held is gone. */
 static inline video_result video_read(video *v) {
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
     if (result != VIDEO_OK) {
         return result;
     }
-    size_t kept = v->luma_bytes + 2 * v->chroma_bytes;
-    size_t count = video_fill(v, v->buffer, kept);
-    if (count == 0 && !v->failed && !v->is_y4m) {
-        return VIDEO_END;
+    size_t kept = v->luma_bytes + 2 * v->chroma_bytes, passed = v->skipped_bytes;
+    if (video_map(v, kept)) {
+        passed += kept;
+    } else {
+        size_t count = video_fill(v, v->buffer, kept);
+        if (count == 0 && !v->failed && !v->is_y4m) {
+            return VIDEO_END;
+        }
+        if (count < kept) {
+            return video_ran_out(v, "frame");
+        }
+        v->planes = v->buffer;
     }
-    if (count < kept || video_discard(v, v->skipped_bytes) < v->skipped_bytes) {
+    if (video_discard(v, passed) < passed) {
         return video_ran_out(v, "frame");
     }
     v->frames_read++;
@@ -439,13 +490,13 @@ static inline vmafgpu_config video_config(const video *v) {
 
 /* The planes of the frame that was read last. */
 static inline vmafgpu_frame video_frame(const video *v) {
-    vmafgpu_frame frame = {{v->buffer, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+    vmafgpu_frame frame = {{v->planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;
         int planar = v->layout == VMAFGPU_PLANAR;
-        frame.data[1] = v->buffer + v->luma_bytes;
-        frame.data[2] = planar ? v->buffer + v->luma_bytes + v->chroma_bytes : NULL;
+        frame.data[1] = v->planes + v->luma_bytes;
+        frame.data[2] = planar ? v->planes + v->luma_bytes + v->chroma_bytes : NULL;
         frame.pitch[1] = planar ? row : 2 * row;
         frame.pitch[2] = planar ? row : 0;
     }

@@ -6,7 +6,10 @@
  * Build: cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
  */
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
-#  define _POSIX_C_SOURCE 200809L /* isatty, fileno, clock_gettime */
+#  define _POSIX_C_SOURCE 200809L /* isatty, fileno, clock_gettime, mmap */
+#endif
+#ifndef _WIN32
+#  define VIDEO_MAP
 #endif
 
 #define VMAFGPU_IMPLEMENTATION
@@ -29,6 +32,7 @@
 #  include <fcntl.h>
 #  include <io.h>
 #else
+#  include <signal.h>
 #  include <unistd.h>
 #endif
 
@@ -1498,9 +1502,30 @@ static int act(options *o) {
     return close_output(stdout, "standard output");
 }
 
+#ifdef VIDEO_MAP
+/* Frames are looked at where the file is mapped, so this is how a file without them shows. */
+static void lost_video(int number) {
+    static const char sentence[] = "vmafgpu: a video became shorter, or could not be read, while it was being scored.\n";
+    ssize_t written = write(2, sentence, sizeof sentence - 1);
+    (void)number;
+    _exit(written < 0 ? 2 : EXIT_FAILURE);
+}
+
+static void watch_videos(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = lost_video;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+#else
+static void watch_videos(void) {}
+#endif
+
 int main(int argc, char **argv) {
     options o;
     int ok = 0;
+    watch_videos();
     memset(&o, 0, sizeof o);
     o.digits = DIGITS_LEGACY;
     if (understand(&o, argc, argv)) {

@@ -6,6 +6,8 @@
  *         only=open|speed|latency     one part; default: all three
  *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
  *         batch=N queue=N             config.gpu's; default: the library's choice
+ *         model=vmaf_v0.6.1           a built-in one
+ *         content=texture+mix         of the frames, see test/clip.h: bands+mix gives CAMBI more to do
  *         pairs=8                     distinct frame pairs in rotation
  *         seconds=0.5 repeats=5       of each timed run, and how many; the median counts
  *         frames=N                    of each timed run instead
@@ -88,7 +90,7 @@ typedef struct options {
     int         source;              /* SOURCE_COUNT: all */
     int         batch, queue, pairs, repeats, frames, check, gpu;
     double      seconds;
-    const char *only, *kernels, *driver, *peer;
+    const char *only, *kernels, *driver, *peer, *model, *content;
 } options;
 
 /* The value of `word` if it is KEY=VALUE, else NULL. */
@@ -132,7 +134,7 @@ static int parse_special(options *o, const char *word) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL};
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix"};
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -142,7 +144,8 @@ static options parse_options(int argc, char **argv) {
             !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
             !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_text(word, "kernels", &o.kernels) &&
             !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
-            !parse_text(word, "only", &o.only) && !parse_special(&o, word)) {
+            !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
+            !parse_text(word, "content", &o.content) && !parse_special(&o, word)) {
             die("\"%s\" is no option, or has no such value; see the top of test/bench_gpu.c", word);
         }
     }
@@ -275,34 +278,36 @@ static vmafgpu *open_or_die(const vmafgpu_config *config) {
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct film {
-    clip           clip;
-    int            pairs, sample_bytes;
-    size_t         row_bytes, plane_bytes;  /* tightly packed */
-    unsigned char *planes[MAX_PAIRS][2];
+    clip                 clip;
+    vmafgpu_model_config model;
+    int                  pairs, sample_bytes;
+    size_t               row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
+    unsigned char       *pictures[MAX_PAIRS][2];
     int            next, failed;            /* for the threads that make it */
     pthread_mutex_t lock;
     int            columns, check;
     double        *rows;                    /* [check][columns] */
 } film;
 
-static void *make_planes(void *argument) {
+static void *make_pictures(void *argument) {
     film *f = (film *)argument;
-    size_t samples = clip_plane_samples(&f->clip, 0);
-    uint16_t *words = (uint16_t *)malloc(samples * sizeof *words);
+    uint16_t *words = (uint16_t *)malloc(clip_plane_samples(&f->clip, 0) * sizeof *words);
     for (;;) {
-        int ok, plane;
+        int ok = words != NULL, picture;
         pthread_mutex_lock(&f->lock);
-        plane = f->next++;
+        picture = f->next++;
         pthread_mutex_unlock(&f->lock);
-        if (plane >= 2 * f->pairs) {
+        if (picture >= 2 * f->pairs) {
             break;
         }
-        ok = words && clip_plane(&f->clip, plane / 2, plane % 2, 0, words);
-        if (ok) {
-            clip_store(words, samples, f->sample_bytes, f->planes[plane / 2][plane % 2]);
-        } else {
-            f->failed = 1;
+        for (int i = 0; i < clip_plane_count(&f->clip) && ok; i++) {
+            ok = clip_plane(&f->clip, picture / 2, picture % 2, i, words);
+            if (ok) {
+                clip_store(words, clip_plane_samples(&f->clip, i), f->sample_bytes,
+                           f->pictures[picture / 2][picture % 2] + f->plane_at[i]);
+            }
         }
+        f->failed |= !ok;
     }
     free(words);
     return NULL;
@@ -319,14 +324,18 @@ static vmafgpu_config film_config(const film *f) {
     config.width = f->clip.width;
     config.height = f->clip.height;
     config.bit_depth = f->clip.depth;
-    config.chroma = VMAFGPU_400;
+    config.chroma = f->clip.chroma == 400 ? VMAFGPU_400 : VMAFGPU_420;
+    config.models = &f->model;
+    config.model_count = 1;
     return config;
 }
 
 static vmafgpu_frame host_frame(const film *f, int pair, int side) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
-    frame.data[0] = f->planes[pair][side];
+    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+        frame.data[i] = f->pictures[pair][side] + f->plane_at[i];
+    }
     return frame;
 }
 
@@ -364,18 +373,23 @@ static film *film_make(int width, int height, int bits, const options *o) {
     memset(f, 0, sizeof *f);
     f->pairs = o->pairs;
     f->check = o->check;
-    if (!clip_init(&f->clip, "texture+mix", width, height, bits, 400, o->pairs, 1)) {
-        die("there are no frames of %dx%d with %d bits", width, height, bits);
+    f->model.version = o->model;
+    if (!clip_init(&f->clip, o->content, width, height, bits, strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs,
+                   1)) {
+        die("there are no frames \"%s\" of %dx%d with %d bits", o->content, width, height, bits);
     }
     f->sample_bytes = bits > 8 ? 2 : 1;
-    f->row_bytes = (size_t)width * (size_t)f->sample_bytes;
-    f->plane_bytes = f->row_bytes * (size_t)height;
+    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+        f->row_bytes[i] = (size_t)clip_plane_width(&f->clip, i) * (size_t)f->sample_bytes;
+        f->plane_at[i] = f->size;
+        f->size += f->row_bytes[i] * (size_t)clip_plane_height(&f->clip, i);
+    }
     for (int i = 0; i < 2 * f->pairs; i++) {
-        f->planes[i / 2][i % 2] = (unsigned char *)take(f->plane_bytes);
+        f->pictures[i / 2][i % 2] = (unsigned char *)take(f->size);
     }
     pthread_mutex_init(&f->lock, NULL);
     for (int i = 0; i < count; i++) {
-        if (pthread_create(&threads[i], NULL, make_planes, f) != 0) {
+        if (pthread_create(&threads[i], NULL, make_pictures, f) != 0) {
             die("no thread");
         }
     }
@@ -391,7 +405,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
 
 static void film_free(film *f) {
     for (int i = 0; i < 2 * f->pairs; i++) {
-        free(f->planes[i / 2][i % 2]);
+        free(f->pictures[i / 2][i % 2]);
     }
     pthread_mutex_destroy(&f->lock);
     free(f->rows);
@@ -412,31 +426,44 @@ typedef struct reel {
 } reel;
 
 /* Rows on the device are as far apart as decoders and cuMemAllocPitch() put them. */
-static void to_device(reel *r, int pair, int side, unsigned char *padded, size_t pitch) {
+static size_t device_pitch(const film *f, int plane) {
+    return (f->row_bytes[plane] + 255) / 256 * 256;
+}
+
+static void to_device(reel *r, int pair, int side) {
     const film *f = r->film;
-    size_t size = pitch * (size_t)f->clip.height;
-    for (int y = 0; y < f->clip.height; y++) {
-        memcpy(padded + (size_t)y * pitch, f->planes[pair][side] + (size_t)y * f->row_bytes, f->row_bytes);
+    size_t size = 0, at = 0;
+    unsigned char *padded;
+    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+        size += device_pitch(f, i) * (size_t)clip_plane_height(&f->clip, i);
     }
+    padded = (unsigned char *)take(size);
+    memset(padded, 0, size);
     CUDA_CALL(r->cuda, memory_take, (&r->device[pair][side], size));
+    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+        const size_t pitch = device_pitch(f, i);
+        r->frames[pair][side].data[i] = (const void *)(uintptr_t)(r->device[pair][side] + at);
+        r->frames[pair][side].pitch[i] = (ptrdiff_t)pitch;
+        for (int y = 0; y < clip_plane_height(&f->clip, i); y++, at += pitch) {
+            memcpy(padded + at, f->pictures[pair][side] + f->plane_at[i] + (size_t)y * f->row_bytes[i], f->row_bytes[i]);
+        }
+    }
     CUDA_CALL(r->cuda, copy_in, (r->device[pair][side], padded, size, r->cuda->streams[0]));
     CUDA_CALL(r->cuda, stream_wait, (r->cuda->streams[0]));
-    r->frames[pair][side].data[0] = (const void *)(uintptr_t)r->device[pair][side];
-    r->frames[pair][side].pitch[0] = (ptrdiff_t)pitch;
+    free(padded);
 }
 
 static void to_pinned(reel *r, int pair, int side) {
     const film *f = r->film;
-    CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->plane_bytes, 0));
-    memcpy(r->pinned[pair][side], f->planes[pair][side], f->plane_bytes);
-    r->frames[pair][side].data[0] = r->pinned[pair][side];
+    CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->size, 0));
+    memcpy(r->pinned[pair][side], f->pictures[pair][side], f->size);
+    for (int i = 0; i < clip_plane_count(&f->clip); i++) {
+        r->frames[pair][side].data[i] = (unsigned char *)r->pinned[pair][side] + f->plane_at[i];
+    }
 }
 
 static void reel_open(reel *r, const film *f, cuda *c, source where) {
-    size_t pitch = (f->row_bytes + 255) / 256 * 256;
-    unsigned char *padded = (unsigned char *)take(pitch * (size_t)f->clip.height);
     memset(r, 0, sizeof *r);
-    memset(padded, 0, pitch * (size_t)f->clip.height);
     r->film = f;
     r->cuda = c;
     r->source = where;
@@ -444,12 +471,11 @@ static void reel_open(reel *r, const film *f, cuda *c, source where) {
         r->frames[i / 2][i % 2] = host_frame(f, i / 2, i % 2);
         r->frames[i / 2][i % 2].memory = source_kinds[where];
         if (where == SOURCE_DEVICE) {
-            to_device(r, i / 2, i % 2, padded, pitch);
+            to_device(r, i / 2, i % 2);
         } else if (where == SOURCE_PINNED) {
             to_pinned(r, i / 2, i % 2);
         }
     }
-    free(padded);
 }
 
 static void reel_close(reel *r) {
@@ -503,7 +529,7 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
         for (int side = 0; side < 2; side++) {
-            CUDA_CALL(r->cuda, copy_in, (targets[side], r->pinned[i % r->film->pairs][side], r->film->plane_bytes,
+            CUDA_CALL(r->cuda, copy_in, (targets[side], r->pinned[i % r->film->pairs][side], r->film->size,
                                          r->cuda->streams[side % COPY_STREAMS]));
         }
     }
@@ -604,7 +630,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
     frames = choose_frames(v, &r, &s, o);
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
-        CUDA_CALL(c, memory_take, (&targets[i], f->plane_bytes));
+        CUDA_CALL(c, memory_take, (&targets[i], f->size));
     }
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);

@@ -15,8 +15,8 @@ work=${3:-build/codegen}
 mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
-# These kernels read what an earlier launch left and clear it themselves: by a volatile read, which is no read-only one.
-may_read_volatile='vmafgpu_adm_rows'
+# These kernels read what they write themselves, too: by a volatile read, which is no read-only one.
+may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order'
 
 # ---- PTX ----
 

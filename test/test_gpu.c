@@ -73,6 +73,12 @@ static void select_features(vmafgpu_config *config, const selection *s) {
     config->feature_count = s->feature_count;
 }
 
+/* A small film that is large enough for what looks at it; the models of v1 need chroma with some life in it. */
+static film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed) {
+    return selected < LUMA_ONLY ? film_make("texture+mix", width, height, depth, frames, seed)
+                                : film_make_colour("bands+mix", 216 + width % 2, 176, depth, 444, frames, seed);
+}
+
 /* ---- equality ---- */
 
 enum { KEPT, CALLBACK, NEXT }; /* how scores are taken */
@@ -352,6 +358,158 @@ static void test_v1_speed(gpu *g) {
 }
 
 /* What nobody thought of. */
+/* ---- CAMBI's sums ---- */
+
+/* Squares of two values, as flat as it takes to be marked and as many as it takes to count much, and others strewn over
+ * them, of which some hardly count: the largest sums that there can be. */
+static void cover_with_squares(film *f) {
+    const int depth = f->clip.depth, width = f->clip.width;
+    for (int i = 0; i < 2 * f->clip.frames * f->clip.height; i++) {
+        const uint32_t y = (uint32_t)(i % f->clip.height + i / f->clip.height);
+        unsigned char *row = f->luma + (size_t)i * (size_t)width * (size_t)f->bytes_per_sample;
+        for (int x = 0; x < width; x++) {
+            const uint32_t h = clip_hash((uint32_t)x >> 2, y >> 2, 4);
+            uint32_t v = 200 + ((((uint32_t)x >> 4) + (y >> 4)) & 1) * 4;
+            if (h % 61 == 0) {
+                v = 100 + (h >> 8) % 600;
+            } else if (h % 97 == 0) {
+                v += (h >> 20) % 5;
+            }
+            v = depth < 10 ? v >> (10 - depth) : v << (depth - 10);
+            row[x * f->bytes_per_sample] = (unsigned char)v;
+            if (f->bytes_per_sample == 2) {
+                row[2 * x + 1] = (unsigned char)(v >> 8);
+            }
+        }
+    }
+}
+
+/* The sums of cambi with up to eight sets of options, separated by '|', from the GPU, all pairs at once, and from the
+ * CPU, one by one; some of them of at least 2^`least` units. what: NULL: squares. */
+static void check_cambi(gpu *g, const char *what, int width, int height, int depth, int frames, const char *options,
+                        int batch, int least) {
+    enum { MOST = 8, FRAMES = 8 };
+    film f = film_make(what ? what : "black+same", width, height, depth, frames, 5);
+    vmafgpu_feature_config features[MOST];
+    vmafgpu_config config = gpu_config(g, &f);
+    char *text = (char *)malloc(strlen(options) + 1), *rest = text;
+    vmafgpu__sums *sums = (vmafgpu__sums *)malloc(2 * FRAMES * sizeof *sums);
+    int64_t largest = 0;
+    int count = 0;
+    test_need(text && sums && frames <= FRAMES, "memory");
+    where("cambi of %s %dx%d %d bits, '%s', batch %d", what ? what : "squares", width, height, depth, options, batch);
+    if (!what) {
+        cover_with_squares(&f);
+    }
+    strcpy(text, options);
+    memset(features, 0, sizeof features);
+    for (; rest && count < MOST; count++) {
+        char *bar = strchr(rest, '|');
+        if (bar) {
+            *bar++ = 0;
+        }
+        features[count].name = "cambi";
+        features[count].options = *rest ? rest : NULL;
+        rest = bar;
+    }
+    config.no_model = 1;
+    config.features = features;
+    config.feature_count = count;
+    config.gpu.batch = batch;
+    for (int k = 0; k < 2; k++) {
+        vmafgpu *v;
+        int taken = 0;
+        config.backend = k ? VMAFGPU_BACKEND_CPU : config.backend;
+        v = open_checked(&config);
+        if (!v) {
+            break;
+        }
+        for (int i = 0; i < frames; i++) {
+            vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+            vmafgpu_result result;
+            vmafgpu__job job;
+            memset(&job, 0, sizeof job);
+            job.reference = &reference;
+            job.distorted = &distorted;
+            while ((result = v->backend->submit(v, &job)) == VMAFGPU_AGAIN) {
+                CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
+            }
+            CHECK_INT(result, VMAFGPU_OK);
+            if (k) {
+                CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
+            }
+        }
+        while (taken < frames) {
+            CHECK_INT(v->backend->collect(v, VMAFGPU__WAIT, &sums[k * FRAMES + taken++]), VMAFGPU_OK);
+        }
+        CHECK_STR(v->note, "");
+        for (int i = 0; k && i < frames; i++) {
+            for (int n = 0; n < v->plan.cambi_variants; n++) {
+                for (int m = 0; m < v->plan.cambi[n].pictures * VMAFGPU__CAMBI_SCALES; m++) {
+                    const int image = m / VMAFGPU__CAMBI_SCALES, scale = m % VMAFGPU__CAMBI_SCALES;
+                    const int64_t expected = sums[FRAMES + i].cambi[n].top[image][scale];
+                    CHECK_INT(sums[i].cambi[n].top[image][scale], expected);
+                    largest = expected > largest ? expected : largest;
+                }
+            }
+        }
+        vmafgpu_close(v);
+    }
+    CHECK(least < 0 ? largest == 0 : largest >= (int64_t)1 << least);
+    free(text);
+    free(sums);
+    film_free(&f);
+}
+
+static void test_v1_cambi(gpu *g) {
+    static const struct {
+        const char *what;
+        int         width, height, depth, frames;
+        const char *options;
+        int         batch, least;
+    } cases[] = {
+        /* depths, odd sizes, batches that are full and not */
+        {"bands+same", 320, 240, 8, 3, "", 2, 40},
+        {"bands+same", 331, 217, 9, 2, "", 1, 40},
+        {"bands+same", 257, 243, 10, 5, "", 5, 40},
+        {"dusk+same", 217, 129, 10, 3, "", 8, 36},
+        {NULL, 322, 241, 11, 1, "", 1, 40},
+        {NULL, 323, 240, 12, 2, "", 1, 40},
+        {NULL, 250, 333, 14, 1, "", 1, 40},
+        {NULL, 320, 251, 16, 2, "", 2, 40},
+        {"noise+same", 320, 240, 10, 1, "", 1, -1},
+        /* as small as it gets: one side is not */
+        {NULL, 216, 48, 10, 1, "", 1, 30},
+        {NULL, 48, 216, 8, 1, "", 1, 30},
+        /* options: those of the models, selection, contrasts, what is visible, sizes */
+        {NULL, 320, 240, 10, 2, "cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=17", 2, 40},
+        {NULL, 400, 300, 10, 1, "topk=0.0001|topk=0.01|topk=0.2|topk=1", 1, 40},
+        {"bands+same", 320, 240, 10, 2, "cambi_topk=0.3|topk=0.9", 2, 40},
+        {NULL, 320, 240, 10, 1,
+         "max_log_contrast=0|max_log_contrast=1|max_log_contrast=3|max_log_contrast=4|max_log_contrast=5", 1, 40},
+        {"bands+same", 320, 240, 8, 1, "cambi_eotf=pq|eotf=pq:tvi_threshold=0.05|tvi_threshold=0.005", 1, 40},
+        {"bands+same", 320, 240, 10, 1, "cambi_vis_lum_threshold=0.5:max_log_contrast=4|tvi_threshold=1", 1, 40},
+        {"bands+same", 320, 240, 10, 1, "enc_bitdepth=8|enc_bitdepth=9:topk=0.1", 1, 40},
+        {NULL, 320, 240, 8, 1, "enc_bitdepth=10|window_size=15|window_size=127|window_size=100", 1, 40},
+        {"bands+same", 400, 300, 16, 1, "enc_width=300:enc_height=250|enc_width=233:enc_height=155", 1, 40},
+        {"bands+mix", 401, 303, 8, 2, "full_ref=true:src_width=480:src_height=320", 2, 40},
+        {NULL, 401, 303, 10, 1, "full_ref=true:enc_width=301:enc_height=203:src_width=333:src_height=251:topk=0.1", 1,
+         40},
+        /* sums that a double does not hold */
+        {NULL, 1024, 640, 10, 1, "window_size=127:topk=1", 1, 53},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_cambi(g, cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames,
+                    cases[i].options, cases[i].batch, cases[i].least);
+    }
+    /* Blocks, warps and lanes in other orders. */
+    for (int order = SIMULATED_REVERSED; g->is_simulated && order <= SIMULATED_SHUFFLED; order++) {
+        g->sim.set_order(order, SIMULATED_LAZY, (uint64_t)order);
+        check_cambi(g, NULL, 257, 203, 10, 2, "topk=0.1|max_log_contrast=3", 2, 40);
+        check_cambi(g, "bands+same", 257, 203, 8, 1, "", 1, 40);
+    }
+}
+
 static void test_random(gpu *g) {
     static const char *const kinds[] = {"h", "p", "d", "hd", "dhp", "pd", "ddp"};
     uint32_t state = 20240607;
@@ -587,9 +745,10 @@ static void test_partial(gpu *g) {
 static void test_reuse(gpu *g) {
     static const char *const kinds[] = {"d", "p", "dp", "pdd"};
     enum { FRAMES = 9, RING = 3 };
-    for (int way = 0; way < 24; way++) {
-        const int batch = 1 + way / 4 % 3, queue = 1 + way % 2, selected = way % 3 == 2 ? WINDOWS : DEFAULT;
-        film f = film_make("texture+mix", 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
+    for (int way = 0; way < 28; way++) {
+        const int batch = 1 + way / 4 % 3, queue = 1 + way % 2,
+                  selected = way >= 24 ? V1 : way % 3 == 2 ? WINDOWS : DEFAULT;
+        film f = small_film(selected, 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
         vmafgpu_config config = gpu_config(g, &f);
         reel r;
         scores expected;
@@ -637,9 +796,9 @@ static void test_reuse(gpu *g) {
 /* Frames come by copies on the caller's stream and are overwritten on it; nobody waits on the host. */
 static void test_caller_stream(gpu *g) {
     enum { FRAMES = 7 };
-    for (int way = 0; way < 12; way++) {
-        const int depth = way % 3 == 2 ? 10 : 8;
-        film f = film_make("texture+mix", way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
+    for (int way = 0; way < 14; way++) {
+        const int depth = way % 3 == 2 ? 10 : 8, selected = way >= 12 ? V1 : DEFAULT;
+        film f = small_film(selected, way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
         vmafgpu_config config = gpu_config(g, &f);
         reel target = reel_of_kinds(g, &f, "d"), source = reel_of_kinds(g, &f, "p");
         vmafgpu *context = NULL;
@@ -649,7 +808,9 @@ static void test_caller_stream(gpu *g) {
         config.gpu.batch = 1 + way % 4;
         config.gpu.queue = 1 + way / 4;
         config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
-        where("the caller's stream, %d bits, batch %d, queue %d", depth, config.gpu.batch, config.gpu.queue);
+        select_features(&config, &selections[selected]);
+        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue,
+              selections[selected].name);
         expected = cpu_score(&f, &config);
         CHECK_INT(g->stream_create(&stream, 1), 0);
         config.gpu.stream = stream;
@@ -685,7 +846,7 @@ static void test_caller_stream(gpu *g) {
             if (CHECK_INT(
                     vmafgpu_score_pair(context, NULL, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), &score),
                     VMAFGPU_OK)) {
-                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 looks at no neighbour */
+                CHECK_BITS(score.values[0], expected.values[0]); /* adm2, or cambi, looks at no neighbour */
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_context(g, context, &expected);
@@ -853,10 +1014,11 @@ static void test_caller_context(gpu *g) {
 
 /* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
 static void test_single(gpu *g) {
-    static const char *const kinds[] = {"h", "d", "p", "hdp"};
+    static const char *const kinds[] = {"h", "d", "p", "hdp", "pdh"};
     enum { FRAMES = 5 };
-    for (int way = 0; way < 4; way++) {
-        film f = film_make("texture+mix", 40, 37, way == 3 ? 10 : 8, FRAMES, 21);
+    for (int way = 0; way < 5; way++) {
+        const int selected = way == 4 ? V1 : way % 2 ? MANY : DEFAULT;
+        film f = small_film(selected, 40, 37, way == 3 ? 10 : 8, FRAMES, 21);
         vmafgpu_config config = gpu_config(g, &f), plain = film_config(&f);
         reel r = reel_of_kinds(g, &f, kinds[way]);
         vmafgpu *context, *cpu;
@@ -864,8 +1026,8 @@ static void test_single(gpu *g) {
         config.gpu.batch = 1 + way;
         plain.backend = VMAFGPU_BACKEND_CPU;
         where("single pairs, '%s'", kinds[way]);
-        select_features(&config, &selections[way % 2 ? MANY : DEFAULT]);
-        select_features(&plain, &selections[way % 2 ? MANY : DEFAULT]);
+        select_features(&config, &selections[selected]);
+        select_features(&plain, &selections[selected]);
         expected = cpu_score(&f, &config);
         cpu = open_checked(&plain);
         context = open_checked(&config);
@@ -1950,6 +2112,54 @@ static void test_illegal_neighbours(gpu *g) {
     }
 }
 
+/* A chroma sample that SpEED reads takes its pair along, and those whose motion looks at that one; one that it does not
+ * read, none. */
+static void test_illegal_chroma(gpu *g) {
+    static const char *const kinds[] = {"d", "p", "h"};
+    enum { FRAMES = 5, BAD = 2 };
+    for (int way = 0; way < 12; way++) {
+        const int side = way / 3 % 2, is_read = way < 6;
+        film f = small_film(V1, 0, 0, 10, FRAMES, 104);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, kinds[way % 3]);
+        picture *bad = &r.pictures[2 * BAD + side];
+        scores expected;
+        vmafgpu *context;
+        where("illegal chroma, '%s', side %d%s", kinds[way % 3], side, is_read ? "" : ", not read");
+        select_features(&config, &selections[V1]);
+        config.gpu.batch = 2;
+        expected = cpu_score(&f, &config);
+        picture_mar(g, bad,
+                    is_read ? (size_t)((const char *)bad->frame.data[1 + side] - (const char *)bad->frame.data[0]) + 1
+                            : bad->size - 1,
+                    3);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        if (context) {
+            const int reach = vmafgpu_seed_count(context);
+            vmafgpu_score score;
+            CHECK_INT(vmafgpu_flush(context), is_read ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            for (int i = 0; i < FRAMES; i++) {
+                const int is_spoilt = is_read && i >= BAD - reach && i <= BAD + reach;
+                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                if (is_spoilt) {
+                    CHECK_HAS(vmafgpu_last_error(context), "chroma");
+                    CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
+                } else {
+                    check_row(score.values, expected.values + i * expected.columns, expected.columns);
+                }
+            }
+            check_on_gpu(g, context);
+        }
+        vmafgpu_close(context);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 static void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
@@ -2034,6 +2244,7 @@ static void test_illegal(gpu *g) {
     }
 
     test_illegal_neighbours(g);
+    test_illegal_chroma(g);
 
     /* In memory that the CPU reads the push fails, and the clip goes on. So it is with pageable memory, and with pinned
      * memory whose rows are no whole words. */
@@ -2087,7 +2298,7 @@ typedef struct answers {
     double *pair; /* of vmafgpu_score_pair() */
 } answers;
 
-static answers short_answers(const film *f) {
+static answers short_answers(const film *f, int selected) {
     answers a;
     vmafgpu_config config = film_config(f);
     vmafgpu_frame before = film_frame(f, PAIR_BEFORE, 0), reference = film_frame(f, PAIR, 0),
@@ -2095,6 +2306,7 @@ static answers short_answers(const film *f) {
     vmafgpu_score score;
     vmafgpu *context;
     config.backend = VMAFGPU_BACKEND_CPU;
+    select_features(&config, &selections[selected]);
     a.clip = cpu_score(f, &config);
     a.pair = (double *)calloc((size_t)a.clip.columns, sizeof *a.pair);
     context = open_checked(&config);
@@ -2211,8 +2423,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 
 /* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
-static void check_faults(gpu *g, const film *f, const answers *expected, const char *kind, vmafgpu_backend backend,
-                         int fault, const course *way, int stride) {
+static void check_faults(gpu *g, const film *f, int selected, const answers *expected, const char *kind,
+                         vmafgpu_backend backend, int fault, const course *way, int stride) {
     static const int errors[] = {2, 700, 719, 999};
     static const char *const names[FAULTS] = {"call", "lost from call", "allocation"};
     vmafgpu_config config = gpu_config(g, f);
@@ -2223,6 +2435,7 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
     config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
     config.gpu.batch = way->batch;
     config.gpu.queue = way->queue;
+    select_features(&config, &selections[selected]);
     for (long n = 1; !is_over; n += stride) {
         tally t;
         where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", names[fault], n, kind, (int)backend, way->batch,
@@ -2267,29 +2480,47 @@ static void check_faults(gpu *g, const film *f, const answers *expected, const c
     }
 }
 
-static void test_failures(gpu *g) {
-    film f = film_make("texture+mix", 20, 18, 8, SHORT_FRAMES, 111);
-    answers expected = short_answers(&f);
-    if (!g->is_simulated) {
-        test_skip("failures: this driver does not fail on demand");
-    } else {
-        const vmafgpu_backend backend = g->vendor->backend;
-        static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1},
-                            full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "p", backend, ONE_CALL, &reuse, 1);
-        check_faults(g, &f, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
-        check_faults(g, &f, &expected, "hp", backend, LOST, &reuse, 3);
-        check_faults(g, &f, &expected, "d", backend, LOST, &plain, 3);
-        check_faults(g, &f, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
-        check_faults(g, &f, &expected, "d", backend, ALLOCATION, &plain, 1);
-        for (int i = 0; i < 3; i++) {
-            check_faults(g, &f, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
-        }
+static void check_all_faults(gpu *g) {
+    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
+    const vmafgpu_backend backend = g->vendor->backend;
+    film f = small_film(DEFAULT, 20, 18, 8, SHORT_FRAMES, 111);
+    answers expected = short_answers(&f, DEFAULT);
+    check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "p", backend, ONE_CALL, &reuse, 1);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "hp", backend, LOST, &reuse, 3);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend, LOST, &plain, 3);
+    check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ALLOCATION, &plain, 1);
+    check_faults(g, &f, DEFAULT, &expected, "d", backend, ALLOCATION, &plain, 1);
+    for (int i = 0; i < 3; i++) {
+        check_faults(g, &f, DEFAULT, &expected, i == 1 ? "hp" : i ? "p" : "h", backend, ONE_CALL, &full[i], 1);
     }
     scores_free(&expected.clip);
     free(expected.pair);
     film_free(&f);
+}
+
+/* Where the CPU needs chroma to take over, and the GPU has more to do. */
+static void check_faults_of_v1(gpu *g) {
+    static const course plain = {2, 2, 2, 0}, reuse = {2, 2, -1, 1};
+    const vmafgpu_backend backend = g->vendor->backend;
+    film f = small_film(V1, 20, 18, 8, SHORT_FRAMES, 112);
+    answers expected = short_answers(&f, V1);
+    check_faults(g, &f, V1, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 11);
+    check_faults(g, &f, V1, &expected, "hp", backend, LOST, &reuse, 17);
+    check_faults(g, &f, V1, &expected, "p", backend, ALLOCATION, &reuse, 1);
+    scores_free(&expected.clip);
+    free(expected.pair);
+    film_free(&f);
+}
+
+static void test_failures(gpu *g) {
+    if (!g->is_simulated) {
+        test_skip("failures: this driver does not fail on demand");
+        return;
+    }
+    check_all_faults(g);
+    check_faults_of_v1(g);
 }
 
 /* ---- orders of execution ---- */
@@ -2332,6 +2563,7 @@ static const struct {
 } groups[] = {
     {"equality", test_equality},
     {"v1", test_v1},
+    {"v1_cambi", test_v1_cambi},
     {"v1_speed", test_v1_speed},
     {"v1_speed_illegal", test_v1_speed_illegal},
     {"random", test_random},

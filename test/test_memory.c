@@ -246,6 +246,33 @@ static void test_fixed(void) {
     film_free(&f);
 }
 
+/* Threads cost little, whatever their number: with two frames' luma the largest common picture stays below 100 MB. */
+static void test_threads(void) {
+    static const unsigned masks[] = {0, 16, 255};
+    const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;
+    for (int threads = 1; threads <= 256; threads *= 4) {
+        for (int i = 0; i < 3; i++) {
+            ledger l = ledger_none();
+            vmafgpu_config config;
+            vmafgpu *context;
+            memset(&config, 0, sizeof config);
+            config.width = 3840;
+            config.height = 2160;
+            config.bit_depth = 10;
+            config.backend = VMAFGPU_BACKEND_CPU;
+            config.threads = threads;
+            config.cpumask = masks[i];
+            config.allocator = allocator_of(&l);
+            context = open_checked(&config);
+            snprintf(test_where, sizeof test_where, "4K, 10 bits, %d threads, cpumask %u", threads, masks[i]);
+            CHECK_INT(vmafgpu_memory(context), l.bytes);
+            CHECK(vmafgpu_memory(context) + two_frames < (threads == 1 ? 76000000u : 95000000u));
+            vmafgpu_close(context);
+            check_all_returned(&l);
+        }
+    }
+}
+
 static void test_percentile(void) {
     film f = film_make("texture+mix", 16, 16, 8, 20, 3);
     vmafgpu_config config = film_config(&f);
@@ -311,6 +338,7 @@ int main(void) {
     test_open(96, 216, "vmaf_v1.0.16_3d0h");
     test_push();
     test_fixed();
+    test_threads();
     test_percentile();
     test_model_parse();
     return test_end();

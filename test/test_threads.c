@@ -1,5 +1,7 @@
-/* Two contexts on two threads, each with threads of its own, at the same time: nothing is shared, so the scores are
- * those of one context alone. Meant for the thread sanitizer, and worth running without. */
+/* Threads inside a frame: whoever takes which piece of it when, the scores are those of one thread. And two contexts on
+ * two threads, each with threads of its own, at the same time: nothing is shared, so the scores are those of one context
+ * alone. Meant for the thread sanitizer, which sees a row that is read before it is known to be there; worth running
+ * without. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -42,12 +44,122 @@ static void *work(void *user) {
     return NULL;
 }
 
+/* ---- one frame, many pieces ---- */
+
+/* The caller's own ways of running the parts. One part after the other means that the first of them does all the pieces,
+ * each as soon as it may: a piece whose input is not there yet finds the frame before. */
+static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = 0; i < count; i++) {
+        task(arg, i);
+    }
+}
+
+static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = count - 1; i >= 0; i--) {
+        task(arg, i);
+    }
+}
+
+typedef struct part {
+    void (*task)(void *arg, int index);
+    void *arg;
+    int   first, end;
+} part;
+
+static void *run_part(void *user) {
+    part *p = (part *)user;
+    for (int i = p->first; i < p->end; i++) {
+        p->task(p->arg, i);
+    }
+    return NULL;
+}
+
+/* Three threads for any number of parts. */
+static void by_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    part parts[3];
+    pthread_t threads[3];
+    (void)user;
+    for (int i = 0; i < 3; i++) {
+        parts[i].task = task;
+        parts[i].arg = arg;
+        parts[i].first = count * i / 3;
+        parts[i].end = count * (i + 1) / 3;
+        test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "a thread");
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* All of a film is pushed; before frame `bad` one that is illegal in its last row, which must leave no trace. */
+static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
+    vmafgpu *context = open_checked(config);
+    scores s;
+    memset(&s, 0, sizeof s);
+    for (int i = 0; context && i < f->clip.frames; i++) {
+        if (i == bad) {
+            unsigned char *last = f->luma + (size_t)(2 * i + 1) * f->plane_bytes - 1;
+            const unsigned char was = *last;
+            *last = 0xff;
+            CHECK_INT(film_push(f, context, i), VMAFGPU_ERROR_FRAME);
+            *last = was;
+        }
+        CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
+    }
+    if (context) {
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        s = scores_of(context);
+    }
+    vmafgpu_close(context);
+    return s;
+}
+
+static void test_pieces(const char *what, int width, int height, int depth) {
+    static const int counts[] = {2, 5, 8, 33, 256};
+    static vmafgpu_parallel_for *const hooks[] = {NULL, forwards, backwards, by_three};
+    static const unsigned masks[] = {0, 255};
+    film f = film_make(what, width, height, depth, 4, 5);
+    vmafgpu_feature_config window;
+    memset(&window, 0, sizeof window);
+    window.name = "motion";
+    window.options = "motion_five_frame_window=true";
+    for (int two = 0; two < 2; two++) {
+        vmafgpu_config config = film_config(&f);
+        scores one;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.features = two ? &window : NULL;
+        config.feature_count = two;
+        one = score_with(&f, &config, -1);
+        CHECK_INT(one.rows, f.clip.frames);
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            for (size_t k = 0; k < sizeof hooks / sizeof hooks[0]; k++) {
+                scores s;
+                snprintf(test_where, sizeof test_where, "%s %dx%d, %d bits, %d threads, hook %d, window %d", what, width,
+                         height, depth, counts[i], (int)k, two);
+                config.threads = counts[i];
+                config.parallel_for = hooks[k];
+                config.cpumask = masks[(i + k) % 2];
+                s = score_with(&f, &config, depth == 10 ? 2 : -1);
+                check_same_scores(&s, &one);
+                scores_free(&s);
+            }
+        }
+        scores_free(&one);
+    }
+    film_free(&f);
+}
+
 int main(void) {
     film films[WORKERS];
     worker workers[WORKERS];
     scores alone[WORKERS];
     pthread_t threads[WORKERS];
     vmafgpu_model_config model;
+    test_pieces("noise+mix", 48, 700, 8);
+    test_pieces("noise+grain", 37, 500, 10);
+    test_pieces("noise+mix", 200, 67, 10);
     memset(workers, 0, sizeof workers);
     films[0] = film_make("texture+mix", 96, 80, 8, 4, 1);
     films[1] = film_make_colour("bands+blur", 216, 97, 10, 444, 4, 2);

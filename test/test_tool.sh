@@ -154,7 +154,6 @@ score v1_raw v1_raw.csv -m version=vmaf_v1.0.16_3d0h -w 288 -h 224 -p 444 -b 8
 check 'v1 from raw video' same v1_raw.csv v1.csv
 score v1 v1_threads.csv -m version=vmaf_v1.0.16_3d0h --threads 3 --backend auto
 check 'v1 with threads' same v1_threads.csv v1.csv
-refused 'the feature cambi runs on the CPU only' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h --backend cuda
 make_pair v1_grey '' bands+blur 288x224 8 400 1 61
 refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v1.0.16_3d0h
 make_pair v1_small '' bands+blur 216x158 8 420 1 61

@@ -57,6 +57,25 @@ static void adm_rows(int lanes) {
     print(vmafgpu__adm_rows_kernel, lanes, shape.threads, shape.shared);
 }
 
+/* The largest histograms that a block may have. */
+static void cambi(int lanes) {
+    vmafgpu__plan plan;
+    vmafgpu__cambi_launch launch;
+    vmafgpu__cambi_variant *variant = &plan.cambi[0];
+    memset(&plan, 0, sizeof plan);
+    variant->picture[0] = vmafgpu__cambi_picture_of(WIDTH, HEIGHT, 65, 0);
+    variant->contrasts = 32;
+    variant->bins = 1056;
+    for (int k = 0; k < variant->contrasts; k++)
+        variant->limit[k] = 1023;
+    launch.batch = batch_of(8);
+    (void)vmafgpu__cambi_fill(&launch, &plan, 0, 0, NULL, 0);
+    for (int k = 0; k < VMAFGPU__CAMBI_KERNELS; k++) {
+        const vmafgpu__shape shape = vmafgpu__cambi_shape(&launch, (vmafgpu__cambi_kernel)k);
+        print(vmafgpu__cambi_kernel_names[k], lanes, shape.threads, shape.shared);
+    }
+}
+
 static void speed(int lanes) {
     vmafgpu__speed_variant variant;
     memset(&variant, 0, sizeof variant);
@@ -90,6 +109,7 @@ int main(void) {
             }
         }
         adm_rows(lanes);
+        cambi(lanes);
         speed(lanes);
     }
     return 0;

@@ -154,12 +154,29 @@ GPU_FN void atomic_add(int64_t *p, int64_t v) {
     sum += static_cast<uint64_t>(v);
     memcpy(at, &sum, sizeof sum);
 }
+GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_add");
+    uint32_t sum;
+    memcpy(&sum, at, sizeof sum);
+    sum += v;
+    memcpy(at, &sum, sizeof sum);
+}
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_or");
     uint32_t bits;
     memcpy(&bits, at, sizeof bits);
     bits |= v;
     memcpy(at, &bits, sizeof bits);
+}
+/* Reads what this launch may have written, too. */
+GPU_FN uint32_t peek(const uint32_t *p) {
+    uint32_t v;
+    memcpy(&v, simulated::machine.global(p, sizeof v, sizeof v, "peek"), sizeof v);
+    return v;
+}
+GPU_FN void shared_add(uint32_t *p, uint32_t v) {
+    simulated::machine.check_shared(p, sizeof v, "shared_add");
+    *p += v;
 }
 
 /* ---- arithmetic ---- */

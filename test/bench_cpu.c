@@ -1,0 +1,231 @@
+/* The CPU benchmark: milliseconds per pair of frames that lie in memory, by the number of threads, and what the machine
+ * itself allows: as many processes with one thread each at the same time. Best of the rounds, which take turns.
+ *
+ *     bench_cpu [KEY=VALUE ...]
+ *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits
+ *         threads=1,2,4             default: 1, 2, 4, .. up to the processors there are
+ *         seconds=0.3 rounds=5      of each timed run, and how often
+ *         mask=N                    config.cpumask
+ */
+#define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
+#define VMAFGPU_IMPLEMENTATION
+#include "../vmafgpu.h"
+#include "clip.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAIRS = 2, MAX_COUNTS = 16 };
+
+typedef struct options {
+    int      width, height, bits; /* 0: all */
+    int      counts[MAX_COUNTS], count, rounds;
+    unsigned mask;
+    double   seconds;
+} options;
+
+/* The program ends here when something fails: it is a benchmark, and what it holds goes with it. */
+static void die(const char *what) {
+    fprintf(stderr, "bench_cpu: %s\n", what);
+    exit(1);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Luma of a few pairs. */
+typedef struct film {
+    int   width, height, bits;
+    void *luma[PAIRS][2];
+} film;
+
+static film film_make(int width, int height, int bits) {
+    film f;
+    clip c;
+    size_t count = (size_t)width * (size_t)height;
+    uint16_t *samples = (uint16_t *)malloc(count * sizeof *samples);
+    f.width = width;
+    f.height = height;
+    f.bits = bits;
+    if (!samples || !clip_init(&c, "texture+mix", width, height, bits, 420, PAIRS, 1)) {
+        die("no clip");
+    }
+    for (int i = 0; i < PAIRS; i++) {
+        for (int k = 0; k < 2; k++) {
+            f.luma[i][k] = malloc(count * (bits > 8 ? 2 : 1));
+            if (!f.luma[i][k]) {
+                die("no memory");
+            }
+            clip_plane(&c, i, k ? CLIP_DISTORTED : CLIP_REFERENCE, 0, samples);
+            clip_store(samples, count, bits > 8 ? 2 : 1, (unsigned char *)f.luma[i][k]);
+        }
+    }
+    free(samples);
+    return f;
+}
+
+static void film_free(film *f) {
+    for (int i = 0; i < PAIRS; i++) {
+        free(f->luma[i][0]);
+        free(f->luma[i][1]);
+    }
+}
+
+static vmafgpu *open_context(const film *f, int threads, unsigned mask) {
+    vmafgpu_config config;
+    vmafgpu *context = NULL;
+    memset(&config, 0, sizeof config);
+    config.width = f->width;
+    config.height = f->height;
+    config.bit_depth = f->bits;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.threads = threads;
+    config.cpumask = mask;
+    config.discard_scores = 1;
+    if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
+        die(vmafgpu_last_error(context));
+    }
+    return context;
+}
+
+static void push(vmafgpu *context, const film *f, int64_t i) {
+    vmafgpu_frame frames[2];
+    vmafgpu_score score;
+    memset(frames, 0, sizeof frames);
+    for (int k = 0; k < 2; k++) {
+        frames[k].data[0] = f->luma[i % PAIRS][k];
+    }
+    if (vmafgpu_push(context, &frames[0], &frames[1]) != VMAFGPU_OK) {
+        die(vmafgpu_last_error(context));
+    }
+    while (vmafgpu_next(context, &score) == VMAFGPU_OK) {
+    }
+}
+
+/* Seconds per pair of one context over about `seconds`; the shortest pair is what *least becomes. */
+static double run(const film *f, int threads, const options *o, double *least) {
+    vmafgpu *context = open_context(f, threads, o->mask);
+    int64_t pairs = 0;
+    double start, end;
+    push(context, f, 0);
+    push(context, f, 1);
+    start = now();
+    do {
+        const double before = now();
+        push(context, f, pairs++);
+        end = now();
+        *least = end - before < *least ? end - before : *least;
+    } while (end - start < o->seconds);
+    vmafgpu_close(context);
+    return (end - start) / (double)pairs;
+}
+
+/* The same of `count` processes at the same time: the mean of them. */
+static double run_apart(const film *f, int count, const options *o, double *least) {
+    double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    double sum = 0, shortest = 0;
+    if (shared == (double *)MAP_FAILED) {
+        die("no memory to share");
+    }
+    for (int i = 0; i < count; i++) {
+        if (fork() == 0) {
+            shared[count + i] = 1e9;
+            shared[i] = run(f, 1, o, &shared[count + i]);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+    for (int i = 0; i < count; i++) {
+        sum += shared[i];
+        shortest += shared[count + i];
+    }
+    *least = shortest / count < *least ? shortest / count : *least;
+    munmap(shared, sizeof *shared * 2 * (size_t)count);
+    return sum / count;
+}
+
+static void measure(const options *o, int width, int height, int bits) {
+    film f = film_make(width, height, bits);
+    double best[MAX_COUNTS], least[MAX_COUNTS], apart[MAX_COUNTS], least_apart[MAX_COUNTS];
+    for (int i = 0; i < o->count; i++) {
+        best[i] = least[i] = apart[i] = least_apart[i] = 1e9;
+    }
+    for (int round = 0; round < o->rounds; round++) {
+        for (int i = 0; i < o->count; i++) {
+            const double time = run(&f, o->counts[i], o, &least[i]), beside = run_apart(&f, o->counts[i], o, &least_apart[i]);
+            best[i] = time < best[i] ? time : best[i];
+            apart[i] = beside < apart[i] ? beside : apart[i];
+        }
+    }
+    for (int i = 0; i < o->count; i++) {
+        const int n = o->counts[i];
+        vmafgpu *context = open_context(&f, n, o->mask);
+        const double linear = (double)n / o->counts[0];
+        printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n, 1000 * best[i],
+               best[0] / best[i] / linear, apart[0] / apart[i], 1000 * least[i], least[0] / least[i] / linear,
+               least_apart[0] / least_apart[i], (double)vmafgpu_memory(context) / 1048576);
+        vmafgpu_close(context);
+        fflush(stdout);
+    }
+    film_free(&f);
+}
+
+/* The value of `word` if it is KEY=VALUE, else NULL. */
+static const char *value_of(const char *word, const char *key) {
+    size_t length = strlen(key);
+    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+static void parse(options *o, const char *word) {
+    const char *value;
+    if ((value = value_of(word, "size")) != NULL && sscanf(value, "%dx%d", &o->width, &o->height) == 2) {
+    } else if ((value = value_of(word, "bits")) != NULL) {
+        o->bits = atoi(value);
+    } else if ((value = value_of(word, "rounds")) != NULL) {
+        o->rounds = atoi(value);
+    } else if ((value = value_of(word, "seconds")) != NULL) {
+        o->seconds = atof(value);
+    } else if ((value = value_of(word, "mask")) != NULL) {
+        o->mask = (unsigned)atoi(value);
+    } else if ((value = value_of(word, "threads")) != NULL) {
+        char *end;
+        for (o->count = 0; *value && o->count < MAX_COUNTS; value = *end ? end + 1 : end) {
+            o->counts[o->count] = (int)strtol(value, &end, 10);
+            if (o->counts[o->count++] < 1) {
+                die("threads=1,2,4");
+            }
+        }
+    } else {
+        die("size=WxH bits=N threads=1,2,4 seconds=S rounds=N mask=N");
+    }
+}
+
+int main(int argc, char **argv) {
+    static const int sizes[][2] = {{576, 324}, {1920, 1080}, {3840, 2160}};
+    options o;
+    memset(&o, 0, sizeof o);
+    o.rounds = 5;
+    o.seconds = 0.3;
+    for (long n = 1; n <= sysconf(_SC_NPROCESSORS_ONLN) && o.count < MAX_COUNTS; n *= 2) {
+        o.counts[o.count++] = (int)n;
+    }
+    for (int i = 1; i < argc; i++) {
+        parse(&o, argv[i]);
+    }
+    printf("%9s %4s %7s %9s %9s %11s %9s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "of linear", "processes",
+           "shortest", "of linear", "processes", "MiB");
+    for (int i = 0; i < (o.width ? 1 : 3); i++) {
+        for (int bits = o.bits ? o.bits : 8; bits <= (o.bits ? o.bits : 10); bits += 2) {
+            measure(&o, o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], bits);
+        }
+    }
+    return 0;
+}

@@ -3790,8 +3790,9 @@ GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source
 /* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 ? 1 : 3;   /* scalar registers are short */
     float sum = 0;
-#pragma unroll 3
+#pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
@@ -4052,7 +4053,7 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 /* The local mean at x, y; REACH 0: by as many taps as the launch says. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
-    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
+    [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
     const int32_t w = launch.columns, h = launch.rows, reach = REACH ? REACH : launch.local_reach;
     float sum = 0;
 #pragma unroll AT_ONCE
@@ -4064,7 +4065,6 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
             mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
         sum += launch.local_taps[t + reach] * mean;
     }
-    (void)AT_ONCE;
     return sum;
 }
 

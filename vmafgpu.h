@@ -8383,6 +8383,8 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
+    VMAFGPU__SPEED_CHECK_SCALED,               /* instead, after a prescale */
+    VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
     VMAFGPU__SPEED_MATRIX,
@@ -8394,8 +8396,9 @@ typedef enum vmafgpu__speed_kernel {
 /* `step`: bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
-        "vmafgpu_speed_check",  "vmafgpu_speed_low_1",   "vmafgpu_speed_flat", "vmafgpu_speed_covariance",
-        "vmafgpu_speed_matrix", "vmafgpu_speed_entropy", "vmafgpu_speed_score"
+        "vmafgpu_speed_check", "vmafgpu_speed_low_1",      "vmafgpu_speed_check_scaled", "vmafgpu_speed_low_scaled",
+        "vmafgpu_speed_flat",  "vmafgpu_speed_covariance", "vmafgpu_speed_matrix",       "vmafgpu_speed_entropy",
+        "vmafgpu_speed_score"
     };
     return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
            : step == 2                               ? "vmafgpu_speed_low_2"
@@ -8434,27 +8437,32 @@ static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_var
     return out;
 }
 
-/* What makes the samples of a side after the prescale, as the kernels read it; the number of entries. */
-static size_t vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
-    size_t used = 0;
-    for (int i = 0; x->resampled && i < count; i++) {
-        vmafgpu__speed_source source;
-        vmafgpu__speed_source_of(x->method, size, count, i, &source);
-        for (int k = 0; k < source.count; k++, used++) {
-            uint32_t bits;
-            memcpy(&bits, &source.weight[k], sizeof bits);
-            if (out)
-                out[used] = (uint64_t)bits << 32 | (uint32_t)source.at[k];
-        }
-    }
-    return used;
-}
-
-/* Entries per sample. */
+/* Entries of the prescale's table for each sample. */
 static int vmafgpu__speed_sources(const vmafgpu__speed_variant *x) {
     vmafgpu__speed_source source;
     vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, 0, &source);
     return source.count;
+}
+
+/* Entries of the table of a side with so many samples after the prescale. There are two for each at least, since those
+ * of the bilinear prescale may be read before it is known to be another one. */
+static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
+    const int sources = vmafgpu__speed_sources(x);
+    return x->resampled ? (size_t)count * (size_t)(sources < 2 ? 2 : sources) : 0;
+}
+
+/* What makes these samples, as the kernels read it. */
+static void vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
+    memset(out, 0, sizeof *out * vmafgpu__speed_table_size(x, count));
+    for (int i = 0; x->resampled && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(x->method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++) {
+            uint32_t bits;
+            memcpy(&bits, &source.weight[k], sizeof bits);
+            *out++ = (uint64_t)bits << 32 | (uint32_t)source.at[k];
+        }
+    }
 }
 
 static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, size_t shared) {
@@ -8496,9 +8504,11 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     memset(&out, 0, sizeof out);
     switch (kernel) {
     case VMAFGPU__SPEED_CHECK:
+    case VMAFGPU__SPEED_CHECK_SCALED:
         vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
         break;
     case VMAFGPU__SPEED_LOW:
+    case VMAFGPU__SPEED_LOW_SCALED:
         vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, PLANES,
                              pairs, VMAFGPU__SPEED_LOW_THREADS,
                              (size_t)vmafgpu__speed_block_columns(x) * low_taps * sizeof(float));
@@ -8536,7 +8546,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->sources = x->resampled ? vmafgpu__speed_sources(x) : 1;
     out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
     out->columns = x->resampled ? tables : NULL;
-    out->rows = x->resampled ? tables + (size_t)x->scaled_width * (size_t)out->sources : NULL;
+    out->rows = x->resampled ? tables + vmafgpu__speed_table_size(x, x->scaled_width) : NULL;
     out->width = x->width;
     out->height = x->height;
     out->scaled_width = x->scaled_width;
@@ -9374,8 +9384,12 @@ static size_t vmafgpu__gpu_speed_tables(const vmafgpu *v, unsigned char *out) {
         memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
     for (int i = 0; i < v->plan.speed_variants; i++) {
         const vmafgpu__speed_variant *x = &v->plan.speed[i];
-        used += vmafgpu__speed_table(x, x->width, x->scaled_width, to ? to + used : NULL);
-        used += vmafgpu__speed_table(x, x->height, x->scaled_height, to ? to + used : NULL);
+        const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
+        if (to) {
+            vmafgpu__speed_table(x, x->width, x->scaled_width, to + used);
+            vmafgpu__speed_table(x, x->height, x->scaled_height, to + used + columns);
+        }
+        used += columns + vmafgpu__speed_table_size(x, x->scaled_height);
     }
     return used * sizeof(uint64_t);
 }
@@ -9403,13 +9417,15 @@ static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_
         memcpy(low.chroma, slot->chroma, sizeof low.chroma);
         vmafgpu__speed_fill(&launch, x, i, memory, slot->batch.sums, pairs, log_table);
         const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, slot->batch.pairs);
-        for (int kernel = is_checked ? VMAFGPU__SPEED_LOW : VMAFGPU__SPEED_CHECK; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+        for (int kernel = 0; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
             const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, slot->batch.pairs);
-            vmafgpu__launch(v, k->functions[kernel], &shape, stream,
-                            kernel <= VMAFGPU__SPEED_LOW ? (void *)&low : (void *)&launch);
+            const int is_check = kernel == VMAFGPU__SPEED_CHECK || kernel == VMAFGPU__SPEED_CHECK_SCALED;
+            const int is_first = kernel < VMAFGPU__SPEED_FLAT, is_scaled = kernel >= VMAFGPU__SPEED_CHECK_SCALED;
+            if ((is_first && is_scaled != x->resampled) || (is_check && is_checked))
+                continue;
+            vmafgpu__launch(v, k->functions[kernel], &shape, stream, is_first ? (void *)&low : (void *)&launch);
         }
-        if (x->resampled)
-            table += (size_t)(x->scaled_width + x->scaled_height) * (size_t)low.sources;
+        table += vmafgpu__speed_table_size(x, x->scaled_width) + vmafgpu__speed_table_size(x, x->scaled_height);
     }
 }
 

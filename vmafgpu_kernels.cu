@@ -3791,8 +3791,9 @@ GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source
 /* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 ? 1 : 3;   /* scalar registers are short */
     float sum = 0;
-#pragma unroll 3
+#pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
@@ -3827,16 +3828,21 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 }
 
 /* The taps down a column around row y. */
+template <bool SCALED>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
-    if (launch.columns && launch.sources == 2)
+    if (SCALED && launch.sources == 2)
         return speed_bilinear_column(launch, plane, x, y);
 #pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
-        sum += launch.taps[t + reach] *
-               (launch.columns ? speed_resample(launch, plane, x, from) : speed_sample(launch, plane, x, from));
+        float sample;
+        if constexpr (SCALED)
+            sample = speed_resample(launch, plane, x, from);
+        else
+            sample = speed_sample(launch, plane, x, from);
+        sum += launch.taps[t + reach] * sample;
     }
     return sum;
 }
@@ -3934,7 +3940,7 @@ template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x: columns of a row, and all their neighbours. */
+/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. */
 template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -3944,13 +3950,17 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
     const int32_t y = (int32_t)block_x() / across, first = (int32_t)block_x() % across * launch.block_columns;
     const int32_t left = launch.low_columns - first, count = left < launch.block_columns ? left : launch.block_columns;
     float *sums = (float *)shared_memory();
-    if (vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch)) {
-        speed_low_wide<STEP>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
-    } else {
+    bool is_done = false;
+    if constexpr (STEP > 0) {
+        is_done = vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch);
+        if (is_done)
+            speed_low_wide<STEP>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
+    }
+    if (!is_done) {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
-            sums[i] = speed_column(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
-                                   y << VMAFGPU__SPEED_SHIFT);
+            sums[i] = speed_column<STEP == 0>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
+                                              y << VMAFGPU__SPEED_SHIFT);
         }
     }
     block_barrier();
@@ -3964,7 +3974,9 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
     }
 }
 
-/* By bytes from one sample to the next. */
+/* By bytes from one sample to the next. The tables of the prescale have kernels of their own: where there is none, nvcc
+ * reads from them nevertheless, ahead of the condition. */
+GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
@@ -3989,7 +4001,7 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
 }
 
 /* Looks for illegal words in the whole of the rows that row block_x() is made of, where low does not. */
-GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
+template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
         vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
@@ -4001,16 +4013,24 @@ GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
         if (y < 0 || y >= launch.scaled_height)   /* a row inside is taken instead, which is looked at anyway */
             continue;
 #pragma unroll 1
-        for (int32_t k = 0; k < launch.sources; k++)
-            seen |= speed_seen_in_row(
-                launch, plane, launch.rows ? speed_index(load(launch.rows + (int64_t)y * launch.sources + k)) : y);
+        for (int32_t k = 0; k < (SCALED ? launch.sources : 1); k++) {
+            int32_t from = y;
+            if constexpr (SCALED)
+                from = speed_index(load(launch.rows + (int64_t)y * launch.sources + k));
+            seen |= speed_seen_in_row(launch, plane, from);
+        }
     }
     seen = warp_or(seen);
     if ((seen & launch.mask) && lane_index() == 0)
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-GPU_KERNEL(vmafgpu_speed_check, vmafgpu__speed_low_launch, VMAFGPU__SPEED_CHECK_THREADS, 4) { speed_check(launch); }
+GPU_KERNEL(vmafgpu_speed_check, vmafgpu__speed_low_launch, VMAFGPU__SPEED_CHECK_THREADS, 4) {
+    speed_check<false>(launch);
+}
+GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_CHECK_THREADS, 4) {
+    speed_check<true>(launch);
+}
 
 /* ---- what the other kernels have in common ---- */
 
@@ -4034,7 +4054,7 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 /* The local mean at x, y; REACH 0: by as many taps as the launch says. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
-    constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
+    [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
     const int32_t w = launch.columns, h = launch.rows, reach = REACH ? REACH : launch.local_reach;
     float sum = 0;
 #pragma unroll AT_ONCE
@@ -4046,7 +4066,6 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
             mean += launch.local_taps[k + reach] * load_float(column + vmafgpu__reflect(y + k, h) * w);
         sum += launch.local_taps[t + reach] * mean;
     }
-    (void)AT_ONCE;
     return sum;
 }
 

@@ -143,7 +143,58 @@ static void test_sums(void) {
     }
 }
 
+/* How far a double is from the logarithm, in units of its last place. */
+static double log2_error(double v) {
+    const double got = vmafgpu__log2(v, vmafgpu__log2_table);
+    const long double exact = log2l((long double)v);
+    int exponent;
+    if (exact == 0) {
+        return got == 0 ? 0 : 1;
+    }
+    frexp((double)exact, &exponent);
+    return (double)fabsl(ldexpl((long double)got - exact, DBL_MANT_DIG - exponent));
+}
+
+/* Within 0.51 units; where there is nothing better than a double to compare with, on some machines and under valgrind,
+ * within 1.1. */
+static void test_log2(void) {
+    volatile long double next_to_one = 1 + ldexpl(1, -60);
+    const double limit = next_to_one > 1 ? 0.51 : 1.1;
+    double most[5] = {0};
+    uint64_t state = 1;
+    for (int i = 0; i < 400000; i++) {
+        double v[5];
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t random = state >> 11;
+        const double fraction = (double)random / 9007199254740992.0;
+        v[0] = vmafgpu__double_of(random % 0x3ff * 0x10000000000000u * 2 + (random * 0x9e3779b97f4a7c15u >> 12));
+        v[1] = 0.5 + 1.5 * fraction;
+        v[2] = 1 + (fraction - 0.5) / 32;
+        v[3] = 1 + ldexp(fraction - 0.5, -(int)(state % 50));
+        v[4] = vmafgpu__double_of(0x3fe5e00000000000u + (state >> 57 << 46) + state / 65536 % 64 - 32);
+        for (int k = 0; k < 5; k++) {
+            const double error = v[k] > 0 && v[k] < INFINITY ? log2_error(v[k]) : 0;
+            most[k] = error > most[k] ? error : most[k];
+        }
+    }
+    for (int k = 0; k < 5; k++) {
+        CHECK(most[k] <= limit);
+        CHECK(most[k] > 0.1);   /* it was looked at */
+    }
+    for (int i = -1074; i < 1024; i++) {
+        CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
+    }
+    CHECK(vmafgpu__log2(0.0, vmafgpu__log2_table) == -INFINITY);
+    CHECK(vmafgpu__log2(-0.0, vmafgpu__log2_table) == -INFINITY);
+    CHECK(vmafgpu__log2(INFINITY, vmafgpu__log2_table) == INFINITY);
+    CHECK(isnan(vmafgpu__log2(-1, vmafgpu__log2_table)));
+    CHECK(isnan(vmafgpu__log2(-1e-320, vmafgpu__log2_table)));
+    CHECK(isnan(vmafgpu__log2(-INFINITY, vmafgpu__log2_table)));
+    CHECK(isnan(vmafgpu__log2(NAN, vmafgpu__log2_table)));
+}
+
 int main(void) {
+    test_log2();
     test_log_table();
     test_reciprocals();
     test_visibility();

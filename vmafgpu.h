@@ -12309,6 +12309,12 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
+/* clang may say that it has not unrolled a loop as asked, because it had done so before. */
+#ifdef __clang__
+#  pragma clang diagnostic push
+#  pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 /* GCC 12 as C++ takes the undefined registers of its own intrinsics for a mistake; without optimisation its intrinsics are
  * macros with conversions that we are not to blame for. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -15380,6 +15386,9 @@ static const vmafgpu__cpu_functions VMAFGPU__LEVEL_NAME(vmafgpu__functions) = {
 #  include VMAFGPU__LEVEL_SCRATCH
 #endif
 
+#ifdef __clang__
+#  pragma clang diagnostic pop
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic pop
 #endif

@@ -3789,7 +3789,8 @@ GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; 
 GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
 
 /* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
-GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
+                                   int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
     [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 ? 1 : 3;   /* scalar registers are short */
     float sum = 0;
@@ -3871,10 +3872,11 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 
 /* The usual case, 9 taps and no prescale, by whole chunks: a low column takes the end of one and the beginning of the
  * next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
-template <int STEP> GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y,
-                                               int32_t first, int32_t count, float *sums) {
+template <int STEP>
+GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
+                           int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; there are not scalar registers for all */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; scalar registers are short */
     const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -4086,8 +4088,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The sum
- * begins with 0 and is never -0, so that 0 may be added. */
+/* Adds count numbers to a sum, one after another; the next ones are on their way meanwhile. Reads some more, too. The
+ * sum begins with 0 and is never -0, so that 0 may be added. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -4298,7 +4300,8 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units. */
+/* 1 / sqrt(v) as rounding the double gives it, 1 <= v <= 2 or NaN: for every such v, and any start y within 12 units;
+ * all of them have been tried. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -4439,8 +4442,8 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
 
 struct SpeedTangent { float t, root; };
 
-/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds where nothing leaves
- * the range of floats; the root starts from the quotient before that is refined. */
+/* t = a / b for |a| <= |b|, 0 where a is 0, and 1 / sqrt(1 + t * t). What is written out is how a division rounds
+ * where nothing leaves the range of floats; the root starts from the quotient before that is refined. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least;   /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -4704,7 +4707,8 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
  * and so does the column of the solution: what they add is nothing. */
 enum { SPEED_SOLUTION = SPEED_SIDE + 7 };
 static_assert(VMAFGPU__LOG2_ENTRIES * 24 + SPEED_SIDE * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
-                      (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) + SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4 <=
+                      (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) +
+                       SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4 <=
                   VMAFGPU__SPEED_ENTROPY_SHARED,
               "shared memory of the block");
 

@@ -3470,7 +3470,9 @@ GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t f
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++) {
         const uint32_t at = from + i * LANES;
-        value[i] = at < count ? peek(values + (side ? (uint32_t)first - at : (uint32_t)first + at)) : side ? 0 : 0xffffffffu;
+        value[i] = at < count ? peek(values + (side ? (uint32_t)first - at : (uint32_t)first + at))
+                   : side     ? 0
+                              : 0xffffffffu;
     }
 #pragma unroll
     for (uint32_t i = 0; i < RUN; i++)
@@ -3733,7 +3735,8 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
-    uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);   /* bits of floats from 0 on: in their order */
+    /* Bits of floats from 0 on, which are in the floats' order. */
+    uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);
     cambi_gather_top(values, plane.width * plane.height, (int32_t)plane.top);
     const int64_t sum = cambi_add_in_order(values, (uint32_t)plane.top);
     if (thread_index() == 0)

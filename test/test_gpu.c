@@ -361,7 +361,6 @@ static void test_v1_speed(gpu *g) {
     }
 }
 
-/* What nobody thought of. */
 /* ---- CAMBI's sums ---- */
 
 /* Squares of two values, as flat as it takes to be marked and as many as it takes to count much, and others strewn over
@@ -514,6 +513,7 @@ static void test_v1_cambi(gpu *g) {
     }
 }
 
+/* What nobody thought of. */
 static void test_random(gpu *g) {
     static const char *const kinds[] = {"h", "p", "d", "hd", "dhp", "pd", "ddp"};
     uint32_t state = 20240607;

@@ -3660,7 +3660,8 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    sum = any_lane(rest != 0) ? -((int64_t)1 << 56) : warp_sum(sum);
+    /* Lower than all others can make up for, and not too low for as many warps as there are. */
+    sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
         of_warps[warp_index()] = sum;
     block_barrier();

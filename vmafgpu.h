@@ -9407,7 +9407,7 @@ static void vmafgpu__launch_speed(vmafgpu *v, const vmafgpu__slot *slot, uint64_
     const uint64_t *table = (const uint64_t *)log_table + VMAFGPU__SPEED_LOG_ENTRIES;
     float *memory = (float *)(uintptr_t)scratch;
     uint32_t pairs = 0;
-    for (int i = 0; i < slot->batch.pairs; i++)
+    for (int i = 0; i < slot->batch.pairs && i < VMAFGPU__MAX_BATCH; i++)
         pairs |= (uint32_t)(slot->chroma[i].plane[1][0] != NULL) << i;
     for (int i = 0; pairs && i < v->plan.speed_variants; i++) {
         const vmafgpu__speed_variant *x = &v->plan.speed[i];

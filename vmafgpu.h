@@ -8457,11 +8457,8 @@ static void vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int 
     for (int i = 0; x->resampled && i < count; i++) {
         vmafgpu__speed_source source;
         vmafgpu__speed_source_of(x->method, size, count, i, &source);
-        for (int k = 0; k < source.count; k++) {
-            uint32_t bits;
-            memcpy(&bits, &source.weight[k], sizeof bits);
-            *out++ = (uint64_t)bits << 32 | (uint32_t)source.at[k];
-        }
+        for (int k = 0; k < source.count; k++)
+            *out++ = (uint64_t)vmafgpu__float_bits(source.weight[k]) << 32 | (uint32_t)source.at[k];
     }
 }
 
@@ -9241,7 +9238,11 @@ static void vmafgpu__launch_motion_and_vif(vmafgpu *v, const vmafgpu__slot *slot
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 40 + (int)VMAFGPU__SCALES + (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
+/* Handshake, import, motion and ADM's rows, and what each feature has. */
+enum {
+    VMAFGPU__MAX_WANTED = 4 + (int)VMAFGPU__SCALES + (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS +
+                          (int)VMAFGPU__CAMBI_KERNELS + (int)VMAFGPU__SPEED_KERNELS
+};
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     for (int i = 0; i < *count; i++)
@@ -9439,11 +9440,9 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
         if (has_branch[i])
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], slot->arrived, 0));
     vmafgpu__launch_adm(v, slot);
-    if (v->plan.speed_variants)
-        vmafgpu__launch_speed(v, slot, slot->scratch + k->speed_offset, k->tables + k->speed_tables, slot->streams[2]);
+    vmafgpu__launch_speed(v, slot, slot->scratch + k->speed_offset, k->tables + k->speed_tables, slot->streams[2]);
     vmafgpu__launch_motion_and_vif(v, slot);
-    if (v->plan.cambi_variants)
-        vmafgpu__launch_cambi(v, slot, slot->scratch + k->cambi_offset, k->tables + k->cambi_tables, slot->streams[0]);
+    vmafgpu__launch_cambi(v, slot, slot->scratch + k->cambi_offset, k->tables + k->cambi_tables, slot->streams[0]);
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (has_branch[i]) {
             (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
@@ -12413,7 +12412,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)(vmafgpu__v a) {
 #  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_srl32(a, n) VMAFGPU__V(srl_epi32)(a, _mm_cvtsi32_si128(n))
-#  define vmafgpu__v_sra32(a, n) VMAFGPU__V(sra_epi32)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_slli16(a, n) VMAFGPU__V(slli_epi16)(a, n)
 #  define vmafgpu__v_srai16(a, n) VMAFGPU__V(srai_epi16)(a, n)
 #  define vmafgpu__v_slli32(a, n) VMAFGPU__V(slli_epi32)(a, n)
@@ -12690,7 +12688,6 @@ VMAFGPU__INLINE vmafgpu__v VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)(const void *
 #  define vmafgpu__v_srl16(a, n) VMAFGPU__V_SHIFT(u16, a, vdupq_n_s16((int16_t)-(n)))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(n))
 #  define vmafgpu__v_srl32(a, n) VMAFGPU__V_SHIFT(u32, a, vdupq_n_s32(-(n)))
-#  define vmafgpu__v_sra32(a, n) VMAFGPU__V_SHIFT(s32, a, vdupq_n_s32(-(n)))
 #  define vmafgpu__v_slli16(a, n) VMAFGPU__V_N(s16, shl, a, n)
 #  define vmafgpu__v_srai16(a, n) VMAFGPU__V_N(s16, shr, a, n)
 #  define vmafgpu__v_slli32(a, n) VMAFGPU__V_N(s32, shl, a, n)

@@ -1109,8 +1109,8 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     bits -= offset & (uint64_t)0xfff << 52;
 
     const double m = VMAFGPU__DOUBLE_OF(bits), high = VMAFGPU__DOUBLE_OF(bits & cut), factor = entry[0];
-    const double near = high * factor - 1, beside = (m - high) * factor;
-    const double r = near + beside, lost = beside - (r - near);
+    const double first = high * factor - 1, beside = (m - high) * factor;
+    const double r = first + beside, lost = beside - (r - first);
     const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
 
     double tail = 0.1602994489876626;   /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
@@ -8494,36 +8494,35 @@ static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
 
 /* The shape of a launch for so many pairs. */
 static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
-    enum { SIDE = VMAFGPU__SPEED_SIDE, PLANES = VMAFGPU__SPEED_PLANES };
     const size_t log_table = sizeof vmafgpu__log2_table, low_taps = 2 * (size_t)x->reach + 1;
-    const int blocks = x->blocks_across * x->blocks_down;
+    const int planes = VMAFGPU__SPEED_PLANES, blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
     memset(&out, 0, sizeof out);
     switch (kernel) {
     case VMAFGPU__SPEED_CHECK:
     case VMAFGPU__SPEED_CHECK_SCALED:
-        vmafgpu__speed_shape(&out, x->rows, PLANES, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
+        vmafgpu__speed_shape(&out, x->rows, planes, pairs, VMAFGPU__SPEED_CHECK_THREADS, 0);
         break;
     case VMAFGPU__SPEED_LOW:
     case VMAFGPU__SPEED_LOW_SCALED:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, PLANES,
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(x->columns, vmafgpu__speed_block_columns(x)) * x->rows, planes,
                              pairs, VMAFGPU__SPEED_LOW_THREADS,
                              (size_t)vmafgpu__speed_block_columns(x) * low_taps * sizeof(float));
         break;
     case VMAFGPU__SPEED_FLAT:
-        vmafgpu__speed_shape(&out, 1, PLANES, pairs, VMAFGPU__SPEED_FLAT_THREADS,
+        vmafgpu__speed_shape(&out, 1, planes, pairs, VMAFGPU__SPEED_FLAT_THREADS,
                              2 * (size_t)vmafgpu__speed_band_rows(x) * vmafgpu__speed_row_bytes(x) +
                                  VMAFGPU__SPEED_FLAT_AT_ONCE * sizeof(float));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
-        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, PLANES, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
+        vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, planes, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
                              (size_t)VMAFGPU__SPEED_BLOCK * (size_t)vmafgpu__speed_chunk_columns(x) * sizeof(double));
         break;
     case VMAFGPU__SPEED_MATRIX:
-        vmafgpu__speed_shape(&out, 2, PLANES, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
+        vmafgpu__speed_shape(&out, 2, planes, pairs, VMAFGPU__SPEED_MATRIX_THREADS, VMAFGPU__SPEED_MATRIX_SHARED);
         break;
     case VMAFGPU__SPEED_ENTROPY:
-        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), PLANES, pairs,
+        vmafgpu__speed_shape(&out, vmafgpu__divide_up(blocks, VMAFGPU__SPEED_ENTROPY_BLOCKS), planes, pairs,
                              VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
         break;
     default:

@@ -120,6 +120,10 @@ cat > "$work/before.c" << EOF
 double user_function(double a, double b, double c);
 double user_function(double a, double b, double c) { return a * b + c; }
 EOF
+# Words that the system headers of Windows define, and programs before them.
+for word in near far hyper pascal cdecl interface small PLANES ERROR DIFFERENCE "min(a, b)" "max(a, b)"; do
+    echo "#define $word ~"
+done | cat - "$work/only.c" > "$work/words.c"
 for name in only declarations main after; do
     sed 's/VMAFGPU_ZERO/{}/' "$work/$name.c" > "$work/$name.cc"
 done
@@ -183,7 +187,7 @@ for cc in $compilers; do
     later "${name}_all_switches" "$cc -std=c99 -O1 $strict -DVMAFGPU_NO_THREADS -DVMAFGPU_NO_JSON -DVMAFGPU_NO_MODELS -c -o /dev/null $work/only.c"
     later "${name}_declarations_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/declarations_first.c"
     later "${name}_libraries_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/libraries_first.c"
-    later "${name}_O0" "$cc -std=c99 -O0 $strict -c -o /dev/null $work/only.c"
+    later "${name}_words" "$cc -std=c99 -O0 $strict -c -o /dev/null $work/words.c"
 done
 for cxx in g++ clang++; do
     have $cxx || continue

@@ -13268,17 +13268,38 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)(const VMAFGPU__V
 }
 #define vmafgpu__vif_products_ VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
 
-/* Reflects lines at the borders of the image, where the strip touches them. */
+/* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
+ * a border has the first column of one pair inside and the second one of that before it; what lies next to each other are two
+ * pairs four columns apart, which change places. */
 VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(const VMAFGPU__VIF_STATE *s, uint16_t *const *lines,
-                                                            int count, int reach) {
-    const int right = s->job->w - s->left;
-    for (int k = 1; s->left == 0 && k <= reach; k++)
-        for (int i = 0; i < count; i++)
-            lines[i][VMAFGPU__VIF_PLACE(s->odd, -k)] = lines[i][VMAFGPU__VIF_PLACE(s->odd, k)];
-    for (int k = 1; s->columns == right && k <= reach; k++) {
-        const ptrdiff_t to = VMAFGPU__VIF_PLACE(s->odd, right - 1 + k), from = VMAFGPU__VIF_PLACE(s->odd, right - 1 - k);
-        for (int i = 0; i < count; i++)
-            lines[i][to] = lines[i][from];
+                                                                     int count) {
+    const uint64_t firsts = 0x0000ffff0000ffff;
+    const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
+    for (int side = 0; side < 2; side++) {
+        if (side ? s->columns != right : s->left != 0)
+            continue;
+        const int inside = side ? last - 2 - odd : 2, beyond = side ? last + 1 : -4;
+        ptrdiff_t from[3], to[2];
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 3; i++)
+            from[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (inside - i));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            to[i] = VMAFGPU__VIF_PLACE(s->odd, 2 * (beyond + i));
+        for (int k = 0; k < count; k++) {
+            uint64_t pairs[3];
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 3; i++)
+                memcpy(&pairs[i], lines[k] + from[i], sizeof pairs[i]);
+            VMAFGPU__UNROLL
+            for (int i = 0; i < 2; i++) {
+                uint64_t two = (pairs[i] & firsts) | (pairs[i + 1] & ~firsts);
+                two = two >> 32 | two << 32;
+                memcpy(lines[k] + to[i], &two, sizeof two);
+            }
+            if (side && odd)   /* half of the last pair is beyond */
+                lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
+        }
     }
 }
 
@@ -13579,9 +13600,13 @@ static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_deliver)(const vmafgpu__plan *plan,
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
 static void VMAFGPU__LEVEL_NAME(vmafgpu__vif_clear_outside)(const VMAFGPU__VIF_STATE *s, int32_t *line) {
-    const int columns = s->end - s->x, from = columns - columns % (4 * VMAFGPU__V_WORDS);
-    for (int i = columns - from; from < columns && i < 4 * VMAFGPU__V_WORDS; i++)
-        line[from + i / 4 + i % 4 * VMAFGPU__V_WORDS] = 0;
+    static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
+    line += columns - past;
+    for (int i = 0; past && i < 4; i++, line += VMAFGPU__V_WORDS) {
+        const vmafgpu__v_mask inside = vmafgpu__v_greater32(vmafgpu__v_set32((past + 3 - i) / 4), vmafgpu__v_load(lanes));
+        vmafgpu__v_store(line, vmafgpu__v_keep32(inside, vmafgpu__v_load(line)));
+    }
 }
 
 /* The reference along a row: mean and variance. */
@@ -13716,7 +13741,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             else
                 vmafgpu__vif_means_(s, image, at, kind, scale, 1, line, &down, 0, NULL, NULL, ahead);
             if (has_next)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->next_line[d >= 0], 2, reach / 2);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->next_line[d >= 0], 2);
             if (has_sums && d < 0)
                 vmafgpu__vif_products_(s, image, 1, NULL, 0, at, kind, scale, 1, &down);
             else if (has_sums && !apart)
@@ -13731,7 +13756,7 @@ VMAFGPU__INLINE void VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)(VMAFGPU__VIF_ST
             if (!has_sums || d < 0)
                 continue;
             for (int i = 0; i < rows; i++)
-                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8, reach);
+                VMAFGPU__LEVEL_NAME(vmafgpu__vif_reflect_lines)(s, s->line[i] + (d > 0 ? 3 : 0), d > 0 ? 5 : 8);
             for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)(s, i, VMAFGPU__VIF_ALONG(reach), halved, &along);

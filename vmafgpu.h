@@ -6054,8 +6054,9 @@ static vmafgpu_result vmafgpu__speed_score(vmafgpu *v, const vmafgpu_frame *refe
  */
 enum {
     VMAFGPU__MARGIN = 64,      /* columns before and after a line, for borders */
-    VMAFGPU__BAND = 128,       /* rows of a band at most, and at least: each reads rows of its neighbours anew */
-    VMAFGPU__LEAST_BAND = 32,
+    VMAFGPU__BAND = 128,       /* rows of a band at most, and at least, as each reads rows of its neighbours anew... */
+    VMAFGPU__LEAST_BAND = 32,  /* ...but for half of a thread's share... */
+    VMAFGPU__LEAST_VIF = 16,   /* ...and for VIF, which reads neighbours for all rows */
     VMAFGPU__MAX_EDGE = 3      /* rows of 16 columns or more that have less than CHUNK columns up to the last row's end */
 };
 
@@ -7578,16 +7579,14 @@ static void vmafgpu__carve_room(const vmafgpu *v, const vmafgpu__cpu_functions *
             vmafgpu__carve_adm_row(c, vmafgpu__adm_size(w, 0), &room->rows[i][row]);
 }
 
-/* Cuts pairs of rows into pieces that become smaller towards the end, so that all threads are done at about the same
- * time; `first` may be null. How many there are. */
-static int vmafgpu__cut(int pairs, int threads, int *first) {
+/* Cuts so many pairs of rows into pieces for so many threads, none but the last smaller than `least`, and returns how many
+ * there are: each is a thread's share of what is left, so that all end together. They are even, as VIF does four rows at once. */
+static int vmafgpu__cut(int pairs, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < pairs || count == 0; count++) {
-        int size = (pairs - at) / threads;
-        size = threads == 1 || size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2
-               : size < VMAFGPU__LEAST_BAND / 2         ? VMAFGPU__LEAST_BAND / 2
-                                                        : size;
-        if (pairs - at - size < VMAFGPU__LEAST_BAND / 4)
+        int size = threads == 1 ? VMAFGPU__BAND / 2 : (pairs - at) / threads / 2 * 2;
+        size = size > VMAFGPU__BAND / 2 ? VMAFGPU__BAND / 2 : size < least ? least : size;
+        if (pairs - at - size < least / 2)
             size = pairs - at;
         at += size;
         if (first)
@@ -7598,25 +7597,27 @@ static int vmafgpu__cut(int pairs, int threads, int *first) {
 
 /* The pieces of all chains, and how many threads can be of use. */
 static void vmafgpu__layout_chains(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
-    const int h = v->config.height, threads = v->config.threads;
+    const int h = v->config.height, shares = h / VMAFGPU__LEAST_BAND;
+    const int threads = shares < 1 ? 1 : shares < v->config.threads ? shares : v->config.threads;
+    const int half_share = shares ? h / 8 / threads * 2 : VMAFGPU__LEAST_VIF / 2;   /* in pairs, even */
     for (int kind = 0; kind < VMAFGPU__CHAINS; kind++) {
         vmafgpu__chain *chain = &head->chains[kind];
         const int is_vif = kind >= VMAFGPU__VIF_PIECES && kind < VMAFGPU__ADM_PIECES;
         const int scale = is_vif ? kind - VMAFGPU__VIF_PIECES : vmafgpu__is_adm(kind) ? kind - VMAFGPU__ADM_PIECES : 0;
         const int wanted = is_vif ? v->plan.vif_variants : vmafgpu__is_adm(kind) ? v->plan.adm_variants : 1;
         const int pairs = vmafgpu__is_adm(kind) ? vmafgpu__adm_size(h, scale) : ((h >> scale) + 1) / 2;
-        const int shares = kind == VMAFGPU__CHECK ? VMAFGPU__MAX_SIZE : threads;   /* small pieces: others wait for them */
-        chain->count = wanted ? vmafgpu__cut(pairs, shares, NULL) : 0;
+        /* Others wait for checks, so that these are small. */
+        const int count = kind == VMAFGPU__CHECK ? VMAFGPU__MAX_SIZE : threads;
+        const int usual = (is_vif ? VMAFGPU__LEAST_VIF : VMAFGPU__LEAST_BAND) / 2;
+        const int least = half_share < usual ? half_share : usual;
+        chain->count = wanted ? vmafgpu__cut(pairs, count, least, NULL) : 0;
         chain->first = (int *)vmafgpu__carve(c, (size_t)(chain->count + 1) * sizeof *chain->first);
         chain->done = (int *)vmafgpu__carve(c, (size_t)chain->count * sizeof *chain->done);
         if (c->base && wanted)
-            (void)vmafgpu__cut(pairs, shares, chain->first);
+            (void)vmafgpu__cut(pairs, count, least, chain->first);
     }
-    const int pieces = head->chains[VMAFGPU__MOTION_PIECES].count;
-    head->worker_count = threads < pieces ? threads : pieces;
-    head->room_count = !v->plan.adm_variants    ? 0
-                       : head->worker_count < 12 ? head->worker_count
-                                                 : 12 + (head->worker_count - 12) / 16;
+    head->worker_count = threads;
+    head->room_count = !v->plan.adm_variants ? 0 : threads < 12 ? threads : 12 + (threads - 12) / 16;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */

@@ -1,10 +1,10 @@
 /* The CPU benchmark: milliseconds per pair of frames that lie in memory, by the number of threads, and what the machine
- * itself allows: as many processes with one thread each at the same time. Best of the rounds, which take turns.
+ * itself allows: as many processes with one thread each at the same time. Medians of rounds, in which all take turns.
  *
  *     bench_cpu [KEY=VALUE ...]
  *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits
  *         threads=1,2,4             default: 1, 2, 4, .. up to the processors there are
- *         seconds=0.3 rounds=5      of each timed run, and how often
+ *         seconds=0.2 rounds=9      of each timed run, and how often: up to 99
  *         mask=N                    config.cpumask
  */
 #define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 2, MAX_COUNTS = 16 };
+enum { PAIRS = 2, MAX_COUNTS = 16, MAX_ROUNDS = 99 };
 
 typedef struct options {
     int      width, height, bits; /* 0: all */
@@ -152,26 +152,45 @@ static double run_apart(const film *f, int count, const options *o, double *leas
     return sum / count;
 }
 
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, int count) {
+    double sorted[MAX_ROUNDS];
+    memcpy(sorted, values, sizeof *values * (size_t)count);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
+}
+
+/* Shares of linear are taken within each round, as a machine with other work changes its pace from second to second. */
 static void measure(const options *o, int width, int height, int bits) {
+    static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], apart[MAX_COUNTS][MAX_ROUNDS];
     film f = film_make(width, height, bits);
-    double best[MAX_COUNTS], least[MAX_COUNTS], apart[MAX_COUNTS], least_apart[MAX_COUNTS];
+    double least[MAX_COUNTS], least_apart[MAX_COUNTS];
     for (int i = 0; i < o->count; i++) {
-        best[i] = least[i] = apart[i] = least_apart[i] = 1e9;
+        least[i] = least_apart[i] = 1e9;
     }
     for (int round = 0; round < o->rounds; round++) {
+        double first_beside = 0;
         for (int i = 0; i < o->count; i++) {
-            const double time = run(&f, o->counts[i], o, &least[i]), beside = run_apart(&f, o->counts[i], o, &least_apart[i]);
-            best[i] = time < best[i] ? time : best[i];
-            apart[i] = beside < apart[i] ? beside : apart[i];
+            const double threads = (double)o->counts[i] / o->counts[0];
+            double beside;
+            time[i][round] = run(&f, o->counts[i], o, &least[i]);
+            linear[i][round] = time[0][round] / time[i][round] / threads;
+            beside = run_apart(&f, o->counts[i], o, &least_apart[i]);
+            first_beside = i ? first_beside : beside;
+            apart[i][round] = first_beside / beside;
         }
     }
     for (int i = 0; i < o->count; i++) {
         const int n = o->counts[i];
+        const double threads = (double)n / o->counts[0];
         vmafgpu *context = open_context(&f, n, o->mask);
-        const double linear = (double)n / o->counts[0];
-        printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n, 1000 * best[i],
-               best[0] / best[i] / linear, apart[0] / apart[i], 1000 * least[i], least[0] / least[i] / linear,
-               least_apart[0] / least_apart[i], (double)vmafgpu_memory(context) / 1048576);
+        printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
+               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds), 1000 * least[i],
+               least[0] / least[i] / threads, least_apart[0] / least_apart[i], (double)vmafgpu_memory(context) / 1048576);
         vmafgpu_close(context);
         fflush(stdout);
     }
@@ -191,6 +210,9 @@ static void parse(options *o, const char *word) {
         o->bits = atoi(value);
     } else if ((value = value_of(word, "rounds")) != NULL) {
         o->rounds = atoi(value);
+        if (o->rounds < 1 || o->rounds > MAX_ROUNDS) {
+            die("rounds=1..99");
+        }
     } else if ((value = value_of(word, "seconds")) != NULL) {
         o->seconds = atof(value);
     } else if ((value = value_of(word, "mask")) != NULL) {
@@ -212,8 +234,8 @@ int main(int argc, char **argv) {
     static const int sizes[][2] = {{576, 324}, {1920, 1080}, {3840, 2160}};
     options o;
     memset(&o, 0, sizeof o);
-    o.rounds = 5;
-    o.seconds = 0.3;
+    o.rounds = 9;
+    o.seconds = 0.2;
     for (long n = 1; n <= sysconf(_SC_NPROCESSORS_ONLN) && o.count < MAX_COUNTS; n *= 2) {
         o.counts[o.count++] = (int)n;
     }

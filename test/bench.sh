@@ -1,14 +1,14 @@
 #!/bin/sh
 # Frames per second and peak memory of BUILD/vmafgpu and, where a path to it is given, of libvmaf's tool, on generated
 # clips: 8 and 10 bits, one thread and as many as there are processors, with AVX-512, AVX2 and plain C (--cpumask 0, 16
-# and 255; what the machine lacks is not shown apart). The best of RUNS (3) runs each, the programs in turn.
+# and 255; what the machine lacks is not shown apart). The median of RUNS (5) runs each, the programs in turn.
 #
-#     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=3, THREADS="1 4"
+#     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=5, THREADS="1 4"
 build=$1
 vmaf=$2
 work=$build/bench
 mkdir -p "$work"
-runs=${RUNS:-3}
+runs=${RUNS:-5}
 threads=${THREADS:-1 $(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)}
 
 levels='avx2:16 scalar:255'
@@ -30,10 +30,11 @@ measured() {
     "$build/test/measure" "$program" "$@" --quiet --json -o "$work/scores.json" || exit 1
 }
 
-# best PROGRAM: the fastest run so far and the largest memory, out of the notes
-best() {
-    awk -v program="$1" '$1 == program { if (!seen++ || $2 < best) best = $2; if ($3 > most) most = $3 }
-                         END { if (seen) print best, most / 1024 }' "$work/times"
+# middle PROGRAM: the median of the runs' seconds and the largest memory, out of the notes
+middle() {
+    sort -k 2 -g "$work/times" | awk -v program="$1" '
+        $1 == program { time[++n] = $2; if ($3 > most) most = $3 }
+        END { if (n) print (time[int((n + 1) / 2)] + time[int(n / 2) + 1]) / 2, most / 1024 }'
 }
 
 printf '%-10s %4s %7s %-8s %10s %10s %10s %6s %8s %8s\n' size bits threads code 'ms/frame' 'frames/s' libvmaf/s times 'MiB' \
@@ -61,7 +62,7 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
                     done
                     i=$((i + 1))
                 done
-                echo "$(best ours) $(best peer)" | awk -v size="$size" -v depth="$depth" -v count="$count" \
+                echo "$(middle ours) $(middle peer)" | awk -v size="$size" -v depth="$depth" -v count="$count" \
                     -v code="${level%:*}" -v frames="$frames" '
                     { printf "%-10s %4d %7d %-8s %10.2f %10.1f", size, depth, count, code, 1000 * $1 / frames, frames / $1
                       if (NF > 2) printf " %10.1f %6.2f %8.1f %8.1f\n", frames / $3, $3 / $1, $2, $4

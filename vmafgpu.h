@@ -7275,14 +7275,15 @@ static void vmafgpu__frame_task(void *arg, int index) {
     vmafgpu__cpu *cpu = v->cpu;
     if (index >= cpu->worker_count)
         return;
-    /* One thread alone stays with its rows. Of many, one that finds nothing else to do takes motion. */
+    /* One thread alone stays with its rows. Many do ADM first, which has room for a few at a time only, and motion when there
+     * is nothing else to do. */
     static const unsigned char orders[2][VMAFGPU__CHAINS] = {
         { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__ADM_PIECES, VMAFGPU__MOTION_PIECES,
           VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2, VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES + 1,
           VMAFGPU__ADM_PIECES + 2, VMAFGPU__ADM_PIECES + 3 },
-        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_PIECES, VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2,
-          VMAFGPU__VIF_PIECES + 3, VMAFGPU__ADM_PIECES, VMAFGPU__ADM_PIECES + 1, VMAFGPU__ADM_PIECES + 2,
-          VMAFGPU__ADM_PIECES + 3, VMAFGPU__MOTION_PIECES }
+        { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__ADM_PIECES, VMAFGPU__ADM_PIECES + 1, VMAFGPU__ADM_PIECES + 2,
+          VMAFGPU__ADM_PIECES + 3, VMAFGPU__VIF_PIECES, VMAFGPU__VIF_PIECES + 1, VMAFGPU__VIF_PIECES + 2,
+          VMAFGPU__VIF_PIECES + 3, VMAFGPU__MOTION_PIECES }
     };
     const unsigned char *order = orders[cpu->worker_count > 1];
     for (int looks = 0;;) {

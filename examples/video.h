@@ -455,6 +455,7 @@ static inline int video_map(video *v, size_t size) {
         }
     }
 #endif
+    (void)v;
     (void)size;
     return 0;
 }

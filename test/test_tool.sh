@@ -344,7 +344,7 @@ check 'the common length' same uneven.csv short.csv
 # threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: three threads say what one says, from files and from pipes; leaves
 # the report in agreed.csv and the error stream of a file in agreed
 threads_agree() {
-    what=$1
+    about=$1
     ahead_ref=$work/$2
     ahead_dist=$work/$3
     shift 3
@@ -361,10 +361,10 @@ threads_agree() {
             fi
             echo "status $?" >> "$work/$source.$threads"
         done
-        check "$what: report from a $source" same $source.3.csv $source.1.csv
-        check "$what: status and words from a $source" same $source.3 $source.1
+        check "$about: report from a $source" same $source.3.csv $source.1.csv
+        check "$about: status and words from a $source" same $source.3 $source.1
     done
-    check "$what: pipe and file" same pipe.3.csv file.1.csv
+    check "$about: pipe and file" same pipe.3.csv file.1.csv
     cp "$work/file.3.csv" "$work/agreed.csv"
     cp "$work/file.3" "$work/agreed"
 }
@@ -404,7 +404,16 @@ check 'reading ahead of several' [ "$(grep -c 'ended before' "$work/err")" -eq 1
 check 'reading ahead of several: the first' same many.1.csv five.csv
 check 'reading ahead of several: the second' same many.2.csv five.csv
 
-# nothing is read after the last pair that was asked for: these pipes stay open, without another byte
+# nothing is read after the last pair that was asked for, but for what a stream's buffer takes; and these pipes stay open,
+# without another byte
+for threads in 1 3; do
+    # shellcheck disable=SC2002
+    rest=$(cat "$work/ahead.dist" | {
+        $tool -r "$work/ahead.ref" -d - --frame_cnt 5 --quiet --threads $threads > "$work/out" 2> "$work/err"
+        wc -c
+    })
+    check "$threads threads leave the rest in the pipe" [ "$rest" -ge $((5 * frame - 16384)) ]
+done
 if [ -p "$work/fifo" ] && mkfifo "$work/fifo2"; then
     for threads in 1 3; do
         for side in ref dist; do

@@ -1074,7 +1074,7 @@ typedef struct reader {
     int             reading; /* the thread is to fetch a pair, and has not done so */
     int             ending;  /* it is to end */
     int             freed;   /* how many videos were told to let go of the pair before, in turn */
-    int             freeing; /* how many of them have not done so yet; meanwhile they are whose thread told them */
+    int             freeing; /* how many of them are in the hands of whoever told them */
 #endif
     int             started; /* below 0: that failed */
     int             ordered; /* a pair that the caller has not taken */

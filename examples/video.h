@@ -4,7 +4,7 @@
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
  * video.error, without its full stop. With VIDEO_MAP defined (POSIX only) frames of files are not copied but mapped, one
  * at a time: who looks at them reads them, on whatever thread. A file that is cut meanwhile gives SIGBUS then.
- * A frame is there until the next one is read, or until the one after that with video_keep().
+ * A frame is there until the next one is read, after video_keep() until the one after that.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -477,25 +477,19 @@ static inline int video_keep(video *v) {
     return 1;
 }
 
-/* Lets go of a frame that was kept when the last one was read; video_read() would do so, too. */
-static inline void video_let_go(video *v) {
-    video_unmap(v, !v->turn);
-}
-
 /* Reads the next frame; what the one before it held is gone, unless video_keep() was called. */
 static inline video_result video_read(video *v) {
     unsigned char *buffer = v->buffers[v->kept == v->buffers[0]];
-    video_let_go(v);
     if (v->kept) {
         v->turn = !v->turn;
         v->kept = NULL;
     }
+    video_unmap(v, v->turn);
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
     if (result != VIDEO_OK) {
         return result;
     }
     size_t kept = video_frame_bytes(v), passed = v->skipped_bytes;
-    video_unmap(v, v->turn);
     if (video_map(v, kept)) {
         passed += kept;
     } else {

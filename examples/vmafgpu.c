@@ -50,8 +50,7 @@ enum {
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
-    MAX_COPIED = 32 << 20, /* bytes of a pair that is read ahead, of what cannot be mapped */
-    MAX_HELD = 16 << 20,   /* bytes of a pair that may stay in memory a little longer than it is needed */
+    MAX_COPIED = 24 << 20, /* bytes of a pair that is read ahead, of what cannot be mapped */
     DIGITS_LEGACY = -1, /* --precision: as libvmaf prints numbers */
     DIGITS_MAX = -2     /* every digit that a double needs */
 };
@@ -1058,23 +1057,18 @@ static int flush_all(session *all) {
     return ok;
 }
 
-/* Where several threads score, none of them should wait for files and pipes: one more thread fetches the next pair
- * while the present one is scored. It lets go of the pair before, too: of a mapped frame that takes longer than the
- * rest. It doesn't look at mapped frames, so that only what is being scored takes memory.
- *
- * The videos are that thread's from reader_order() until reader_wait() or reader_stop() returns, and the caller's
- * otherwise; the lock is taken whenever they change hands. The caller reads what cannot be read ahead. */
+/* Where several threads score, none of them should wait for a pipe: one more thread reads the next pair while the present
+ * one is scored. The videos are that thread's from reader_order() until reader_wait() or reader_stop() returns, and the
+ * caller's otherwise. The caller reads what is not read ahead. */
 typedef struct reader {
     session        *all;
     pair            next;
 #ifdef READ_AHEAD
     pthread_t       thread;
     pthread_mutex_t lock;
-    pthread_cond_t  changed; /* one of the four below did */
-    int             reading; /* the thread is to fetch a pair, and has not done so */
+    pthread_cond_t  changed; /* one of the two below did */
+    int             reading; /* the thread is to read a pair, and has not done so */
     int             ending;  /* it is to end */
-    int             freed;   /* how many videos were told to let go of the pair before, in turn */
-    int             freeing; /* how many of them are in the hands of whoever told them */
 #endif
     int             started; /* below 0: that failed */
     int             ordered; /* a pair that the caller has not taken */
@@ -1089,14 +1083,15 @@ static void read_pair(session *all, pair *out) {
     }
 }
 
-/* Lets the present pair stay while the next one is read. 0 if that takes too much memory. */
+/* Lets the present pair stay while the next one is read. 0 if there is nothing that takes time to read, as files are
+ * mapped, or if that takes too much memory. */
 static int keep_pair(session *all) {
     size_t bytes = 0;
     for (int i = 0; i <= all->count; i++) {
         bytes += video_is_copied(&all->videos[i]) ? video_frame_bytes(&all->videos[i]) : 0;
     }
     for (int i = 0; i <= all->count; i++) {
-        if (bytes > MAX_COPIED || !video_keep(&all->videos[i])) {
+        if (bytes == 0 || bytes > MAX_COPIED || !video_keep(&all->videos[i])) {
             return 0;
         }
     }
@@ -1104,29 +1099,11 @@ static int keep_pair(session *all) {
 }
 
 #ifdef READ_AHEAD
-/* Lets go of the pair before the present one, together with whoever else calls this, and returns when it is gone. The
- * caller has the lock. */
-static void let_go(reader *r) {
-    while (r->freed <= r->all->count) {
-        video *v = &r->all->videos[r->freed++];
-        r->freeing++;
-        pthread_mutex_unlock(&r->lock);
-        video_let_go(v);
-        pthread_mutex_lock(&r->lock);
-        r->freeing--;
-        pthread_cond_signal(&r->changed);
-    }
-    while (r->freeing > 0) {
-        pthread_cond_wait(&r->changed, &r->lock);
-    }
-}
-
 static void *reader_work(void *user) {
     reader *r = (reader *)user;
     pthread_mutex_lock(&r->lock);
     while (!r->ending) {
         if (r->reading) {
-            let_go(r);
             pthread_mutex_unlock(&r->lock);
             read_pair(r->all, &r->next);
             pthread_mutex_lock(&r->lock);
@@ -1156,24 +1133,14 @@ static int reader_start(reader *r) {
     return 0;
 }
 
-/* Has the thread fetch the next pair, and let go of the one before the present one. It may be late for that where there
- * are more threads than processors; so that two large pairs are not in memory then, the caller helps. */
 static void reader_order(reader *r) {
-    size_t bytes = 0;
-    for (int i = 0; i <= r->all->count; i++) {
-        bytes += video_frame_bytes(&r->all->videos[i]);
-    }
     if (!r->started) {
         r->started = reader_start(r) ? 1 : -1;
     }
     if (r->started > 0) {
         pthread_mutex_lock(&r->lock);
         r->reading = r->ordered = 1;
-        r->freed = 0;
         pthread_cond_signal(&r->changed);
-        if (bytes > MAX_HELD) {
-            let_go(r);
-        }
         pthread_mutex_unlock(&r->lock);
     }
 }
@@ -1237,10 +1204,6 @@ static video_result reader_next(reader *r, const options *o, int more, pair *now
     video_result result = judge_pair(r->all, o, now, problem);
     if (result == VIDEO_OK && more && o->threads > 1 && r->started >= 0 && keep_pair(r->all)) {
         reader_order(r);
-    } else {
-        for (int i = 0; i <= r->all->count; i++) {
-            video_let_go(&r->all->videos[i]);
-        }
     }
     return result;
 }

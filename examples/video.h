@@ -4,6 +4,7 @@
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
  * video.error, without its full stop. With VIDEO_MAP defined (POSIX only) frames of files are not copied but mapped, one
  * at a time: who looks at them reads them, on whatever thread. A file that is cut meanwhile gives SIGBUS then.
+ * A frame is there until the next one is read, after video_keep() until the one after that.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -86,11 +87,13 @@ typedef struct video {
     long long      file_bytes;               /* of a file that can seek; else 0 */
     size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
     size_t         skipped_bytes;            /* of every frame, after what is kept */
-    unsigned char *buffer;
     long long      start;                    /* where in the file byte 0 is */
-    void          *map;                      /* what is mapped of it; NULL: nothing */
-    size_t         map_bytes;
+    unsigned char *buffers[2];               /* the second one only where two frames had to be there */
+    void          *maps[2];                  /* what is mapped of the file; NULL: nothing */
+    size_t         map_bytes[2];
+    int            turn;                     /* which of the maps is of the frame that was read last */
     unsigned char *planes;                   /* of the frame that was read last */
+    unsigned char *kept;                     /* of a frame that the next one must leave alone; NULL: of none */
 } video;
 
 static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
@@ -309,6 +312,11 @@ static inline size_t video_chroma_side(const video *v, int side, int divisor) {
     return (size_t)((v->is_y4m ? side + divisor - 1 : side) / divisor);
 }
 
+/* What is kept of a frame. */
+static inline size_t video_frame_bytes(const video *v) {
+    return v->luma_bytes + 2 * v->chroma_bytes;
+}
+
 static inline video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
     if (width < 1 || height < 1 || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
         return video_fail(v, VIDEO_ERROR, "has no usable size; width and height go from 1 to %d", VIDEO_MAX_SIDE);
@@ -325,8 +333,8 @@ static inline video_result video_set_size(video *v, int width, int height, int a
         v->skipped_bytes += 2 * v->chroma_bytes;
         v->chroma_bytes = 0;
     }
-    v->buffer = (unsigned char *)malloc(v->luma_bytes + 2 * v->chroma_bytes);
-    if (!v->buffer) {
+    v->buffers[0] = (unsigned char *)malloc(video_frame_bytes(v));
+    if (!v->buffers[0]) {
         return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, for which there is not enough memory", width, height);
     }
     return VIDEO_OK;
@@ -388,28 +396,30 @@ static inline video_result video_open(video *v, const char *path, const video_ra
     v->file_bytes = size;
     if (result == VIDEO_OK && size > 0) {
         size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
-        size_t frame_bytes = frame_line + v->luma_bytes + 2 * v->chroma_bytes + v->skipped_bytes;
+        size_t frame_bytes = frame_line + video_frame_bytes(v) + v->skipped_bytes;
         v->frames_total = (size - v->bytes_read) / (long long)frame_bytes;
     }
     return result;
 }
 
-static inline void video_unmap(video *v) {
+static inline void video_unmap(video *v, int which) {
 #ifdef VIDEO_MAP
-    if (v->map) {
-        munmap(v->map, v->map_bytes);
+    if (v->maps[which]) {
+        munmap(v->maps[which], v->map_bytes[which]);
     }
 #endif
-    v->map = NULL;
+    v->maps[which] = NULL;
 }
 
 static inline void video_close(video *v) {
-    video_unmap(v);
-    free(v->buffer);
+    for (int i = 0; i < 2; i++) {
+        video_unmap(v, i);
+        free(v->buffers[i]);
+        v->buffers[i] = NULL;
+    }
     if (v->file && v->file != stdin) {
         fclose(v->file);
     }
-    v->buffer = NULL;
     v->file = NULL;
 }
 
@@ -430,7 +440,6 @@ static inline video_result video_frame_line(video *v) {
 
 /* Lets `planes` be the next `size` bytes of a file that has them. 0 if there is no file, or they cannot be mapped. */
 static inline int video_map(video *v, size_t size) {
-    video_unmap(v);
 #ifdef VIDEO_MAP
     struct stat now;
     long long at = v->start + v->bytes_read, page = sysconf(_SC_PAGESIZE);
@@ -439,35 +448,59 @@ static inline int video_map(video *v, size_t size) {
         size_t before = (size_t)(at % page);
         void *map = mmap(NULL, before + size, PROT_READ, MAP_PRIVATE, fileno(v->file), (off_t)(at - (long long)before));
         if (map != MAP_FAILED) {
-            v->map = map;
-            v->map_bytes = before + size;
+            v->maps[v->turn] = map;
+            v->map_bytes[v->turn] = before + size;
             v->planes = (unsigned char *)map + before;
             return 1;
         }
     }
 #endif
+    (void)v;
     (void)size;
     return 0;
 }
 
-/* Reads the next frame; what the one before it held is gone. */
+/* Was the frame that was read last copied, not mapped? */
+static inline int video_is_copied(const video *v) {
+    return v->planes == v->buffers[0] || v->planes == v->buffers[1];
+}
+
+/* Lets the next video_read() leave alone the frame that was read last. 0 if there is not enough memory: it won't. */
+static inline int video_keep(video *v) {
+    if (video_is_copied(v) && !v->buffers[1]) {
+        v->buffers[1] = (unsigned char *)malloc(video_frame_bytes(v));
+        if (!v->buffers[1]) {
+            return 0;
+        }
+    }
+    v->kept = v->planes;
+    return 1;
+}
+
+/* Reads the next frame; what the one before it held is gone, unless video_keep() was called. */
 static inline video_result video_read(video *v) {
+    unsigned char *buffer = v->buffers[v->kept == v->buffers[0]];
+    if (v->kept) {
+        v->turn = !v->turn;
+        v->kept = NULL;
+    }
+    video_unmap(v, v->turn);
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
     if (result != VIDEO_OK) {
         return result;
     }
-    size_t kept = v->luma_bytes + 2 * v->chroma_bytes, passed = v->skipped_bytes;
+    size_t kept = video_frame_bytes(v), passed = v->skipped_bytes;
     if (video_map(v, kept)) {
         passed += kept;
     } else {
-        size_t count = video_fill(v, v->buffer, kept);
+        size_t count = video_fill(v, buffer, kept);
         if (count == 0 && !v->failed && !v->is_y4m) {
             return VIDEO_END;
         }
         if (count < kept) {
             return video_ran_out(v, "frame");
         }
-        v->planes = v->buffer;
+        v->planes = buffer;
     }
     if (video_discard(v, passed) < passed) {
         return video_ran_out(v, "frame");

@@ -10,6 +10,9 @@
 #endif
 #ifndef _WIN32
 #  define VIDEO_MAP
+#  ifndef VMAFGPU_NO_THREADS
+#    define READ_AHEAD /* with POSIX threads */
+#  endif
 #endif
 
 #define VMAFGPU_IMPLEMENTATION
@@ -35,6 +38,9 @@
 #  include <signal.h>
 #  include <unistd.h>
 #endif
+#ifdef READ_AHEAD
+#  include <pthread.h>
+#endif
 
 enum {
     MAX_MODELS = 16,
@@ -44,6 +50,7 @@ enum {
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
+    MAX_COPIED = 24 << 20, /* bytes of a pair that is read ahead, of what cannot be mapped */
     DIGITS_LEGACY = -1, /* --precision: as libvmaf prints numbers */
     DIGITS_MAX = -2     /* every digit that a double needs */
 };
@@ -1002,6 +1009,12 @@ static void report_early_end(const char *shorter, const char *longer) {
     fprintf(stderr, "\"%s\" ended before \"%s\".\n", shorter, longer);
 }
 
+/* A frame of each video, and where there is none, why. */
+typedef struct pair {
+    video_result  states[1 + MAX_DISTORTED];
+    vmafgpu_frame frames[1 + MAX_DISTORTED];
+} pair;
+
 /* The first sentence of a context, where something went wrong. */
 static const char *first_error(const session *all) {
     for (int i = 0; i < all->count; i++) {
@@ -1012,20 +1025,18 @@ static const char *first_error(const session *all) {
     return "a frame has no score";
 }
 
-/* Reads a frame of each video, and says where that failed or, if it did not, which ended while another one goes on. */
-static video_result read_all(session *all, const options *o, const char **problem) {
-    video_result states[1 + MAX_DISTORTED], worst = VIDEO_OK;
+/* Says where reading a pair failed or, if it did not, which video ended while another one goes on. */
+static video_result judge_pair(const session *all, const options *o, const pair *now, const char **problem) {
+    video_result worst = VIDEO_OK;
     int ended = -1, longer = -1;
     for (int i = 0; i <= all->count; i++) {
-        states[i] = video_read(&all->videos[i]);
-    }
-    for (int i = 0; i <= all->count; i++) {
-        if (states[i] > VIDEO_END && worst <= VIDEO_END) {
+        video_result state = now->states[i];
+        if (state > VIDEO_END && worst <= VIDEO_END) {
             *problem = all->videos[i].error;
         }
-        worst = states[i] > worst ? states[i] : worst;
-        ended = ended < 0 && states[i] == VIDEO_END ? i : ended;
-        longer = longer < 0 && states[i] == VIDEO_OK ? i : longer;
+        worst = state > worst ? state : worst;
+        ended = ended < 0 && state == VIDEO_END ? i : ended;
+        longer = longer < 0 && state == VIDEO_OK ? i : longer;
     }
     if (worst == VIDEO_END && longer >= 0) {
         report_early_end(path_of(o, ended), path_of(o, longer));
@@ -1033,12 +1044,9 @@ static video_result read_all(session *all, const options *o, const char **proble
     return worst;
 }
 
-static int push_all(session *all) {
-    vmafgpu_frame reference = video_frame(&all->videos[0]), distorted[MAX_DISTORTED];
-    for (int i = 0; i < all->count; i++) {
-        distorted[i] = video_frame(&all->videos[1 + i]);
-    }
-    return !all->contexts[0] || vmafgpu_push_many(all->contexts, all->count, &reference, distorted) == VMAFGPU_OK;
+static int push_pair(const session *all, const pair *now) {
+    return !all->contexts[0] ||
+           vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1]) == VMAFGPU_OK;
 }
 
 static int flush_all(session *all) {
@@ -1049,12 +1057,167 @@ static int flush_all(session *all) {
     return ok;
 }
 
+/* Where several threads score, none of them should wait for a pipe: one more thread reads the next pair while the present
+ * one is scored. The videos are that thread's from reader_order() until reader_wait() or reader_stop() returns, and the
+ * caller's otherwise. The caller reads what is not read ahead. */
+typedef struct reader {
+    session        *all;
+    pair            next;
+#ifdef READ_AHEAD
+    pthread_t       thread;
+    pthread_mutex_t lock;
+    pthread_cond_t  changed; /* one of the two below did */
+    int             reading; /* the thread is to read a pair, and has not done so */
+    int             ending;  /* it is to end */
+#endif
+    int             started; /* below 0: that failed */
+    int             ordered; /* a pair that the caller has not taken */
+} reader;
+
+static void read_pair(session *all, pair *out) {
+    for (int i = 0; i <= all->count; i++) {
+        out->states[i] = video_read(&all->videos[i]);
+        if (out->states[i] == VIDEO_OK) {
+            out->frames[i] = video_frame(&all->videos[i]);
+        }
+    }
+}
+
+/* Lets the present pair stay while the next one is read. 0 if there is nothing that takes time to read, as files are
+ * mapped, or if that takes too much memory. */
+static int keep_pair(session *all) {
+    size_t bytes = 0;
+    for (int i = 0; i <= all->count; i++) {
+        bytes += video_is_copied(&all->videos[i]) ? video_frame_bytes(&all->videos[i]) : 0;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (bytes == 0 || bytes > MAX_COPIED || !video_keep(&all->videos[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+#ifdef READ_AHEAD
+static void *reader_work(void *user) {
+    reader *r = (reader *)user;
+    pthread_mutex_lock(&r->lock);
+    while (!r->ending) {
+        if (r->reading) {
+            pthread_mutex_unlock(&r->lock);
+            read_pair(r->all, &r->next);
+            pthread_mutex_lock(&r->lock);
+            r->reading = 0;
+            pthread_cond_signal(&r->changed);
+        } else {
+            pthread_cond_wait(&r->changed, &r->lock);
+        }
+    }
+    r->reading = 0;
+    pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static int reader_start(reader *r) {
+    if (pthread_mutex_init(&r->lock, NULL) != 0) {
+        return 0;
+    }
+    if (pthread_cond_init(&r->changed, NULL) == 0) {
+        if (pthread_create(&r->thread, NULL, reader_work, r) == 0) {
+            return 1;
+        }
+        pthread_cond_destroy(&r->changed);
+    }
+    pthread_mutex_destroy(&r->lock);
+    return 0;
+}
+
+static void reader_order(reader *r) {
+    if (!r->started) {
+        r->started = reader_start(r) ? 1 : -1;
+    }
+    if (r->started > 0) {
+        pthread_mutex_lock(&r->lock);
+        r->reading = r->ordered = 1;
+        pthread_cond_signal(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+    }
+}
+
+static void reader_wait(reader *r) {
+    pthread_mutex_lock(&r->lock);
+    while (r->reading) {
+        pthread_cond_wait(&r->changed, &r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Does nothing: that it is called ends a read(). */
+static void wake_up(int number) {
+    (void)number;
+}
+
+/* Ends the thread. If it is still reading, nobody wants that pair; a pipe could keep it waiting for ever, but a signal
+ * ends the wait. One that comes too early ends nothing, hence another one every few milliseconds. */
+static void reader_stop(reader *r) {
+    struct sigaction action;
+    if (r->started <= 0) {
+        return;
+    }
+    memset(&action, 0, sizeof action); /* without SA_RESTART */
+    action.sa_handler = wake_up;
+    sigemptyset(&action.sa_mask);
+    pthread_mutex_lock(&r->lock);
+    r->ending = 1;
+    pthread_cond_signal(&r->changed);
+    while (r->reading) {
+        struct timespec soon;
+        sigaction(SIGUSR1, &action, NULL);
+        pthread_kill(r->thread, SIGUSR1);
+        clock_gettime(CLOCK_REALTIME, &soon);
+        soon.tv_nsec += 5000000;
+        soon.tv_sec += soon.tv_nsec / 1000000000;
+        soon.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&r->changed, &r->lock, &soon);
+    }
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+}
+#else
+static void reader_order(reader *r) { r->started = -1; }
+static void reader_wait(reader *r) { (void)r; }
+static void reader_stop(reader *r) { (void)r; }
+#endif
+
+/* Gives the next pair. If there is one, and `more`, the thread begins to read the pair after it. */
+static video_result reader_next(reader *r, const options *o, int more, pair *now, const char **problem) {
+    if (r->ordered) {
+        reader_wait(r);
+        r->ordered = 0;
+    } else {
+        read_pair(r->all, &r->next);
+    }
+    *now = r->next;
+    video_result result = judge_pair(r->all, o, now, problem);
+    if (result == VIDEO_OK && more && o->threads > 1 && r->started >= 0 && keep_pair(r->all)) {
+        reader_order(r);
+    }
+    return result;
+}
+
 /* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the
  * scores. */
 static scoring score_videos(session *all, const options *o) {
     scoring s = {0, 0, 1};
     progress p = {0, 0, 0, -1, 0};
     const char *problem = NULL;
+    pair now;
+    reader r;
+    memset(&r, 0, sizeof r);
+    r.all = all;
     for (int i = 0; i <= all->count; i++) {
         if (!skip_frames(&all->videos[i], i ? o->skip_distorted : o->skip_reference)) {
             s.intact = 0;
@@ -1065,14 +1228,15 @@ static scoring score_videos(session *all, const options *o) {
     p.total = expected_frames(o, all);
     p.start = wall_clock();
     while (!problem && (!o->frame_count || s.frames < o->frame_count) &&
-           read_all(all, o, &problem) == VIDEO_OK) {
-        if (push_all(all)) {
+           reader_next(&r, o, !o->frame_count || s.frames + 1 < o->frame_count, &now, &problem) == VIDEO_OK) {
+        if (push_pair(all, &now)) {
             s.frames++;
             progress_frame(&p, s.frames);
         } else {
             problem = first_error(all);
         }
     }
+    reader_stop(&r);
     const char *lost = s.frames > 0 && !flush_all(all) && !problem ? first_error(all) : NULL;
     s.seconds = wall_clock() - p.start;
     progress_end(&p, s.frames, o, all->contexts[0]);

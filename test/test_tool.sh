@@ -339,6 +339,101 @@ check 'a shorter one' score uneven uneven.csv
 score short short.csv
 check 'the common length' same uneven.csv short.csv
 
+# ---- with several threads a pair is read while another one is scored: nothing else may change ----
+
+# threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: three threads say what one says, from files and from pipes; leaves
+# the report in agreed.csv and the error stream of a file in agreed
+threads_agree() {
+    about=$1
+    ahead_ref=$work/$2
+    ahead_dist=$work/$3
+    shift 3
+    for source in file pipe; do
+        for threads in 1 3; do
+            rm -f "$work/$source.$threads.csv"
+            if [ $source = file ]; then
+                $tool -r "$ahead_ref" -d "$ahead_dist" --quiet --csv -o "$work/$source.$threads.csv" --precision max \
+                    --threads $threads "$@" > /dev/null 2> "$work/$source.$threads"
+            else
+                # shellcheck disable=SC2002
+                cat "$ahead_dist" 2> /dev/null | $tool -r "$ahead_ref" -d - --quiet --csv -o "$work/$source.$threads.csv" \
+                    --precision max --threads $threads "$@" > /dev/null 2> "$work/$source.$threads"
+            fi
+            echo "status $?" >> "$work/$source.$threads"
+        done
+        check "$about: report from a $source" same $source.3.csv $source.1.csv
+        check "$about: status and words from a $source" same $source.3 $source.1
+    done
+    check "$about: pipe and file" same pipe.3.csv file.1.csv
+    cp "$work/file.3.csv" "$work/agreed.csv"
+    cp "$work/file.3" "$work/agreed"
+}
+
+make_pair ahead '' texture+mix 320x180 8 420 10 5
+frame=$((6 + 320 * 180 * 3 / 2))
+five=$(($(head -n 1 "$work/ahead.dist" | wc -c) + 5 * frame))
+threads_agree 'reading ahead' ahead.ref ahead.dist
+check 'reading ahead: all of it' [ "$(grep -c . "$work/agreed.csv")" -eq 11 ]
+threads_agree 'reading ahead of nothing' ahead.ref ahead.dist --frame_cnt 1
+threads_agree 'reading ahead with skips' ahead.ref ahead.dist --frame_skip_ref 2 --frame_skip_dist 3
+check 'reading ahead with skips: words' grep -q 'ahead.dist" ended before' "$work/agreed"
+threads_agree 'reading ahead of a part' ahead.ref ahead.dist --frame_cnt 5
+cp "$work/agreed.csv" "$work/five.csv"
+head -c "$five" "$work/ahead.dist" > "$work/ahead.five"
+threads_agree 'reading ahead to an early end' ahead.ref ahead.five
+check 'reading ahead to an early end: scores' same agreed.csv five.csv
+check 'reading ahead to an early end: words' [ "$(grep -c 'ended before' "$work/agreed")" -eq 1 ]
+for cut in $((five + 3)) $((five + frame / 3)) $((five + frame - 1)); do
+    head -c $cut "$work/ahead.dist" > "$work/ahead.cut"
+    threads_agree "reading ahead into a cut at $cut" ahead.ref ahead.cut
+    check "reading ahead into a cut at $cut: scores" same agreed.csv five.csv
+    check "reading ahead into a cut at $cut: words" grep -q 'truncated: it ends inside .*frame 5' "$work/agreed"
+    threads_agree "reading ahead, but not into a cut at $cut" ahead.ref ahead.cut --frame_cnt 5
+    check "reading ahead, but not into a cut at $cut: scores" same agreed.csv five.csv
+    check "reading ahead, but not into a cut at $cut: words" [ "$(cat "$work/agreed")" = 'status 0' ]
+done
+{
+    cat "$work/ahead.five"
+    tail -c "$frame" "$work/ahead.dist" | tr F f
+} > "$work/ahead.cut"
+threads_agree 'reading ahead into damage' ahead.ref ahead.cut
+check 'reading ahead into damage: words' grep -q 'frame 5 does not begin with FRAME' "$work/agreed"
+$tool -r "$work/ahead.ref" -d "$work/ahead.five" -d "$work/ahead.dist" --quiet --threads 3 --csv -o "$work/many.1.csv" \
+    -o "$work/many.2.csv" --precision max 2> "$work/err"
+check 'reading ahead of several' [ "$(grep -c 'ended before' "$work/err")" -eq 1 ]
+check 'reading ahead of several: the first' same many.1.csv five.csv
+check 'reading ahead of several: the second' same many.2.csv five.csv
+
+# nothing is read after the last pair that was asked for, but for what a stream's buffer takes; and these pipes stay open,
+# without another byte
+for threads in 1 3; do
+    # shellcheck disable=SC2002
+    rest=$(cat "$work/ahead.dist" | {
+        $tool -r "$work/ahead.ref" -d - --frame_cnt 5 --quiet --threads $threads > "$work/out" 2> "$work/err"
+        wc -c
+    })
+    check "$threads threads leave the rest in the pipe" [ "$rest" -ge $((5 * frame - 16384)) ]
+done
+if [ -p "$work/fifo" ] && mkfifo "$work/fifo2"; then
+    for threads in 1 3; do
+        for side in ref dist; do
+            fifo=$work/fifo
+            [ $side = ref ] || fifo=$work/fifo2
+            {
+                head -c "$five" "$work/ahead.$side"
+                exec sleep 60
+            } > "$fifo" &
+            eval "pid_$side=$!"
+        done
+        check "$threads threads and pipes that stay open" $tool -r "$work/fifo" -d "$work/fifo2" --frame_cnt 5 --quiet \
+            --threads $threads --csv -o "$work/open.csv" --precision max
+        # shellcheck disable=SC2154
+        check "$threads threads do not wait for them" kill "$pid_ref" "$pid_dist"
+        wait
+        check "$threads threads and pipes that stay open: scores" same open.csv five.csv
+    done
+fi
+
 # ---- several distorted videos ----
 
 ref=$work/420.ref

@@ -5,6 +5,7 @@
 # folder of its own; RUNNER="valgrind -q --error-exitcode=9" runs the tests under another program.
 #
 # CC=x86_64-w64-mingw32-gcc BUILD=build/windows builds for Windows; with RUNNER=wine the tests run elsewhere, too.
+# CC=aarch64-linux-gnu-gcc BUILD=build/neon LDFLAGS=-static RUNNER=qemu-aarch64 does so for NEON.
 
 CC         ?= cc
 ifeq ($(origin CXX),default)

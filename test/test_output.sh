@@ -10,7 +10,11 @@ vmaf=$3
 golden=test/golden
 work=$build/test/output
 runner=${RUNNER:-}
-make_clip="${EXE:+$runner} $build/test/make_clip$EXE"
+# What the tests need besides runs under RUNNER only where it cannot run by itself.
+foreign=${EXE:+$runner}
+"$build/test/make_clip$EXE" > /dev/null 2>&1
+[ $? -ne 126 ] || foreign=$runner
+make_clip="$foreign $build/test/make_clip$EXE"
 passed=0
 failed=0
 mkdir -p "$work" || exit 1

@@ -18,9 +18,10 @@ endif
 WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(shell $(CC) -dumpmachine 2> /dev/null))
 EXE        := $(if $(WINDOWS),.exe)
 LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
-PREFIX     ?= /usr/local
 SANITIZE   ?=
 RUNNER     ?=
+TESTS      ?=
+DEPTH      ?=
 comma      := ,
 
 ifeq ($(SANITIZE),)
@@ -38,11 +39,11 @@ VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' v
 examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
-test_heads := $(wildcard test/*.h) test/golden/cases.h examples/video.h
+test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
 fuzzers    := y4m options model
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
-.PHONY: all help demo test test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo test test-all test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -54,13 +55,16 @@ help:
 	@echo '                $(BUILD)/vmafgpu_kernels.sm80.ptx, $(BUILD)/vmafgpu_ptx.h; needs nvcc or clang 19 and later'
 	@echo '                (Debian: clang-19). AMD: $(BUILD)/vmafgpu_kernels.hsaco, $(BUILD)/vmafgpu_hsaco.h; needs clang 19'
 	@echo '                and later with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
-	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind)'
+	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
+	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
+	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
-	@echo 'make install    header, models and tool under PREFIX (/usr/local), below DESTDIR'
-	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads'
+	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
+	@echo '                PREFIX (/usr/local), below DESTDIR'
+	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
 	@echo 'make clean      removes build/'
 
 # ---- programs ----
@@ -68,13 +72,16 @@ help:
 $(BUILD) $(BUILD)/test $(BUILD)/fuzz:
 	@mkdir -p $@
 
-$(BUILD)/vmafgpu$(EXE): examples/vmafgpu.c examples/video.h $(library) Makefile | $(BUILD)
-	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+# Programs say VMAFGPU_IMPLEMENTATION, as users' files do; here the implementation is compiled once and linked to all.
+linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 
-$(BUILD)/%$(EXE): examples/%.c examples/video.h $(library) Makefile | $(BUILD)
-	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+$(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
+	$(compile) -c -o $@ $<
 
-# Needs no models: it makes them.
+$(BUILD)/%$(EXE): examples/%.c examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+# Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
@@ -104,14 +111,24 @@ $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
-$(BUILD)/test/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/test
-	$(compile) -c -o $@ $<
-
-$(BUILD)/test/test_private$(EXE) $(BUILD)/test/test_levels$(EXE): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
+# These look inside: each has an implementation of its own.
+inside     := test_private test_levels test_ssim
+$(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/test/vmafgpu.o $(test_heads) vmafgpu.h Makefile
-	$(compile) -o $@ $< $(BUILD)/test/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+# Of several files, one of which looks inside.
+gpu_parts  := $(patsubst test/gpu/%.c,$(BUILD)/test/gpu_%.o,$(wildcard test/gpu/*.c))
+
+$(BUILD)/test/gpu_%.o: test/gpu/%.c test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+	$(compile) -c -o $@ $<
+
+$(BUILD)/test/gpu_inside.o: $(library)
+
+$(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
+	$(compile) -o $@ $< $(gpu_parts) $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
@@ -148,7 +165,11 @@ $(BUILD)/test/libsimulated_%.so:
 test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
-	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' test/run.sh $(BUILD)
+	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \
+	    test/run.sh $(BUILD)
+
+test-all:
+	@test/matrix.sh all
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
@@ -165,8 +186,11 @@ fuzz_driver := test/fuzz/driver.c
 fuzz_run     = -seconds=$(FUZZ_SECONDS)
 endif
 
-$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c test/implementation.c examples/video.h $(library) Makefile | $(BUILD)/fuzz
-	$(fuzz_compile) -o $@ $< $(fuzz_driver) test/implementation.c $(LDFLAGS) $(LDLIBS)
+$(BUILD)/fuzz/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -c -o $@ $<
+
+$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgpu.o examples/video.h vmafgpu.h Makefile
+	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
@@ -175,43 +199,55 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 
 VMAF ?=
 
-# Beside the kernels, where they are looked for.
-$(BUILD)/bench_gpu: test/bench_gpu.c test/clip.h $(library) Makefile | $(BUILD)
-	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+# bench_gpu lies beside the kernels, where they are looked for.
+benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu
+$(BUILD)/bench_gpu: test/bench_gpu.c
+$(BUILD)/test/bench_cpu: test/bench_cpu.c
+$(benchmarks): test/bench.h test/clip.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile | $(BUILD)/test
+	$(linked) -o $@ $(filter %.c,$^) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
-$(BUILD)/test/bench_cpu: test/bench_cpu.c test/clip.h $(library) Makefile | $(BUILD)/test
-	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
-
-bench: $(BUILD)/vmafgpu $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu $(BUILD)/test/make_clip $(BUILD)/test/measure
+bench: $(BUILD)/vmafgpu $(benchmarks) $(BUILD)/test/make_clip $(BUILD)/test/measure
 	@test/bench.sh $(BUILD) '$(VMAF)'
 	@$(BUILD)/test/bench_cpu
 	@$(BUILD)/bench_gpu
 
 MODELS ?= ../shared/models
 embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 \
-            $(foreach view,3d0h 5d0h 1d5h_2160 3d0h_2160,vmaf_v1.0.16_$(view) vmaf_v1.0.16_hfr_$(view))
+            $(foreach view,3d0h 5d0h 1d5h_2160 3d0h_2160,vmaf_v1.0.16_$(view) vmaf_v1.0.16_hfr_$(view)) \
+            vmaf_float_v0.6.1 vmaf_float_v0.6.1neg vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3
 
 .PHONY: models
 models: $(BUILD)/embed_model
 	$(BUILD)/embed_model -o models/model_embed.h $(patsubst %,$(MODELS)/%.json,$(embedded))
 
-install: $(BUILD)/vmafgpu
-	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/vmafgpu/models
-	cp $(BUILD)/vmafgpu $(DESTDIR)$(PREFIX)/bin/vmafgpu
-	cp vmafgpu.h $(DESTDIR)$(PREFIX)/include/vmafgpu/vmafgpu.h
-	cp models/model_embed.h $(DESTDIR)$(PREFIX)/include/vmafgpu/models/model_embed.h
+install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
+	@$(MAKE) --no-print-directory -f examples/package/Makefile install BUILD=$(BUILD)
 
-dist: blobs | $(BUILD)
-	rm -rf $(BUILD)/vmafgpu-$(VERSION)
-	mkdir -p $(BUILD)/vmafgpu-$(VERSION)/models $(BUILD)/vmafgpu-$(VERSION)/examples
-	cp vmafgpu.h LICENSE README.md CHANGELOG.md $(BUILD)/vmafgpu-$(VERSION)/
-	cp models/model_embed.h $(BUILD)/vmafgpu-$(VERSION)/models/
-	cp examples/*.c examples/*.h $(BUILD)/vmafgpu-$(VERSION)/examples/
-	for blob in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h vmafgpu_kernels.hsaco vmafgpu_hsaco.h; do \
-	    [ ! -f $(BUILD)/$$blob ] || cp $(BUILD)/$$blob $(BUILD)/vmafgpu-$(VERSION)/; done
-	cd $(BUILD) && tar -cf - vmafgpu-$(VERSION) | gzip -9n > vmafgpu-$(VERSION).tar.gz
-	rm -rf $(BUILD)/vmafgpu-$(VERSION)
-	@echo '$(BUILD)/vmafgpu-$(VERSION).tar.gz'
+# What a user downloads. Its names are in order, its dates all one and its owner nobody, so that the same sources and
+# compilers give the same bytes.
+NO_KERNELS    ?=
+release       := vmafgpu-$(VERSION)
+release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h $(wildcard examples/*.[ch1]) \
+                 $(filter-out %/Makefile,$(wildcard examples/package/*))
+release_blobs := vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h vmafgpu_kernels.hsaco vmafgpu_hsaco.h
+nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
+
+dist: | $(BUILD)
+	rm -rf $(BUILD)/dist
+	mkdir -p $(BUILD)/dist/$(release)/models $(BUILD)/dist/$(release)/examples/package
+	for file in $(release_files); do cp $$file $(BUILD)/dist/$(release)/$$file || exit 1; done
+	cp examples/package/Makefile $(BUILD)/dist/$(release)/Makefile
+ifeq ($(NO_KERNELS),)
+	GFX='$(GFX)' test/make_blobs.sh $(BUILD)/dist $(BUILD)/blobs
+	@for file in $(release_blobs); do mv $(BUILD)/dist/$$file $(BUILD)/dist/$(release)/ 2> /dev/null || { \
+	    echo "make dist: $$file could not be built, see above; NO_KERNELS=1 makes a release without kernels" >&2; \
+	    exit 1; }; done
+endif
+	find $(BUILD)/dist/$(release) -type f -exec chmod 644 {} + -exec env TZ=UTC0 touch -t 202001010000 {} +
+	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | xargs tar $(nobody) -cf ../$(release).tar
+	gzip -9nf $(BUILD)/$(release).tar
+	rm -rf $(BUILD)/dist
+	@echo '$(BUILD)/$(release).tar.gz'
 
 clean:
 	rm -rf build

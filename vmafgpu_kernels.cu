@@ -7,11 +7,84 @@
  * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
  * device's: 32 or 64.
  *
- * ROOMS: >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
+ * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
  */
 
 /* ================================================================================================
- * >>nvidia primitives                            all that is NVIDIA's; other targets bring these names of their own
+ * >>primitives                                   what every target brings, and nothing else may differ
+ * ================================================================================================
+ * Three targets do: NVIDIA's below, AMD's in vmafgpu_kernels.hip, the simulated GPU's in test/simulated/primitives.h. This
+ * is what kernels may count on. "Of all lanes": every lane of the warp comes to it, with the operands said to be the same;
+ * else anything may happen. Numbers are modulo 2^32 or 2^64 unless they are floating.
+ *
+ * GPU_FN, GPU_FAR           a function, inline; one for rare work, kept out of the loops that call it where that is cheap
+ * GPU_TABLE                 constant data
+ * GPU_KERNEL(name, Launch, threads, blocks)
+ *                           a kernel of one argument, `launch`; threads of a block, and blocks that a multiprocessor shall
+ *                           hold, which targets may ignore. Blocks have one dimension and are whole warps
+ * LANES                     of a warp: 32 or 64
+ * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
+ *
+ * Where a thread is
+ * thread_index, block_threads     in the block, and how many it has
+ * block_x, block_y, block_z, grid_x   the block in the grid, and how many blocks there are along x
+ *
+ * Meeting
+ * block_barrier()           of all threads of the block: what they wrote to shared memory before, and to global memory for
+ *                           peek(), is seen after it
+ * warp_barrier()            of all lanes: the same for the warp and shared memory
+ * shared_memory()           the launch's, at a multiple of 16; undefined at first
+ *
+ * Exchange: of all lanes
+ * shuffle_word(v, lane)     v of that lane, below LANES; it may be another one for each
+ * shuffle_xor_word(v, mask) v of the own lane's number ^ mask; mask below LANES, the same for all
+ * shuffle_up_word(v, by), shuffle_down_word(v, by)
+ *                           v of the lane `by` below or above, at the ends the own v; by below LANES, the same for all
+ * any_lane(v), all_lanes(v) whether one says so, or all do
+ * first_lanes(v)            bit i: lane i says so, of the first 32
+ *
+ * Memory. Addresses are multiples of what is read or written.
+ * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
+ *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
+ *                           read it but peek, take and copies
+ * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
+ * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
+ *                           barrier
+ * take(p)                   reads an int64_t that an earlier launch left, and sets it to zero; of one thread of the launch
+ * atomic_add(p, v), atomic_or(p, v)   to an int64_t or uint32_t (or: uint32_t) of global memory, by any threads; seen by
+ *                           later launches
+ * shared_add(p, v)          to a word of shared memory, by any threads of the block; seen after a barrier
+ * copy_4, copy_8, copy_16 (matrix) (shared, global)
+ *                           so many bytes, which nobody writes during the launch, to shared memory: undefined there until
+ *                           the thread has waited, and for others until a barrier after that
+ * copy_commit()             ends a group of the thread's copies
+ * copy_wait<n>()            until at most the n latest groups are under way
+ * load_shared(v, p), store_shared(p, v) (matrix)
+ *                           of 2 or 4 words, and of one: done where they are written, not kept in registers
+ *
+ * Arithmetic
+ * leading_zeros(v)          32 for 0
+ * permute_bytes(a, b, s)    byte i is byte (s >> 4 * i) & 7 of b:a, whose bytes 0..3 are a's; undefined where a digit of s,
+ *                           of the lower four, is above 7. A constant s costs nothing
+ * dot_low(a, b, c), dot_high(a, b, c)
+ *                           c plus the signed 16-bit halves of a times the low, the high two unsigned bytes of b
+ * float_bits, double_bits, bits_of   the number of these bits, and back
+ * fused(a, b, c)            a * b + c rounded once; everything not written so is rounded twice, contraction is off
+ * reciprocal(v)             a float within 1 ulp, v normal, a denormal result 0; a double within 2^-20, v normal as a float
+ * reciprocal_root(v)        1 / sqrt(v) within 4 ulp, v normal and above 0
+ * quotient(a, b), square_root(v)     rounded to nearest, denormals and all
+ * whole(v)                  the double
+ * truncate(v)               a double toward zero, 0 <= v < 2^32; beyond that anything
+ * float_down(v)             a word as a float, toward zero
+ * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
+ * opaque(v)                 v; the compiler does not know it
+ * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
+ *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
+ *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
+ */
+
+/* ================================================================================================
+ * >>nvidia primitives                            all that is NVIDIA's
  * ================================================================================================ */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -30,7 +103,7 @@
 #endif
 
 #define GPU_FN [[maybe_unused]] static __device__ __forceinline__
-#define GPU_FAR [[maybe_unused]] static __device__ __noinline__      /* rare work, kept out of the loops that call it */
+#define GPU_FAR [[maybe_unused]] static __device__ __noinline__
 #define GPU_TABLE [[maybe_unused]] static __constant__ const
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
@@ -53,15 +126,14 @@ GPU_SPECIAL(grid_x, "nctaid.x")
 
 /* ---- barriers; shared memory ---- */
 GPU_FN void block_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
-GPU_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }   /* of all lanes */
+GPU_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
 extern __shared__ __attribute__((aligned(16))) unsigned char gpu_shared_bytes[];
-/* The launch's dynamic shared memory. */
 GPU_FN unsigned char *shared_memory() {
     return gpu_shared_bytes;
 }
 
-/* ---- exchange between the lanes of a warp; all of them take part ---- */
+/* ---- exchange ---- */
 GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
     uint32_t r;
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(lane));
@@ -72,7 +144,6 @@ GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) {
     asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(mask));
     return r;
 }
-/* From the lane `by` below or above; at the ends the lane's own value. */
 GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
     uint32_t r;
     asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(by));
@@ -91,7 +162,6 @@ GPU_FN bool any_lane(bool v) {
     return r != 0;
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
-/* Bits of the lanes that say yes, of the first 32. */
 GPU_FN uint32_t first_lanes(bool v) {
     uint32_t r;
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
@@ -101,8 +171,6 @@ GPU_FN uint32_t first_lanes(bool v) {
 }
 
 /* ---- memory ---- */
-/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
- * read-only. */
 GPU_FN uint8_t load(const uint8_t *p) {
     uint32_t v;
     asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p));
@@ -118,15 +186,12 @@ GPU_FN Words4 load(const Words4 *p) {
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
 }
-/* Writes to global memory go through these, so that the simulated GPU can check them. */
 template <class T> GPU_FN void store(T *p, T v) { *p = v; }
-/* Reads what an earlier launch has written and sets it to zero; no other thread of this launch touches it. */
 GPU_FN int64_t take(int64_t *p) {
     int64_t v;
     asm volatile("ld.volatile.global.s64 %0, [%1]; st.volatile.global.s64 [%1], 0;" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
-/* Modulo 2^64, in any order: the total is the same. */
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
@@ -136,7 +201,6 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
-/* Reads what this launch may have written, too: its own thread, or others of the block before a barrier. */
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -150,20 +214,17 @@ GPU_FN uint32_t shared_address(const void *p) {
     return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)p;
 #endif
 }
-/* Modulo 2^32, in shared memory: several threads may add to one word. */
 GPU_FN void shared_add(uint32_t *p, uint32_t v) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(p)), "r"(v) : "memory");
 }
 
 /* ---- arithmetic ---- */
-GPU_FN int leading_zeros(uint32_t v) { int r; asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v)); return r; }   /* 32 for 0 */
-/* Byte i of the result is byte (selector >> 4 * i) & 7 of b:a (a holds bytes 0..3). */
+GPU_FN int leading_zeros(uint32_t v) { int r; asm("clz.b32 %0, %1;" : "=r"(r) : "r"(v)); return r; }
 GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     uint32_t r;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
     return r;
 }
-/* c plus the signed 16-bit halves of a times the low (high) two unsigned bytes of b. */
 GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
     int32_t r;
     asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
@@ -176,7 +237,6 @@ GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
 }
 GPU_FN float float_bits(uint32_t v) { float r; asm("mov.b32 %0, %1;" : "=f"(r) : "r"(v)); return r; }
 GPU_FN uint32_t bits_of(float v) { uint32_t r; asm("mov.b32 %0, %1;" : "=r"(r) : "f"(v)); return r; }
-/* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
 GPU_FN float fused(float a, float b, float c) {
     float r;
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
@@ -187,32 +247,27 @@ GPU_FN double fused(double a, double b, double c) {
     asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c));
     return r;
 }
-/* 1 / v within 1 ulp, v normal. */
 GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-/* 1 / v within 2^-20, v normal as a float. */
 GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
 GPU_FN double double_bits(uint64_t v) { double r; asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v)); return r; }
 GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
-/* v as a double, without the slow conversion. */
+/* Without the slow conversion. */
 GPU_FN double whole(uint32_t v) {
     double r;
     asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000));
     return r - 4503599627370496.0;
 }
-/* v toward zero; 0 <= v < 2^32, beyond that anything. */
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
     return r;
 }
-/* Towards zero. */
 GPU_FN float float_down(uint32_t v) {
     float r;
     asm("cvt.rz.f32.u32 %0, %1;" : "=f"(r) : "r"(v));
     return r;
 }
 GPU_FN float magnitude(float v) { float r; asm("abs.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-/* Rounded to nearest, denormals and all. */
 GPU_FN float quotient(float a, float b) { float r; asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 GPU_FN double quotient(double a, double b) {
     double r;
@@ -220,17 +275,16 @@ GPU_FN double quotient(double a, double b) {
     return r;
 }
 GPU_FN float square_root(float v) { float r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
-/* 1 / sqrt(v) within 4 ulp, v normal. */
 GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
-/* Keeps a 64-bit value in a register pair: as a literal it costs an addition of its zero half at each use. */
+/* In a register pair: as a literal it costs an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
-/* The same for a 32-bit factor: it stays one, and its product one operation. */
+/* A factor stays one, and its product one operation. */
 GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
 
 #ifdef GPU_MATRIX
-/* ---- asynchronous copies from global to shared memory; a lane's copies come in groups ---- */
+/* ---- asynchronous copies ---- */
 GPU_FN void copy_4(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
@@ -241,34 +295,31 @@ GPU_FN void copy_16(void *shared, const void *global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
 GPU_FN void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/* Until at most that many groups are under way. */
 template <int groups> GPU_FN void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
 
-/* ---- d += a * b, 16 x 32 times 32 x 8 bytes to 16 x 8 words, spread over the lanes as in PTX's m16n8k32 ---- */
+/* ---- matrix products ---- */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
         "%3};"
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* d = c + a * b. (With c and d the same registers, c would be copied before each product that starts from it.) */
+/* With c and d the same registers, c would be copied before each product that starts from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
-/* multiply_add(d, a, b0, b1) with signed a. */
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
         "%3};"
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* Reads and writes of shared memory that stay where they are written: the compiler would rather keep operands of the
- * matrix products in registers. */
+/* The compiler would rather keep operands of the matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -520,7 +571,11 @@ template <int BYTES> GPU_FN void motion_plain_vertical(const vmafgpu__motion_lau
 }
 
 template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &launch) {
-    enum { MARGIN = 4, UNITS = VMAFGPU__MOTION_STRIDE / 4, GROUPS = VMAFGPU__MOTION_TILE_WIDTH / 4 };
+    enum {
+        MARGIN = 4, UNITS = VMAFGPU__MOTION_STRIDE / 4, GROUPS = VMAFGPU__MOTION_TILE_WIDTH / 4,
+        WORDS = VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE
+    };
+    static_assert((WORDS + VMAFGPU__MOTION_THREADS / 32) * 4 == VMAFGPU__MOTION_PLAIN_SHARED, "shared memory");
     const uint32_t z = motion_pair(launch), before = motion_before(launch);
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     if (!pair.before[before])
@@ -554,7 +609,7 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
             sum += k < samples ? (uint32_t)(blurred < 0 ? -blurred : blurred) : 0;
         }
     }
-    motion_finish(launch, z, before, sum, (uint32_t *)(tile + VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE));
+    motion_finish(launch, z, before, sum, (uint32_t *)(tile + WORDS));
 }
 
 GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
@@ -590,6 +645,9 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         UNITS = COLUMNS * BYTES / 8, UNIT_SAMPLES = 8 / BYTES,
         DIGITS = 3, BIAS = 65536
     };
+    static_assert(2 * FRAME + WARPS * 4 ==
+                      (BYTES == 1 ? VMAFGPU__MOTION_MATRIX_SHARED_8 : VMAFGPU__MOTION_MATRIX_SHARED_12),
+                  "shared memory");
 
     struct Tile {
         const uint8_t *image[2];         /* earlier, present */
@@ -948,6 +1006,9 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
  * conflict. Last, the logarithms' table takes the tile's place.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
+static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
+                  VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_PLAIN_THREADS / 32 * 32 <= VMAFGPU__VIF_PLAIN_SHARED,
+              "shared memory: the tile, then the logarithms and 32 bytes of each warp");
 
 /* Sum of the taps of a scale over 2 * reach + 1 values below 2^16. */
 template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
@@ -1277,6 +1338,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
+    static_assert(VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + VMAFGPU__VIF_ROUNDING == VMAFGPU__VIF_BLOCK_SHARED &&
+                      (int)WARP_BYTES == (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
+                  "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
     typedef VifStrip<SCALE ? 1 : 2> Strip;   /* beyond scale 0 both images lie at a fixed distance */
 
@@ -1783,9 +1847,10 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
-    static constexpr int STRIDE = WORDS | 1;                      /* of a row in shared memory, in words */
+    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
+    static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
     /* Unshifted 64-bit sums hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| < 22931 * 49417),
      * <= 2^60 later on; the denominator's z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1), and of two neighbours,
@@ -2634,9 +2699,12 @@ GPU_FN CambiDigits cambi_sum_of_seven(const uint32_t (&v)[7]) {
 template <int BYTES> struct CambiPrepare {
     enum {
         WIDTH = VMAFGPU__CAMBI_TILE_WIDTH, HEIGHT = VMAFGPU__CAMBI_TILE_HEIGHT, MARGIN = VMAFGPU__CAMBI_TILE_MARGIN,
-        REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = HEIGHT + 2 * REACH,
-        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32
+        REACH = VMAFGPU__CAMBI_TILE_REACH, COLUMNS = WIDTH + 2 * MARGIN, FLAT_ROWS = VMAFGPU__CAMBI_TILE_ROWS,
+        ROWS = FLAT_ROWS + 1, FLAT_BYTES = WIDTH / 8 + 8, WORDS = WIDTH / 32,
+        FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16, DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES,   /* in shared memory */
+        MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
+    static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
         uint16_t *image;                 /* [ROWS + 1][COLUMNS] and a few more */
         uint8_t  *flat;                  /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
@@ -2887,9 +2955,9 @@ template <int BYTES> struct CambiPrepare {
         unsigned char *shared = shared_memory(), *out = cambi_scratch(launch);
         Tile tile;
         tile.image = (uint16_t *)shared;
-        tile.flat = shared + (ROWS + 1) * COLUMNS * 2 + 16;
-        tile.digits = (uint32_t *)(tile.flat + FLAT_ROWS * FLAT_BYTES);
-        tile.mask = tile.digits + FLAT_ROWS * WORDS * 3;
+        tile.flat = shared + FLAT_AT;
+        tile.digits = (uint32_t *)(shared + DIGITS_AT);
+        tile.mask = (uint32_t *)(shared + MASK_AT);
         tile.x = (int32_t)block_x() * WIDTH;
         tile.y = (int32_t)block_y() * HEIGHT;
         clear(launch, out);
@@ -2956,6 +3024,7 @@ GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16
 
 GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_THREADS, 2) {
     enum { SIDE = VMAFGPU__CAMBI_SHRINK_SIDE, OWN = VMAFGPU__CAMBI_SHRINK_TILE, LOW = 15, COUNT = 87 };
+    static_assert(2 * SIDE * SIDE * sizeof(uint16_t) == VMAFGPU__CAMBI_SHRINK_SHARED, "shared memory");
     if (!cambi_source(launch))
         return;
     unsigned char *out = cambi_scratch(launch);
@@ -3130,17 +3199,56 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126)) : 0;
 }
 
-/* Two samples in each of four rows of a block, `step` apart; unmarked ones outside. `at`: bytes to the samples in their
- * row, or all ones. */
-GPU_FN void cambi_scan(const CambiStrip &strip, int32_t row, int32_t step, int32_t first_y, int32_t height, uint32_t at,
-                       uint32_t (&two)[4]) {
+/* Where the threads of a block look for codes: pairs of columns, so many rows at once. */
+struct CambiScan {
+    int32_t  row, first_y, height;       /* where the thread begins; rows of the block */
+    uint32_t at;                         /* bytes to the samples in their row, or all ones */
+};
+enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
+
+/* Two samples in each of four rows, from `row` on; unmarked ones outside. */
+GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int32_t y = row + i * step;
-        two[i] = y < height && at != 0xffffffffu
-                     ? load((const uint32_t *)(strip.samples + ((uint32_t)(first_y + y) * strip.pitch + at)))
+        const int32_t y = row + i * CAMBI_AT_ONCE;
+        two[i] = y < scan.height && scan.at != 0xffffffffu
+                     ? load((const uint32_t *)(strip.samples + ((uint32_t)(scan.first_y + y) * strip.pitch + scan.at)))
                      : 0;
     }
+}
+
+/* The least and the highest code from `from` on that the thread sees, counted from the word `mark` on. */
+GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
+                             uint32_t from, uint32_t &low, uint32_t &high) {
+#pragma unroll 1
+    for (int32_t row = scan.row; row < scan.height; row += 4 * CAMBI_AT_ONCE) {
+        uint32_t two[4];
+        cambi_scan(strip, scan, row, two);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const uint32_t code = (two[i / 2] >> 16 * (i & 1) & 65535) - mark;
+            const bool is_left = (uint32_t)(code < centres) & (uint32_t)(code >= from);
+            const uint32_t lower = code < low ? code : low, higher = code > high ? code : high;
+            low = is_left ? lower : low;
+            high = is_left ? higher : high;
+        }
+    }
+}
+
+/* The rows in which the thread sees one of `count` codes from the word `first` on; their highest bit is the first. */
+GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
+    uint32_t found = 0;
+#pragma unroll 1
+    for (int32_t row = scan.row; row < scan.height; row += 4 * CAMBI_AT_ONCE) {
+        uint32_t two[4];
+        cambi_scan(strip, scan, row, two);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t left = (two[i] & 65535) - first, right = (two[i] >> 16) - first;
+            found |= ((uint32_t)(left < count) | (uint32_t)(right < count)) << ((31 - row - i * CAMBI_AT_ONCE) & 31);
+        }
+    }
+    return found;
 }
 
 /* The least of a block's words, in every thread. `words`: shared memory, one for each warp. */
@@ -3158,13 +3266,50 @@ GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     return v;
 }
 
+/* Counts the samples of the thread's columns in the window of row y. */
+GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach) {
+#pragma unroll 1
+    for (int32_t row = y - reach; row <= y + reach; row += 4) {
+        uint32_t both[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            both[k] = row + k <= y + reach ? cambi_pair(strip, row + k) : 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            cambi_count_sample(strip, both[k], 0, 1);
+            cambi_count_sample(strip, both[k], 1, 1);
+        }
+    }
+}
+
+/* Moves the window from row y down to row `next`. `come` and `gone`: samples that the first row further brings, and that
+ * it leaves behind. */
+GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next, int32_t reach, uint32_t come,
+                              uint32_t gone) {
+    for (;;) {
+        if (come != gone) {
+#pragma unroll
+            for (uint32_t second = 0; second < 2; second++) {
+                if (!((come ^ gone) >> 16 * second & 65535))
+                    continue;
+                cambi_count_sample(strip, come, second, 1);
+                cambi_count_sample(strip, gone, second, 0u - 1);
+            }
+        }
+        if (++y == next)
+            break;
+        come = cambi_pair(strip, y + 1 + reach);
+        gone = cambi_pair(strip, y - reach);
+    }
+}
+
 /* GROUP: pairs of columns whose counts fit a byte together; 0: any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
-        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD,
-        AT_ONCE = THREADS / (WIDTH / 2)
+        WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH, THREADS = VMAFGPU__CAMBI_COUNT_THREADS, HEAD = VMAFGPU__CAMBI_COUNT_HEAD
     };
     static_assert(THREADS == WIDTH && VMAFGPU__CAMBI_COUNT_ROWS == 32, "a sample for each thread, a bit for each row");
+    static_assert((1 + THREADS / LANES) * 4 <= HEAD, "shared memory: rows, and a word of each warp");
     if (!cambi_source(launch))
         return;
     int32_t scale = 0;
@@ -3174,7 +3319,8 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
     unsigned char *scratch = cambi_scratch(launch);
     uint32_t *rows = (uint32_t *)shared_memory(), *words = rows + 1;
-    const int32_t block = (int32_t)block_x() - plane.first_block, reach = launch.reach, margin = (reach + 1) & ~1;
+    const int32_t block = (int32_t)block_x() - plane.first_block, reach = launch.reach,
+                  margin = vmafgpu__cambi_count_margin(reach);
     const int32_t first_y = block / plane.strips * plane.rows, first_x = block % plane.strips * WIDTH;
     const int32_t below = plane.height - first_y, height = below < plane.rows ? below : plane.rows;
     const int32_t thread = (int32_t)thread_index(), x = first_x + thread, pair_x = first_x - margin + 2 * thread;
@@ -3196,26 +3342,14 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
     const uint32_t offset = (uint32_t)(thread + margin - reach), odd = offset & 1;
     const uint8_t *cells = (const uint8_t *)(rows + HEAD / 4 + (offset & ~1u) * strip.cell);
     uint32_t *values = (uint32_t *)(scratch + plane.values) + x;
-    const int32_t scanned = thread / (WIDTH / 2), scanned_x = first_x + thread % (WIDTH / 2) * 2;
-    const uint32_t scanned_at = scanned_x < right ? (uint32_t)scanned_x * 2 : 0xffffffffu;
+    const int32_t scanned_x = first_x + thread % (WIDTH / 2) * 2;
+    const CambiScan scan = { thread / (WIDTH / 2), first_y, height,
+                             scanned_x < right ? (uint32_t)scanned_x * 2 : 0xffffffffu };
     uint32_t count = 0, from = 0, most = 0;
     int64_t sum = 0;
     for (;;) {
-        /* The codes that there are to look at. */
         uint32_t low = 0xffff, high = 0;
-#pragma unroll 1
-        for (int32_t row = scanned; row < height; row += 4 * AT_ONCE) {
-            uint32_t two[4];
-            cambi_scan(strip, row, AT_ONCE, first_y, height, scanned_at, two);
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                const uint32_t code = (two[i / 2] >> 16 * (i & 1) & 65535) - mark;
-                const bool is_left = (uint32_t)(code < centres) & (uint32_t)(code >= from);
-                const uint32_t lower = code < low ? code : low, higher = code > high ? code : high;
-                low = is_left ? lower : low;
-                high = is_left ? higher : high;
-            }
-        }
+        cambi_scan_codes(strip, scan, mark, centres, from, low, high);
         low = cambi_least(low, words);
         if (low == 0xffff)
             break;
@@ -3227,20 +3361,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         for (uint32_t n = (uint32_t)thread; n < (uint32_t)pairs * 2 * strip.cell; n += THREADS)
             rows[HEAD / 4 + n] = 0;
         block_barrier();
-        /* And the rows; their highest bit is the first. */
-        uint32_t found = 0;
-#pragma unroll 1
-        for (int32_t row = scanned; row < height; row += 4 * AT_ONCE) {
-            uint32_t two[4];
-            cambi_scan(strip, row, AT_ONCE, first_y, height, scanned_at, two);
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const uint32_t first = (two[i] & 65535) - mark - low, second = (two[i] >> 16) - mark - low;
-                found |= ((uint32_t)(first < looked_at) | (uint32_t)(second < looked_at))
-                         << ((31 - row - i * AT_ONCE) & 31);
-            }
-        }
-        found = warp_or(found);
+        const uint32_t found = warp_or(cambi_scan_rows(strip, scan, mark + low, looked_at));
         if (lane_index() == 0)   /* no two warps have a row in common */
             shared_add(rows, found);
         block_barrier();
@@ -3251,18 +3372,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
         int32_t y = first_y + leading_zeros(todo), next = y;
         uint32_t come = 0, gone = 0, next_word = cambi_own(strip, y);
         strip.zero = mark + low - contrasts;
-#pragma unroll 1
-        for (int32_t row = y - reach; row <= y + reach; row += 4) {
-            uint32_t both[4];
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                both[k] = row + k <= y + reach ? cambi_pair(strip, row + k) : 0;
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                cambi_count_sample(strip, both[k], 0, 1);
-                cambi_count_sample(strip, both[k], 1, 1);
-            }
-        }
+        cambi_count_window(strip, y, reach);
         for (;;) {
             const uint32_t centre = next_word - mark - low;
             const bool is_looked_at = centre < looked_at;
@@ -3284,21 +3394,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
             if (!todo)
                 break;
             block_barrier();
-            for (;;) {
-                if (come != gone) {
-#pragma unroll
-                    for (uint32_t second = 0; second < 2; second++) {
-                        if (!((come ^ gone) >> 16 * second & 65535))
-                            continue;
-                        cambi_count_sample(strip, come, second, 1);
-                        cambi_count_sample(strip, gone, second, 0u - 1);
-                    }
-                }
-                if (++y == next)
-                    break;
-                come = cambi_pair(strip, y + 1 + reach);
-                gone = cambi_pair(strip, y - reach);
-            }
+            cambi_move_window(strip, y, next, reach, come, gone);
         }
         from = low + range;
         if (from > most)
@@ -3369,6 +3465,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         BITS = VMAFGPU__CAMBI_SELECT_BITS, BINS = VMAFGPU__CAMBI_SELECT_BINS, PASSES = VMAFGPU__CAMBI_SELECT_PASSES,
         THREADS = VMAFGPU__CAMBI_SELECT_THREADS
     };
+    static_assert(BINS * sizeof(uint32_t) == VMAFGPU__CAMBI_SELECT_SHARED, "shared memory");
     if (!cambi_source(launch))
         return;
     unsigned char *scratch = cambi_scratch(launch);
@@ -3454,6 +3551,10 @@ struct CambiOrder {
 
     /* Shared memory: words and sums of warps; then, in the same place, the distances of values that wait for a swap at
      * the left and at the right, or values, or two sums of each thread. */
+    static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
+                      WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK &&
+                      2 * 8 * THREADS <= CHUNK * 4,
+                  "shared memory: doublewords of warps, lists, values, sums");
     GPU_FN uint32_t *head() { return (uint32_t *)shared_memory(); }
     GPU_FN uint32_t *part() { return head() + VMAFGPU__CAMBI_ORDER_HEAD / 4; }
     GPU_FN uint16_t *list(uint32_t side) { return (uint16_t *)part() + side * CHUNK; }
@@ -3751,7 +3852,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
  * side by side, for planes and pairs. Block y is a plane (u and v of the reference and of the distorted frame in
  * turn), block z a pair.
  */
-enum { SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
+enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
 static_assert(VMAFGPU__SPEED_LOW_THREADS % LANES == 0 && VMAFGPU__SPEED_CHECK_THREADS % LANES == 0 &&
                   VMAFGPU__SPEED_FLAT_THREADS % LANES == 0 && VMAFGPU__SPEED_COVARIANCE_THREADS % LANES == 0 &&
@@ -4132,7 +4233,7 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     if (speed_is_skipped(launch))
         return;
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
-    const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
+    const int32_t used = vmafgpu__speed_flat_band(1, launch.blocks_across), rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
     const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.band_rows;
     const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
     float *band = (float *)shared_memory(), *other = band + step * used;
@@ -4313,7 +4414,7 @@ GPU_FN float speed_inverse_root(float v, float y) {
     return fused(y, error * fused(0.375f, error, 0.5f), y);
 }
 
-enum { SPEED_LINE = 28 };   /* places of a line in shared memory that is read by fours */
+enum { SPEED_LINE = VMAFGPU__SPEED_LINE };
 
 /* Four numbers at an address that is a multiple of 16. */
 struct alignas(16) Floats4 { float x, y, z, w; };
@@ -4539,14 +4640,14 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64, SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
-    SPEED_PITCH = 64,                  /* of the matrices that are reflected: 25 columns of one, 25 of the other */
-    SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES,
+    SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH, SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES,
     SPEED_VECTOR = 8 * SPEED_GROUPS    /* a reflection's vector: five numbers and three that are nothing, and so on */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
-static_assert((2 * SPEED_SIDE * SPEED_PITCH + SPEED_SQUARE + 3 + 2 * SPEED_LINE + SPEED_WARPS * SPEED_VECTOR + 4) * 4 <=
-                  VMAFGPU__SPEED_MATRIX_SHARED,
-              "shared memory of the block");
+static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
+               SPEED_SQUARE + 1) * 4 == VMAFGPU__SPEED_MATRIX_SHARED &&
+                  (5 * SPEED_LINE + SPEED_SQUARE) * 4 <= VMAFGPU__SPEED_MATRIX_SHARED,
+              "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
     float *from, *to;                  /* z, then q beside it */
@@ -4709,56 +4810,63 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
 /* 64 blocks of the plane, five threads each, which share what need not be one after another: lines of the solution and
  * eigenvalues. Code runs once and has to come from memory, so there is little of it. The matrices' lines end in zeros,
  * and so does the column of the solution: what they add is nothing. */
-enum { SPEED_SOLUTION = SPEED_SIDE + 7 };
-static_assert(VMAFGPU__LOG2_ENTRIES * 24 + SPEED_SIDE * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
-                      (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) +
-                       SPEED_SOLUTION * VMAFGPU__SPEED_ENTROPY_BLOCKS) * 4 <=
-                  VMAFGPU__SPEED_ENTROPY_SHARED,
-              "shared memory of the block");
+enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
+static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
-    constexpr int32_t THREADS = VMAFGPU__SPEED_ENTROPY_THREADS, BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, AT_ONCE = 8;
-    constexpr int32_t SHARE = VMAFGPU__SPEED_BLOCK;
-    const double log_2_pi_e = 4.0941911703612819;
-    if (speed_is_skipped(launch))
-        return;
-    const int32_t thread = (int32_t)thread_index(), group = thread / BLOCKS, i = thread % BLOCKS;
-    const int32_t block = (int32_t)block_x() * BLOCKS + i;
-    const bool is_inside = block < launch.blocks_across * launch.blocks_down;
-    const LogTable table = speed_log_table<THREADS>(launch);
-    double *information = (double *)(table + VMAFGPU__LOG2_ENTRIES) + i;
-    float *q = (float *)(information - i + SPEED_SIDE * BLOCKS), *r = q + SPEED_SIDE * SPEED_LINE;
-    float *x = r + SPEED_SIDE * SPEED_SOLUTION + i;
+/* The block's shared memory, and what the thread has of it: block `i` of the plane's, of which it is the thread `group`. */
+struct SpeedEntropy {
+    enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
+    LogTable table;
+    double *information;                 /* [place][BLOCKS], from the thread's block on */
+    float  *q, *r;                       /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
+    float  *x;                           /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
+    int32_t group, block;
+    bool    is_inside;                   /* whether there is such a block */
+};
+
+GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
+    enum { BLOCKS = SpeedEntropy::BLOCKS };
+    static_assert(VMAFGPU__LOG2_ENTRIES * 24 + SPEED_SIDE * BLOCKS * 8 +
+                          (SPEED_SIDE * (SPEED_LINE + SPEED_SOLUTION) + SPEED_SOLUTION * BLOCKS) * 4 ==
+                      VMAFGPU__SPEED_ENTROPY_SHARED,
+                  "shared memory");
+    const int32_t thread = (int32_t)thread_index(), i = thread % BLOCKS;
+    SpeedEntropy e;
+    e.group = thread / BLOCKS;
+    e.block = (int32_t)block_x() * BLOCKS + i;
+    e.is_inside = e.block < launch.blocks_across * launch.blocks_down;
+    e.table = speed_log_table<VMAFGPU__SPEED_ENTROPY_THREADS>(launch);
+    double *information = (double *)(e.table + VMAFGPU__LOG2_ENTRIES);
+    e.information = information + i;
+    e.q = (float *)(information + SPEED_SIDE * BLOCKS);
+    e.r = e.q + SPEED_SIDE * SPEED_LINE;
+    e.x = e.r + SPEED_SIDE * SPEED_SOLUTION + i;
+    return e;
+}
+
+/* Copies q and r, with zeros behind their lines. */
+GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const SpeedEntropy &e) {
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
-    const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
-    const bool is_singular = speed_is_singular(launch, block_y());
 #pragma unroll 3
-    for (int32_t k = thread; k < SPEED_SIDE * SPEED_SOLUTION; k += THREADS) {
+    for (int32_t k = (int32_t)thread_index(); k < SPEED_SIDE * SPEED_SOLUTION; k += VMAFGPU__SPEED_ENTROPY_THREADS) {
         const int32_t row = k / SPEED_SOLUTION, column = k % SPEED_SOLUTION;
-        r[k] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
+        e.r[k] = column < SPEED_SIDE ? load_float(from_r + row * SPEED_SIDE + column) : 0;
         if (column < SPEED_LINE)
-            q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
+            e.q[row * SPEED_LINE + column] = column < SPEED_SIDE ? load_float(from_q + row * SPEED_SIDE + column) : 0;
     }
-    const float *start = speed_part(launch, launch.layout.flat, block_y());
-    if (is_inside)
-        start += (block / launch.blocks_across * launch.columns + block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
-    float sample[SPEED_LINE] = {}, own[SHARE];
-#pragma unroll
-    for (int32_t p = 0; p < SPEED_SIDE; p++)
-        sample[p] = load_float(speed_place(launch, start, p));
-#pragma unroll
-    for (int32_t n = 0; n < SHARE; n++)   /* the same as sample[group * SHARE + n] */
-        own[n] = load_float(start + group * launch.columns + n);
-    block_barrier();
+}
 
+/* x = q times the block's samples: five lines of it. */
+GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LINE]) {
+    enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
     float sum[SHARE] = {};
 #pragma unroll
     for (int32_t k = 0; k < SPEED_LINE; k += 4) {
 #pragma unroll
         for (int32_t n = 0; n < SHARE; n++) {
             float four[4];
-            load_four(q + (group * SHARE + n) * SPEED_LINE + k, four);
+            load_four(e.q + (e.group * SHARE + n) * SPEED_LINE + k, four);
 #pragma unroll
             for (int32_t m = 0; m < 4 && k + m < SPEED_SIDE; m++)
                 sum[n] += four[m] * sample[k + m];
@@ -4766,55 +4874,89 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     }
 #pragma unroll
     for (int32_t n = 0; n < SHARE; n++)
-        x[(group * SHARE + n) * BLOCKS] = sum[n];
-    for (int32_t n = SPEED_SIDE + group; n < SPEED_SOLUTION; n += SHARE)
-        x[n * BLOCKS] = 0;
-    block_barrier();
+        e.x[(e.group * SHARE + n) * BLOCKS] = sum[n];
+    for (int32_t n = SPEED_SIDE + e.group; n < SPEED_SOLUTION; n += SHARE)
+        e.x[n * BLOCKS] = 0;
+}
 
+/* Solves r times the new x = x, from the last line up; one thread of a block. */
+GPU_FN void speed_substitute(const SpeedEntropy &e) {
+    enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
-    for (int32_t n = SPEED_SIDE - 1; group == 0 && n >= 0; n--) {
-        float v = x[n * BLOCKS];
-        const float *row = r + n * SPEED_SOLUTION;
+    for (int32_t n = SPEED_SIDE - 1; e.group == 0 && n >= 0; n--) {
+        float v = e.x[n * BLOCKS];
+        const float *row = e.r + n * SPEED_SOLUTION;
 #pragma unroll 1
         for (int32_t j = n + 1; j < SPEED_SIDE; j += AT_ONCE) {
             float product[AT_ONCE];
 #pragma unroll
             for (int32_t k = 0; k < AT_ONCE; k++)
-                product[k] = x[(j + k) * BLOCKS] * row[j + k];
+                product[k] = e.x[(j + k) * BLOCKS] * row[j + k];
 #pragma unroll
             for (int32_t k = 0; k < AT_ONCE; k++)
                 v -= product[k];
         }
-        x[n * BLOCKS] = quotient(v, row[n]);
+        e.x[n * BLOCKS] = quotient(v, row[n]);
     }
-    block_barrier();
+}
 
+/* Information that the eigenvalues give, five of them; they are the plane's. */
+GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
+                         float variance) {
+    enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
+    const double log_2_pi_e = 4.0941911703612819;
+#pragma unroll 1
+    for (int32_t n = e.group * SHARE; n < e.group * SHARE + SHARE; n++) {
+        const float value = load_float(eigenvalues + n), positive = value < 0 ? 0 : value;
+        e.information[n * BLOCKS] =
+            vmafgpu__log2((double)(positive * variance + launch.noise), e.table) + log_2_pi_e;
+    }
+}
+
+GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
+    enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
+    if (speed_is_skipped(launch))
+        return;
+    const SpeedEntropy e = speed_entropy_of(launch);
+    const float *eigenvalues = speed_part(launch, launch.layout.eigenvalues, block_y());
+    const bool is_singular = speed_is_singular(launch, block_y());
+    speed_copy_solution(launch, e);
+    const float *start = speed_part(launch, launch.layout.flat, block_y());
+    if (e.is_inside)
+        start += (e.block / launch.blocks_across * launch.columns + e.block % launch.blocks_across) * VMAFGPU__SPEED_BLOCK;
+    float sample[SPEED_LINE] = {}, own[SHARE];
+#pragma unroll
+    for (int32_t p = 0; p < SPEED_SIDE; p++)
+        sample[p] = load_float(speed_place(launch, start, p));
+#pragma unroll
+    for (int32_t n = 0; n < SHARE; n++)   /* the same as sample[e.group * SHARE + n] */
+        own[n] = load_float(start + e.group * launch.columns + n);
+    block_barrier();
+    speed_multiply(e, sample);
+    block_barrier();
+    speed_substitute(e);
+    block_barrier();
 #pragma unroll
     for (int32_t n = 0; n < SHARE; n++) {
-        float *at = x + (group * SHARE + n) * BLOCKS;
+        float *at = e.x + (e.group * SHARE + n) * BLOCKS;
         *at = quotient(*at * own[n], (float)SPEED_SIDE);
     }
     block_barrier();
     float variance = 0;
 #pragma unroll
     for (int32_t p = 0; p < SPEED_SIDE; p++)
-        variance += x[p * BLOCKS];
+        variance += e.x[p * BLOCKS];
     variance = is_singular ? 0 : variance;
-#pragma unroll 1
-    for (int32_t n = group * SHARE; n < group * SHARE + SHARE; n++) {
-        const float value = load_float(eigenvalues + n), positive = value < 0 ? 0 : value;
-        information[n * BLOCKS] =
-            vmafgpu__log2((double)(positive * variance + launch.noise), table) + log_2_pi_e;
-    }
+    speed_inform(launch, e, eigenvalues, variance);
     block_barrier();
-    if (group > 0 || !is_inside)
+    if (e.group > 0 || !e.is_inside)
         return;
     float entropy = 0;
 #pragma unroll 5
     for (int32_t n = 0; n < SPEED_SIDE; n++)
-        entropy = (float)((double)entropy + information[n * BLOCKS]);
-    store(speed_part(launch, launch.layout.variance, block_y()) + block, variance);
-    store(speed_part(launch, launch.layout.entropy, block_y()) + block, entropy);
+        entropy = (float)((double)entropy + e.information[n * BLOCKS]);
+    store(speed_part(launch, launch.layout.variance, block_y()) + e.block, variance);
+    store(speed_part(launch, launch.layout.entropy, block_y()) + e.block, entropy);
 }
 
 GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_THREADS, 2) { speed_entropy(launch); }
@@ -4832,6 +4974,7 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     const float *entropy_d = speed_part(launch, launch.layout.entropy, distorted);
     const LogTable table = speed_log_table<THREADS>(launch);
     float *terms = (float *)(table + VMAFGPU__LOG2_ENTRIES);
+    static_assert(VMAFGPU__LOG2_ENTRIES * 24 + THREADS * 4 == VMAFGPU__SPEED_SCORE_SHARED, "shared memory");
     float score = 0;
     block_barrier();
     for (int32_t first = 0; first < blocks; first += THREADS) {

@@ -1,6 +1,7 @@
 /* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, then the kernels of vmafgpu_kernels.cu
  *
- * `make blobs` compiles this with clang alone: no HIP header, no device library.
+ * `make blobs` compiles this with clang alone: no HIP header, no device library. What primitives mean is said in the room
+ * >>primitives there.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -46,18 +47,16 @@ GPU_FN void warp_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 extern __attribute__((shared, aligned(16))) unsigned char gpu_shared_bytes[];
-/* The launch's dynamic shared memory. */
 GPU_FN unsigned char *shared_memory() {
     return gpu_shared_bytes;
 }
 
-/* ---- exchange between the lanes of a wave; all of them take part ---- */
+/* ---- exchange ---- */
 GPU_FN uint32_t own_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
     return (uint32_t)__builtin_amdgcn_ds_bpermute((int)(lane * 4), (int)v);
 }
 GPU_FN uint32_t shuffle_xor_word(uint32_t v, uint32_t mask) { return shuffle_word(v, own_lane() ^ mask); }
-/* From the lane `by` below or above; at the ends the lane's own value. */
 GPU_FN uint32_t shuffle_up_word(uint32_t v, uint32_t by) {
     const uint32_t self = own_lane();
     return shuffle_word(v, self >= by ? self - by : self);
@@ -74,7 +73,6 @@ GPU_FN bool any_lane(bool v) {
 #endif
 }
 GPU_FN bool all_lanes(bool v) { return !any_lane(!v); }
-/* Bits of the lanes that say yes, of the first 32. */
 GPU_FN uint32_t first_lanes(bool v) {
 #ifdef __GFX9__
     return (uint32_t)__builtin_amdgcn_ballot_w64(v);
@@ -86,8 +84,6 @@ GPU_FN uint32_t first_lanes(bool v) {
 /* ---- memory ---- */
 #define GPU_GLOBAL __attribute__((address_space(1)))
 #define GPU_READ_ONLY __attribute__((address_space(4)))
-/* Reads what no kernel writes while this one runs: planes, tables. The one way to read global memory that is
- * read-only. */
 template <class T> GPU_FN T load(const T *p) { return *(const GPU_READ_ONLY T *)p; }
 struct alignas(16) Words4 { uint32_t x, y, z, w; };
 GPU_FN Words4 load(const Words4 *p) {
@@ -95,20 +91,18 @@ GPU_FN Words4 load(const Words4 *p) {
     const Vector v = *(const GPU_READ_ONLY Vector *)p;
     return { v.x, v.y, v.z, v.w };
 }
-/* Writes to global memory go through these: the address is a global one, not one of any kind. */
+/* The address is a global one, not one of any kind. */
 template <class T> GPU_FN void store(T *p, T v) { *(GPU_GLOBAL T *)p = v; }
 GPU_FN void store(Words4 *p, Words4 v) {
     typedef uint32_t Vector __attribute__((ext_vector_type(4)));
     *(GPU_GLOBAL Vector *)p = Vector{ v.x, v.y, v.z, v.w };
 }
-/* Reads what an earlier launch has written and sets it to zero; no other thread of this launch touches it. */
 GPU_FN int64_t take(int64_t *p) {
     GPU_GLOBAL int64_t *const at = (GPU_GLOBAL int64_t *)p;
     const int64_t v = *at;
     *at = 0;
     return v;
 }
-/* Modulo 2^64, in any order: the total is the same. */
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
     (void)__hip_atomic_fetch_add((GPU_GLOBAL int64_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
@@ -118,9 +112,7 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
-/* Reads what this launch may have written, too: its own thread, or others of the block before a barrier. */
 GPU_FN uint32_t peek(const uint32_t *p) { return *(const volatile GPU_GLOBAL uint32_t *)p; }
-/* Modulo 2^32, in shared memory: several threads may add to one word. */
 GPU_FN void shared_add(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_add((__attribute__((address_space(3))) uint32_t *)p, v, __ATOMIC_RELAXED,
                                  __HIP_MEMORY_SCOPE_WORKGROUP);
@@ -132,13 +124,10 @@ template <int groups> GPU_FN void copy_wait() {}
 
 /* ---- arithmetic ---- */
 GPU_FN int leading_zeros(uint32_t v) { return v ? __builtin_clz(v) : 32; }
-/* Byte i of the result is byte (selector >> 4 * i) & 7 of b:a (a holds bytes 0..3). The selector is a constant where it
- * shall cost nothing. */
 GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 |
                                            (selector & 0xf000) << 12);
 }
-/* c plus the signed 16-bit halves of a times the low (high) two unsigned bytes of b. */
 GPU_FN int32_t dot_of_bytes(int32_t a, uint32_t low, uint32_t high, int32_t c) {
     return (int32_t)((uint32_t)((int16_t)a * (int32_t)low) + (uint32_t)((a >> 16) * (int32_t)high) + (uint32_t)c);
 }
@@ -148,26 +137,22 @@ GPU_FN float float_bits(uint32_t v) { return __builtin_bit_cast(float, v); }
 GPU_FN uint32_t bits_of(float v) { return __builtin_bit_cast(uint32_t, v); }
 GPU_FN double double_bits(uint64_t v) { return __builtin_bit_cast(double, v); }
 GPU_FN uint64_t bits_of(double v) { return __builtin_bit_cast(uint64_t, v); }
-/* One rounding. Everything that is not written as this one rounds twice: contraction is off. */
 GPU_FN float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 GPU_FN double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
-/* 1 / v within 1 ulp, v normal. */
 GPU_FN float reciprocal(float v) { return __builtin_amdgcn_rcpf(v); }
-/* 1 / v within 2^-20, v normal as a float. */
 GPU_FN double reciprocal(double v) { return __builtin_amdgcn_rcp(v); }
 GPU_FN double whole(uint32_t v) { return v; }
-/* v toward zero; 0 <= v < 2^32, beyond that anything: in C that would be undefined. */
+/* In C what is beyond the range would be undefined. */
 GPU_FN uint32_t truncate(double v) { uint32_t r; asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v)); return r; }
-/* Towards zero: what a float cannot hold goes before the conversion. */
+/* What a float cannot hold goes before the conversion. */
 GPU_FN float float_down(uint32_t v) {
     const int beyond = 8 - leading_zeros(v);
     return (float)(beyond > 0 ? v >> beyond << beyond : v);
 }
-/* Rounded to nearest, denormals and all: clang's default. */
+/* Denormals and all is clang's default. */
 GPU_FN float quotient(float a, float b) { return a / b; }
 GPU_FN double quotient(double a, double b) { return a / b; }
 GPU_FN float square_root(float v) { return __builtin_sqrtf(v); }
-/* 1 / sqrt(v) within 4 ulp, v normal. */
 GPU_FN float reciprocal_root(float v) { return __builtin_amdgcn_rsqf(v); }
 GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
 GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }

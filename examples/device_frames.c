@@ -191,7 +191,7 @@ static int score_frames(vmafgpu *vmaf, engine *e) {
 }
 
 static int run(engine *e, const char *kernels, const char *driver) {
-    vmafgpu_config config = {0};
+    vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *vmaf = NULL;
     double mean = 0;
     int ok;

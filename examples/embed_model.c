@@ -6,6 +6,8 @@
 
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_MODELS
+#define VMAFGPU_NO_SIMD
+#define VMAFGPU_NO_GPU
 #include "../vmafgpu.h"
 
 #include <errno.h>
@@ -15,17 +17,18 @@
 
 #define MAX_MODELS 32 /* a set of models is a word of 32 bits */
 #define LINE_WIDTH 118
+#define NAME_LENGTH 60 /* of an identifier; C99 tells them apart by their first 63 characters */
 
 static const char usage[] =
     "usage: embed_model [options] [--name NAME] MODEL.json ... > model_embed.h\n"
     "\n"
     "Turns libvmaf's model files into a C header of constant arrays. A model is named after its file, without\n"
-    "directory and \".json\".\n"
+    "directory and \".json\"; its variable likewise, with _ for what is no letter or digit and _model at the end.\n"
     "\n"
     "  -o, --output FILE  write the header there instead of standard output\n"
-    "      --private      models of your own: include the header behind vmafgpu.h and put &NAME into the\n"
-    "                     `model` field of a vmafgpu_model_config; without this option the header is a table of\n"
-    "                     built-in models, for models/model_embed.h or VMAFGPU_MODEL_HEADER\n"
+    "      --private      models of your own: include the header behind vmafgpu.h and put the model's address, which\n"
+    "                     its comment names, into the `model` field of a vmafgpu_model_config; without this option\n"
+    "                     the header is a table of built-in models, for models/model_embed.h or VMAFGPU_MODEL_HEADER\n"
     "      --name NAME    names the next model\n"
     "      --notice TEXT  whose figures they are, for the comment on top, instead of Netflix's notice\n"
     "  -h, --help         this text\n";
@@ -219,22 +222,40 @@ static int count_users(uint32_t users) {
     return count;
 }
 
-/* "vmaf_v0.6.1" -> "vmaf_v0_6_1". */
-static char *make_identifier(const char *name) {
-    size_t i, size = strlen(name);
-    char *identifier = (char *)grow(NULL, size + 2, 1);
-    char *at = identifier;
+static int is_plain(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
-    if (size == 0 || (name[0] >= '0' && name[0] <= '9')) {
-        *at++ = 'm';
-    }
-    for (i = 0; i < size; i++) {
-        char c = name[i];
-        int plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+/* The letters and digits of a name, with one underscore for what stands between: "vmaf_v0.6.1" -> "vmaf_v0_6_1". */
+static char *join_words(const char *name) {
+    char *words = (char *)grow(NULL, NAME_LENGTH + 1, 1);
+    size_t length = 0;
+    int apart = 0;
 
-        *at++ = plain ? c : '_';
+    for (; *name != '\0' && length < NAME_LENGTH - 1; name++) {
+        if (!is_plain(*name)) {
+            apart = length > 0;
+            continue;
+        }
+        if (apart) {
+            words[length++] = '_';
+        }
+        words[length++] = *name;
+        apart = 0;
     }
-    *at = '\0';
+    words[length] = '\0';
+    return words;
+}
+
+/* A name that is no keyword, nothing of the C library's and nothing of ours: its last word is "model". */
+static char *make_identifier(const char *words) {
+    size_t length = strlen(words);
+    char *identifier = (char *)grow(NULL, length + sizeof "m__model", 1);
+    int ours = strncmp(words, "vmafgpu", 7) == 0 || strncmp(words, "VMAFGPU", 7) == 0;
+    int ends = strcmp(words, "model") == 0 || (length > 6 && strcmp(words + length - 6, "_model") == 0);
+
+    sprintf(identifier, "%s%s%s", ours || (words[0] >= '0' && words[0] <= '9') ? "m_" : "", words,
+            length == 0 ? "model" : ends ? "" : "_model");
     return identifier;
 }
 
@@ -626,6 +647,13 @@ static void upper_case(char *at) {
     }
 }
 
+/* A name that does not end the comment it stands in. */
+static void print_plain(text *t, const char *name) {
+    for (; *name != '\0'; name++) {
+        append(t, is_plain(*name) || strchr("._- ", *name) != NULL ? name : "_", 1);
+    }
+}
+
 static void print_top(const embedding *e, text *out, const char *guard) {
     const char *example = e->model_count > 0 ? e->identifiers[0] : "";
     int m;
@@ -643,7 +671,9 @@ static void print_top(const embedding *e, text *out, const char *guard) {
         print(out, " To make it again from libvmaf's model files (DIR is\n"
                    " * ../shared/models or any other directory that has them):\n *     embed_model -o models/model_embed.h");
         for (m = 0; m < e->model_count; m++) {
-            print(out, " \\\n *         DIR/%s.json", e->models[m]->name);
+            append(out, " \\\n *         DIR/", strlen(" \\\n *         DIR/"));
+            print_plain(out, e->models[m]->name);
+            append(out, ".json", 5);
         }
     }
     print(out, "\n");
@@ -672,24 +702,54 @@ static void write_out(const embedding *e, const text *out) {
     }
 }
 
+/* Would VMAFGPU_NO_ and this leave out something else than a model? */
+static int is_switch(const char *name) {
+    static const char *const switches[] = {"GPU", "JSON", "MODELS", "SIMD", "THREADS"};
+    size_t i;
+
+    for (i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        if (strcmp(name, switches[i]) == 0) {
+            return 1;
+        }
+    }
+    return strncmp(name, "GFX", 3) == 0;
+}
+
+/* Private models are variables; of others the names only serve as VMAFGPU_NO_... */
+static void name_models(embedding *e) {
+    int m, i;
+
+    for (m = 0; m < e->model_count; m++) {
+        char *words = join_words(e->models[m]->name);
+
+        if (e->private_mode) {
+            e->identifiers[m] = make_identifier(words);
+            free(words);
+        } else {
+            upper_case(words);
+            if (is_switch(words)) {
+                die(e->models[m]->name, "VMAFGPU_NO_ and this name is a switch of vmafgpu.h; use --name");
+            }
+            e->identifiers[m] = words;
+        }
+        for (i = 0; i < m; i++) {
+            if (strcmp(e->identifiers[i], e->identifiers[m]) == 0) {
+                die(e->models[m]->name, "another model has the same name; use --name");
+            }
+        }
+    }
+}
+
 static void embed(embedding *e) {
     text top = {NULL, 0, 0}, models = {NULL, 0, 0};
     char guard[200];
-    int m;
 
     snprintf(guard, sizeof guard, "VMAFGPU_MODEL_EMBED_H");
     snprintf(e->prefix, sizeof e->prefix, "vmafgpu__embed_");
+    name_models(e);
     if (e->private_mode) {
-        if (strlen(e->identifiers[0]) > 100) {
-            die(e->identifiers[0], "this name is too long");
-        }
-        snprintf(guard, sizeof guard, "%s_MODEL_H", e->identifiers[0]);
+        snprintf(guard, sizeof guard, "%s_H", e->identifiers[0]);
         snprintf(e->prefix, sizeof e->prefix, "%s_", e->identifiers[0]);
-        upper_case(guard);
-    } else {
-        for (m = 0; m < e->model_count; m++) {
-            upper_case(e->identifiers[m]); /* they only serve as VMAFGPU_NO_... then */
-        }
     }
     place_rows(e);
     print_models(e, &models);
@@ -711,7 +771,6 @@ static void add_model(embedding *e, const char *path, const char *name) {
     text own = {NULL, 0, 0};
     char error[256];
     int m = e->model_count;
-    int i;
 
     if (m == MAX_MODELS) {
         die(path, "more than 32 models do not fit into one header");
@@ -731,12 +790,6 @@ static void add_model(embedding *e, const char *path, const char *name) {
     }
     if (vmafgpu_model_parse(&e->models[m], name, json.at, json.size, NULL, error, sizeof error) != VMAFGPU_OK) {
         die(path, error);
-    }
-    e->identifiers[m] = make_identifier(name);
-    for (i = 0; i < m; i++) {
-        if (strcmp(e->identifiers[i], e->identifiers[m]) == 0) {
-            die(path, "another model has the same name; use --name");
-        }
     }
     e->model_count++;
     free(own.at);

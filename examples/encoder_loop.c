@@ -41,10 +41,10 @@ static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsign
     static const int quantisers[] = {64, 48, 32, 24, 16, 12, 8, 6, 4, 2}; /* the cheapest first */
     for (int i = 0; i < FRAMES; i++) {
         unsigned char *current = frames[i % 2], *before = frames[(i + 1) % 2];
-        vmafgpu_frame reference = {{current, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
-        vmafgpu_frame previous = {{before, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
-        vmafgpu_frame distorted = {{candidate, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
-        vmafgpu_score score = {0, 0, NULL, VMAFGPU_OK};
+        vmafgpu_frame reference = vmafgpu_frame_of(vmafgpu_get_config(vmaf), current, 0);
+        vmafgpu_frame previous = vmafgpu_frame_of(vmafgpu_get_config(vmaf), before, 0);
+        vmafgpu_frame distorted = vmafgpu_frame_of(vmafgpu_get_config(vmaf), candidate, 0);
+        vmafgpu_score score = VMAFGPU_INIT;
         size_t tried = 0, count = sizeof quantisers / sizeof quantisers[0];
         draw(current, i);
         do {
@@ -65,7 +65,7 @@ static int search(vmafgpu *vmaf, double target, unsigned char *frames[2], unsign
 
 int main(int argc, char **argv) {
     double target = argc > 1 ? atof(argv[1]) : 90;
-    vmafgpu_config config = {0};
+    vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *vmaf = NULL;
     unsigned char *memory = malloc((size_t)WIDTH * HEIGHT * 3);
     int ok;

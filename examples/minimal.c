@@ -1,24 +1,25 @@
-/* The shortest real use: scores two raw 8-bit 4:2:0 files.    minimal WIDTH HEIGHT reference.yuv distorted.yuv */
+/* The shortest real use: scores two raw 8-bit 4:2:0 files.
+ *
+ *     minimal WIDTH HEIGHT reference.yuv distorted.yuv */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
-    vmafgpu_config cfg = {0};
+    vmafgpu_config cfg = VMAFGPU_INIT;
     vmafgpu *v = NULL;
     vmafgpu_score score;
     double mean;
     int ok = argc == 5;
-    cfg.width = ok ? atoi(argv[1]) : 0;
-    cfg.height = ok ? atoi(argv[2]) : 0;
+    cfg.width = ok ? atoi(argv[1]) : 0, cfg.height = ok ? atoi(argv[2]) : 0;
     ok = ok && vmafgpu_open(&v, &cfg) == VMAFGPU_OK;
-    size_t w = ok ? (size_t)cfg.width : 1, h = ok ? (size_t)cfg.height : 1, size = w * h + 2 * (w / 2) * (h / 2);
+    size_t size = vmafgpu_frame_size(&cfg, 0);
     unsigned char *memory = malloc(2 * size);
     FILE *ref = ok ? fopen(argv[3], "rb") : NULL, *dist = ok ? fopen(argv[4], "rb") : NULL;
     ok = ok && memory && ref && dist;
     while (ok && fread(memory, size, 1, ref) == 1 && fread(memory + size, size, 1, dist) == 1) {
-        vmafgpu_frame r = {{memory}, {0}, VMAFGPU_MEMORY_HOST}, d = {{memory + size}, {0}, VMAFGPU_MEMORY_HOST};
+        vmafgpu_frame r = vmafgpu_frame_of(&cfg, memory, 0), d = vmafgpu_frame_of(&cfg, memory + size, 0);
         ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;
     }
     ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;
@@ -28,7 +29,8 @@ int main(int argc, char **argv) {
     if (ok)
         printf("mean: %f\n", mean);
     else
-        fprintf(stderr, "minimal: %s\n", v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "cannot read that");
+        fprintf(stderr, "minimal: %s\n", argc != 5 ? "needs WIDTH HEIGHT reference.yuv distorted.yuv" :
+                v && *vmafgpu_last_error(v) ? vmafgpu_last_error(v) : "cannot read that");
     vmafgpu_close(v);
     free(memory);
     if (ref) fclose(ref);

@@ -2,9 +2,11 @@
  * With discard_scores the context does not grow with the stream; pooled values still cover all of it.
  *
  *     stream                              a stream made up here, 50 frames
- *     ... | stream WIDTH HEIGHT           standard input: 8-bit luma planes, reference and distorted in turn, as from
- *                                         ffmpeg -i REF -i DIST -filter_complex "[0][1]interleave,setpts=N" \
- *                                             -fps_mode passthrough -pix_fmt gray -f rawvideo -
+ *     ffmpeg -v error -nostdin -i REF -i DIST -filter_complex \
+ *         "[0]extractplanes=y[a];[1]extractplanes=y[b];[a][b]interleave,setpts=N" \
+ *         -fps_mode passthrough -f rawvideo - | stream WIDTH HEIGHT
+ *                                         8-bit luma planes from standard input, reference and distorted in turn.
+ *                                         -pix_fmt gray in place of extractplanes would stretch their range
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -57,7 +59,7 @@ static int run(vmafgpu *vmaf, source *s, unsigned char *planes) {
 int main(int argc, char **argv) {
     source s = {320, 180, 0, 0};
     double worst = 100, mean = 0;
-    vmafgpu_config config = {0};
+    vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu *vmaf = NULL;
     unsigned char *planes = NULL;
     int ok;

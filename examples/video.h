@@ -2,9 +2,9 @@
  *
  * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
- * video.error, without its full stop. With VIDEO_MAP defined (POSIX only) frames of files are not copied but mapped, one
- * at a time: who looks at them reads them, on whatever thread. A file that is cut meanwhile gives SIGBUS then.
- * A frame is there until the next one is read, after video_keep() until the one after that.
+ * video.error, without its full stop; it may hold any bytes that a path or a header holds. With VIDEO_MAP defined (POSIX
+ * only) frames of files are not copied but mapped, one at a time: who looks at them reads them, on whatever thread. A file
+ * that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -38,7 +38,8 @@
 #endif
 
 enum {
-    VIDEO_MAX_SIDE = 16384, /* the library's own limit */
+    VIDEO_MIN_SIDE = 16,    /* the library's own limits */
+    VIDEO_MAX_SIDE = 16384,
     VIDEO_LINE = 1024,      /* longest y4m header or FRAME line, with its end */
     VIDEO_NAME_SHOWN = 300  /* of a long path, error sentences show the end */
 };
@@ -49,6 +50,9 @@ typedef enum video_result {
     VIDEO_TRUNCATED, /* it ended inside a frame */
     VIDEO_ERROR      /* it cannot be read, or is not what it claims to be */
 } video_result;
+
+/* Which part of the codes the samples use. */
+typedef enum video_range { VIDEO_RANGE_UNKNOWN, VIDEO_RANGE_LIMITED, VIDEO_RANGE_FULL } video_range;
 
 /* Gives up to `size` bytes: how many were read, 0 at the end, below 0 on failure. */
 typedef ptrdiff_t video_read_fn(void *user, void *buffer, size_t size);
@@ -69,10 +73,12 @@ typedef struct video_raw {
 } video_raw;
 
 typedef struct video {
-    const char    *name;
+    char           title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or standard input */
     int            width, height, bit_depth, bytes_per_sample;
     video_sampling sampling;
     vmafgpu_layout layout;
+    video_range    range;
+    unsigned char *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
     long long      frames_read;
     long long      frames_total; /* an estimate from the file's size; -1 when that isn't known */
     char           error[VIDEO_NAME_SHOWN + 300];
@@ -88,12 +94,9 @@ typedef struct video {
     size_t         luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
     size_t         skipped_bytes;            /* of every frame, after what is kept */
     long long      start;                    /* where in the file byte 0 is */
-    unsigned char *buffers[2];               /* the second one only where two frames had to be there */
-    void          *maps[2];                  /* what is mapped of the file; NULL: nothing */
-    size_t         map_bytes[2];
-    int            turn;                     /* which of the maps is of the frame that was read last */
+    void          *map;                      /* what is mapped of the file; NULL: nothing */
+    size_t         map_bytes;
     unsigned char *planes;                   /* of the frame that was read last */
-    unsigned char *kept;                     /* of a frame that the next one must leave alone; NULL: of none */
 } video;
 
 static const video_sampling video_420 = {"4:2:0", VMAFGPU_420, 2, 2};
@@ -103,11 +106,9 @@ static const video_sampling video_400 = {"4:0:0", VMAFGPU_400, 0, 0};
 /* The library knows no 4:1:1: its chroma is read over and the luma is passed on as 4:0:0. */
 static const video_sampling video_411 = {"4:1:1", VMAFGPU_400, 4, 1};
 
-/* Writes `"name" sentence` and returns `result`. */
+/* Writes `title sentence` and returns `result`. */
 static inline video_result video_fail(video *v, video_result result, const char *format, ...) {
-    size_t length = strlen(v->name);
-    const char *shown = length > VIDEO_NAME_SHOWN ? v->name + (length - VIDEO_NAME_SHOWN) : v->name;
-    int used = snprintf(v->error, sizeof v->error, "\"%s\" ", shown);
+    int used = snprintf(v->error, sizeof v->error, "%s ", v->title);
     va_list arguments;
     va_start(arguments, format);
     if (used > 0 && (size_t)used < sizeof v->error) {
@@ -189,6 +190,13 @@ static inline video_result video_line(video *v, char line[VIDEO_LINE]) {
     return video_fail(v, VIDEO_ERROR, "holds something else where a line of text of a y4m file should be");
 }
 
+static const char video_y4m_magic[] = "YUV4MPEG2";
+enum { VIDEO_MAGIC_LENGTH = sizeof video_y4m_magic - 1 };
+
+static inline int video_is_y4m_magic(const void *bytes) {
+    return memcmp(bytes, video_y4m_magic, VIDEO_MAGIC_LENGTH) == 0;
+}
+
 /* A whole word of decimal digits, or -1; huge numbers come back as something just as useless but in range. */
 static inline int video_number(const char *text) {
     int value = 0;
@@ -248,7 +256,16 @@ static inline video_result video_y4m_interlacing(video *v, const char *value) {
     return video_fail(v, VIDEO_ERROR, "is interlaced (y4m tag I%.1s); only progressive video can be scored", value);
 }
 
-/* The tags that matter here are W, H, I and C; F, A and X say nothing about the samples. */
+/* X tags are comments, but for what some programs agreed on. */
+static inline void video_y4m_comment(video *v, const char *value) {
+    if (strcmp(value, "COLORRANGE=FULL") == 0) {
+        v->range = VIDEO_RANGE_FULL;
+    } else if (strcmp(value, "COLORRANGE=LIMITED") == 0) {
+        v->range = VIDEO_RANGE_LIMITED;
+    }
+}
+
+/* The tags that matter here are W, H, I, C and X; F and A say nothing about the samples. */
 static inline video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
     video_result result = video_y4m_colour(v, "420", alpha); /* what a file without a C tag holds */
     while (result == VIDEO_OK && *tags) {
@@ -260,6 +277,7 @@ static inline video_result video_y4m_tags(video *v, char *tags, int *width, int 
         case 'H': *height = video_number(tags + 1); break;
         case 'I': result = video_y4m_interlacing(v, tags + 1); break;
         case 'C': result = video_y4m_colour(v, tags + 1, alpha); break;
+        case 'X': video_y4m_comment(v, tags + 1); break;
         default: break;
         }
         tags = next;
@@ -268,14 +286,12 @@ static inline video_result video_y4m_tags(video *v, char *tags, int *width, int 
 }
 
 static inline video_result video_y4m_header(video *v, int *width, int *height, int *alpha) {
-    static const char magic[] = "YUV4MPEG2";
-    enum { magic_length = sizeof magic - 1 };
     char line[VIDEO_LINE];
-    size_t count = video_fill(v, line, magic_length);
+    size_t count = video_fill(v, line, VIDEO_MAGIC_LENGTH);
     if (v->failed || count == 0) {
         return video_ran_out(v, "frame");
     }
-    if (count < magic_length || memcmp(line, magic, magic_length) != 0) {
+    if (count < VIDEO_MAGIC_LENGTH || !video_is_y4m_magic(line)) {
         return video_fail(v, VIDEO_ERROR,
                           "is not a y4m file; raw video needs its width, height, pixel format and bit depth");
     }
@@ -298,7 +314,7 @@ static inline video_result video_raw_format(video *v, const video_raw *raw) {
     v->layout = raw->layout;
     v->bit_depth = raw->bit_depth;
     if (raw->bit_depth < 8 || raw->bit_depth > 16) {
-        return video_fail(v, VIDEO_ERROR, "cannot have a bit depth of %d; it goes from 8 to 16", raw->bit_depth);
+        return video_fail(v, VIDEO_ERROR, "cannot have a bit depth of %d: it must be from 8 to 16", raw->bit_depth);
     }
     return VIDEO_OK;
 }
@@ -318,8 +334,9 @@ static inline size_t video_frame_bytes(const video *v) {
 }
 
 static inline video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
-    if (width < 1 || height < 1 || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
-        return video_fail(v, VIDEO_ERROR, "has no usable size; width and height go from 1 to %d", VIDEO_MAX_SIDE);
+    if (width < VIDEO_MIN_SIDE || height < VIDEO_MIN_SIDE || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
+        return video_fail(v, VIDEO_ERROR, "has no usable size: width and height must be from %d to %d", VIDEO_MIN_SIDE,
+                          VIDEO_MAX_SIDE);
     }
     v->width = width;
     v->height = height;
@@ -333,30 +350,49 @@ static inline video_result video_set_size(video *v, int width, int height, int a
         v->skipped_bytes += 2 * v->chroma_bytes;
         v->chroma_bytes = 0;
     }
-    v->buffers[0] = (unsigned char *)malloc(video_frame_bytes(v));
-    if (!v->buffers[0]) {
+    v->buffer = (unsigned char *)malloc(video_frame_bytes(v));
+    if (!v->buffer) {
         return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, for which there is not enough memory", width, height);
     }
     return VIDEO_OK;
 }
 
+/* `name` is a path, or "-" for standard input. */
 static inline void video_start(video *v, const char *name) {
+    size_t length = strlen(name);
     memset(v, 0, sizeof *v);
-    v->name = name;
     v->frames_total = -1;
+    if (strcmp(name, "-") == 0) {
+        snprintf(v->title, sizeof v->title, "standard input");
+    } else {
+        snprintf(v->title, sizeof v->title, "\"%s\"", length > VIDEO_NAME_SHOWN ? name + (length - VIDEO_NAME_SHOWN) : name);
+    }
 }
 
-/* Opens a source of bytes. `raw` is NULL for y4m; with luma_only the chroma is read over and not kept. `name` is
- * borrowed. video_close() is due whatever the result. */
+/* Reads the header of what was opened, and makes room for a frame. `raw` is NULL for y4m; with luma_only the chroma is
+ * read over and not kept. */
+static inline video_result video_begin(video *v, const video_raw *raw, int luma_only) {
+    int width = raw ? raw->width : 0, height = raw ? raw->height : 0, alpha = 0;
+    v->is_y4m = !raw;
+    video_result result = raw ? video_raw_format(v, raw) : video_y4m_header(v, &width, &height, &alpha);
+    if (result == VIDEO_OK) {
+        result = video_set_size(v, width, height, alpha, luma_only);
+    }
+    if (result == VIDEO_OK && v->file_bytes > 0) {
+        size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
+        size_t frame_bytes = frame_line + video_frame_bytes(v) + v->skipped_bytes;
+        v->frames_total = (v->file_bytes - v->bytes_read) / (long long)frame_bytes;
+    }
+    return result;
+}
+
+/* Opens a source of bytes; otherwise as video_open(). */
 static inline video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user,
                                              const video_raw *raw, int luma_only) {
-    int width = raw ? raw->width : 0, height = raw ? raw->height : 0, alpha = 0;
     video_start(v, name);
     v->read = read;
     v->user = user;
-    v->is_y4m = !raw;
-    video_result result = raw ? video_raw_format(v, raw) : video_y4m_header(v, &width, &height, &alpha);
-    return result == VIDEO_OK ? video_set_size(v, width, height, alpha, luma_only) : result;
+    return video_begin(v, raw, luma_only);
 }
 
 /* Bytes from here to the end of a regular file; 0 when that isn't known. */
@@ -374,12 +410,13 @@ static inline long long video_file_size(FILE *file, long long *at) {
     return back == 0 && end > start ? (long long)end - (long long)start : 0;
 }
 
-/* Opens a file, a named pipe or, as "-", standard input. Otherwise as video_open_source(). */
-static inline video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only) {
+/* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until all of
+ * them are open before it writes to the first. video_close() is due whatever the result. */
+static inline video_result video_open_file(video *v, const char *path) {
     int is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    if (!file) {
-        video_start(v, path);
+    video_start(v, path);
+    v->file = is_stdin ? stdin : fopen(path, "rb");
+    if (!v->file) {
         return video_fail(v, VIDEO_ERROR, "cannot be opened (%s)", strerror(errno));
     }
 #ifdef _WIN32
@@ -387,36 +424,32 @@ static inline video_result video_open(video *v, const char *path, const video_ra
         _setmode(_fileno(stdin), _O_BINARY);
     }
 #endif
-    long long start = 0, size = video_file_size(file, &start);
+    v->file_bytes = video_file_size(v->file, &v->start);
+    v->read = video_read_file;
+    v->user = v->file;
     errno = 0; /* asking a pipe for its size leaves an error behind */
-    video_result result = video_open_source(v, is_stdin ? "standard input" : path, video_read_file, file, raw,
-                                            luma_only);
-    v->file = file;
-    v->start = start;
-    v->file_bytes = size;
-    if (result == VIDEO_OK && size > 0) {
-        size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
-        size_t frame_bytes = frame_line + video_frame_bytes(v) + v->skipped_bytes;
-        v->frames_total = (size - v->bytes_read) / (long long)frame_bytes;
-    }
-    return result;
+    return VIDEO_OK;
 }
 
-static inline void video_unmap(video *v, int which) {
+/* Both: opens a file and reads its header. video_close() is due whatever the result. */
+static inline video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only) {
+    video_result result = video_open_file(v, path);
+    return result == VIDEO_OK ? video_begin(v, raw, luma_only) : result;
+}
+
+static inline void video_unmap(video *v) {
 #ifdef VIDEO_MAP
-    if (v->maps[which]) {
-        munmap(v->maps[which], v->map_bytes[which]);
+    if (v->map) {
+        munmap(v->map, v->map_bytes);
     }
 #endif
-    v->maps[which] = NULL;
+    v->map = NULL;
 }
 
 static inline void video_close(video *v) {
-    for (int i = 0; i < 2; i++) {
-        video_unmap(v, i);
-        free(v->buffers[i]);
-        v->buffers[i] = NULL;
-    }
+    video_unmap(v);
+    free(v->buffer);
+    v->buffer = NULL;
     if (v->file && v->file != stdin) {
         fclose(v->file);
     }
@@ -448,8 +481,8 @@ static inline int video_map(video *v, size_t size) {
         size_t before = (size_t)(at % page);
         void *map = mmap(NULL, before + size, PROT_READ, MAP_PRIVATE, fileno(v->file), (off_t)(at - (long long)before));
         if (map != MAP_FAILED) {
-            v->maps[v->turn] = map;
-            v->map_bytes[v->turn] = before + size;
+            v->map = map;
+            v->map_bytes = before + size;
             v->planes = (unsigned char *)map + before;
             return 1;
         }
@@ -460,47 +493,29 @@ static inline int video_map(video *v, size_t size) {
     return 0;
 }
 
-/* Was the frame that was read last copied, not mapped? */
-static inline int video_is_copied(const video *v) {
-    return v->planes == v->buffers[0] || v->planes == v->buffers[1];
-}
-
-/* Lets the next video_read() leave alone the frame that was read last. 0 if there is not enough memory: it won't. */
-static inline int video_keep(video *v) {
-    if (video_is_copied(v) && !v->buffers[1]) {
-        v->buffers[1] = (unsigned char *)malloc(video_frame_bytes(v));
-        if (!v->buffers[1]) {
-            return 0;
-        }
-    }
-    v->kept = v->planes;
-    return 1;
-}
-
-/* Reads the next frame; what the one before it held is gone, unless video_keep() was called. */
+/* Reads the next frame; what the one before it held is gone. */
 static inline video_result video_read(video *v) {
-    unsigned char *buffer = v->buffers[v->kept == v->buffers[0]];
-    if (v->kept) {
-        v->turn = !v->turn;
-        v->kept = NULL;
-    }
-    video_unmap(v, v->turn);
+    video_unmap(v);
     video_result result = v->is_y4m ? video_frame_line(v) : VIDEO_OK;
     if (result != VIDEO_OK) {
         return result;
     }
-    size_t kept = video_frame_bytes(v), passed = v->skipped_bytes;
+    size_t kept = video_frame_bytes(v), passed = v->skipped_bytes, count = kept;
     if (video_map(v, kept)) {
         passed += kept;
     } else {
-        size_t count = video_fill(v, buffer, kept);
-        if (count == 0 && !v->failed && !v->is_y4m) {
-            return VIDEO_END;
-        }
-        if (count < kept) {
-            return video_ran_out(v, "frame");
-        }
-        v->planes = buffer;
+        v->planes = v->buffer;
+        count = video_fill(v, v->buffer, kept);
+    }
+    if (!v->is_y4m && v->frames_read == 0 && count >= VIDEO_MAGIC_LENGTH && video_is_y4m_magic(v->planes)) {
+        return video_fail(v, VIDEO_ERROR, "is a y4m file, not raw video: it says its width, height, pixel format and bit "
+                          "depth itself");
+    }
+    if (count == 0 && !v->failed && !v->is_y4m) {
+        return VIDEO_END;
+    }
+    if (count < kept) {
+        return video_ran_out(v, "frame");
     }
     if (video_discard(v, passed) < passed) {
         return video_ran_out(v, "frame");
@@ -521,19 +536,24 @@ static inline vmafgpu_config video_config(const video *v) {
     return config;
 }
 
-/* The planes of the frame that was read last. */
-static inline vmafgpu_frame video_frame(const video *v) {
-    vmafgpu_frame frame = {{v->planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+/* The planes of a frame that lies at `planes`. */
+static inline vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
+    vmafgpu_frame frame = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;
         int planar = v->layout == VMAFGPU_PLANAR;
-        frame.data[1] = v->planes + v->luma_bytes;
-        frame.data[2] = planar ? v->planes + v->luma_bytes + v->chroma_bytes : NULL;
+        frame.data[1] = planes + v->luma_bytes;
+        frame.data[2] = planar ? planes + v->luma_bytes + v->chroma_bytes : NULL;
         frame.pitch[1] = planar ? row : 2 * row;
         frame.pitch[2] = planar ? row : 0;
     }
     return frame;
+}
+
+/* The planes of the frame that was read last. */
+static inline vmafgpu_frame video_frame(const video *v) {
+    return video_frame_at(v, v->planes);
 }
 
 #endif /* VMAFGPU_EXAMPLES_VIDEO_H */

@@ -3,15 +3,17 @@
  * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
- * Build: cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
+ * Build:
+ *
+ *     cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
  */
-#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
-#  define _POSIX_C_SOURCE 200809L /* isatty, fileno, clock_gettime, mmap */
+#if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
+#  define _XOPEN_SOURCE 700 /* isatty, fileno, clock_gettime, mmap, realpath, sigaction */
 #endif
 #ifndef _WIN32
 #  define VIDEO_MAP
 #  ifndef VMAFGPU_NO_THREADS
-#    define READ_AHEAD /* with POSIX threads */
+#    define READ_AHEAD /* pipes, with POSIX threads */
 #  endif
 #endif
 
@@ -32,10 +34,13 @@
 #ifdef _WIN32
 #  define WIN32_LEAN_AND_MEAN
 #  include <windows.h>
+#  include <direct.h>
 #  include <fcntl.h>
 #  include <io.h>
 #else
+#  include <fcntl.h>
 #  include <signal.h>
+#  include <sys/stat.h>
 #  include <unistd.h>
 #endif
 #ifdef READ_AHEAD
@@ -50,7 +55,9 @@ enum {
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
-    MAX_COPIED = 24 << 20, /* bytes of a pair that is read ahead, of what cannot be mapped */
+    MAX_AHEAD = 24 << 20, /* bytes that are read of pipes before they are needed, where one frame of each is less */
+    MAX_SLOTS = 16,       /* frames of a pipe that are in memory */
+    SHOWN_PATH = VIDEO_NAME_SHOWN + 3,
     DIGITS_LEGACY = -1, /* --precision: as libvmaf prints numbers */
     DIGITS_MAX = -2     /* every digit that a double needs */
 };
@@ -59,20 +66,144 @@ enum {
  * Messages
  * ------------------------------------------------------------------------------------------------ */
 
+/* How many bytes at `text` make up a character that may go to a terminal; 0: the first byte may not. Control characters
+ * would change what a terminal does; what is not UTF-8 could hold some. */
+static int printable_length(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+#ifdef _WIN32
+    return *c >= 0x20 && *c != 0x7f; /* bytes of a code page */
+#else
+    int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
+    if (*c < 0x20 || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0)) {
+        return 0;
+    }
+    for (int i = 1; i < length; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+#endif
+}
+
+/* Prints text that may hold whatever a path or a file holds; what is not printable becomes \x and two digits. */
+static void put_text(FILE *out, const char *text) {
+    while (*text) {
+        int length = printable_length(text);
+        if (length > 0) {
+            fwrite(text, 1, (size_t)length, out);
+        } else {
+            fprintf(out, "\\x%02x", (unsigned)(unsigned char)*text);
+        }
+        text += length > 0 ? length : 1;
+    }
+}
+
+static void put_sentence(const char *before, const char *format, va_list arguments) {
+    char sentence[16384]; /* some paths */
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    fputs(before, stderr);
+    put_text(stderr, sentence);
+    fputs(".\n", stderr);
+}
+
 /* One sentence, given without its full stop, on the error stream. Returns 0, which is failure for the functions here
  * that return a truth. */
 static int fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("vmafgpu: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputs(".\n", stderr);
+    put_sentence("vmafgpu: ", format, arguments);
     va_end(arguments);
     return 0;
 }
 
+/* Likewise, of what is no failure. */
+static void warn(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_sentence("vmafgpu: warning: ", format, arguments);
+    va_end(arguments);
+}
+
 static int out_of_memory(void) {
     return fail("%s", vmafgpu_result_string(VMAFGPU_ERROR_MEMORY));
+}
+
+/* What the library calls a field of the config is an option here. A # stands for an index in brackets. Those that begin
+ * alike: the longest first. */
+static const struct {
+    const char *field, *option;
+} field_names[] = {
+    {"config.width", "--width"},
+    {"config.height", "--height"},
+    {"config.bit_depth", "--bitdepth"},
+    {"config.bytes_per_sample", "the bytes per sample"},
+    {"config.chroma", "the pixel format"},
+    {"config.layout", "the pixel format"},
+    {"config.models#.name", "the name in --model"},
+    {"config.models#", "--model"},
+    {"config.models", "--model"},
+    {"config.model_count", "the number of --model"},
+    {"config.no_model", "--no_prediction"},
+    {"config.features#", "--feature"},
+    {"config.features", "--feature"},
+    {"config.feature_count", "the number of --feature"},
+    {"config.strict_options", "--strict"},
+    {"config.subsample", "--subsample"},
+    {"config.backend", "--backend"},
+    {"config.gpu.device", "--gpu"},
+    {"config.gpu.kernels_path", "--kernels"},
+    {"config.cpumask", "--cpumask"},
+    {"config.threads", "--threads"},
+    {"config.together", "the number of --distorted"},
+    {"config.gpu.", ""}, /* what no option sets */
+    {"config.", ""},
+};
+
+/* How much of `text` is this field's name; 0: it begins with something else. */
+static size_t match_field(const char *text, const char *field) {
+    const char *at = text;
+    for (; *field; field++) {
+        if (*field == '#') {
+            const char *end = *at == '[' ? strchr(at, ']') : NULL;
+            if (!end) {
+                return 0;
+            }
+            at = end + 1;
+        } else if (*field != *at++) {
+            return 0;
+        }
+    }
+    int goes_on = at[-1] != '.' && ((*at >= 'a' && *at <= 'z') || *at == '_');
+    return goes_on ? 0 : (size_t)(at - text);
+}
+
+/* A sentence of the library, in the words of the command line. */
+static void translate(char *out, size_t size, const char *sentence) {
+    size_t used = 0;
+    while (*sentence && used + 1 < size) {
+        size_t length = 0, row = 0;
+        for (; *sentence == 'c' && row < sizeof field_names / sizeof field_names[0]; row++) {
+            length = match_field(sentence, field_names[row].field);
+            if (length > 0) {
+                break;
+            }
+        }
+        if (length > 0) {
+            int written = snprintf(out + used, size - used, "%s", field_names[row].option);
+            used += (size_t)written < size - used ? (size_t)written : size - used - 1;
+            sentence += length;
+        } else {
+            out[used++] = *sentence++;
+        }
+    }
+    out[used] = '\0';
+}
+
+static int fail_library(const char *sentence) {
+    char text[1024];
+    translate(text, sizeof text, sentence);
+    return fail("%s", text);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -135,9 +266,35 @@ typedef struct file_list {
     int         count;
 } file_list;
 
+typedef enum file_kind {
+    FILE_NONE,    /* there is none of this name */
+    FILE_REGULAR,
+    FILE_PIPE,    /* or whatever else is one thing by whatever name */
+    FILE_DEVICE   /* many may use it: a terminal, /dev/null */
+} file_kind;
+
+/* Which file a path names, however it is spelled. */
+typedef struct file_id {
+    file_kind kind;
+    uint64_t  device, index;
+} file_id;
+
+/* Where a report goes. */
+typedef struct destination {
+    const char *name;      /* as it was given */
+    char        title[SHOWN_PATH];
+    int         is_stdout;
+    file_id     file, folder;
+    char       *path;      /* of the file behind all links, that is to be replaced; NULL: it is written to as it is */
+    char       *base;      /* its last part */
+    char       *temporary; /* beside it; NULL: none could be made */
+    FILE       *out;       /* that or, where `path` is NULL, the thing itself */
+} destination;
+
 typedef struct options {
     const char             *reference;
     file_list               distorted, output; /* as many outputs as distorted videos, or none */
+    destination             destinations[MAX_DISTORTED]; /* of the outputs */
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
     report_format           report;
@@ -156,7 +313,8 @@ typedef struct options {
     vmafgpu_backend         backend;
     int                     names_backend; /* --backend was given: then reports say what ran */
     int                     digits; /* after the point, or DIGITS_... */
-    int                     no_prediction, quiet, version, help;
+    int                     no_prediction, strict, quiet, version, help;
+    int                     stdin_is_closed;
 } options;
 
 /* One row of the table of options. `apply` stores what it makes of `value` at `offset` of the options; it gets the
@@ -186,7 +344,11 @@ static char *copy_text(const char *text, size_t room) {
 }
 
 static int apply_text(options *o, const option_row *row, const char *value) {
-    *(const char **)option_target(o, row) = value;
+    const char **target = (const char **)option_target(o, row);
+    if (*target) {
+        return fail("option --%s can be given only once", row->name);
+    }
+    *target = value;
     return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
 }
 
@@ -323,12 +485,6 @@ static int apply_pool(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-static int apply_preset(options *o, const option_row *row, const char *value) {
-    (void)o;
-    return fail("option --%s %s needs psnr, ssim and other metrics that this version does not have", row->name,
-                value);
-}
-
 /* disable_clip and enable_transform: alone or "=true" sets them. */
 static int parse_model_flag(const char *key, const char *value, int *flag) {
     if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
@@ -340,8 +496,8 @@ static int parse_model_flag(const char *key, const char *value, int *flag) {
 
 /* A name goes into reports as it is, so it must not hold what JSON or XML would take for its own. */
 static int check_model_name(const char *name) {
-    for (const char *c = name; *c; c++) {
-        if ((unsigned char)*c < 0x20 || strchr("\"\\<>&", *c)) {
+    for (const char *c = name; *c; c += printable_length(c)) {
+        if (printable_length(c) == 0 || strchr("\"\\<>&", *c)) {
             return fail("option --model: the name \"%s\" holds a character that reports cannot hold", name);
         }
     }
@@ -364,14 +520,18 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
     if (!value || !*key || !*value) {
         return fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1", key);
     }
-    if (strcmp(key, "version") == 0) {
-        model->version = value;
-    } else if (strcmp(key, "path") == 0) {
-        extra->path = value;
-    } else if (strcmp(key, "name") == 0) {
-        model->name = value;
-        return check_model_name(value);
-    } else if (strchr(key, '.')) {
+    const char **text = strcmp(key, "version") == 0 ? &model->version
+                        : strcmp(key, "path") == 0  ? &extra->path
+                        : strcmp(key, "name") == 0  ? &model->name
+                                                    : NULL;
+    if (text) {
+        if (*text) {
+            return fail("option --model: %s=%s and %s=%s cannot both be meant", key, *text, key, value);
+        }
+        *text = value;
+        return text != &model->name || check_model_name(value);
+    }
+    if (strchr(key, '.')) {
         size_t used = strlen(overloads);
         snprintf(overloads + used, room - used, "%s%s=%s", used ? ":" : "", key, value);
         model->options = overloads;
@@ -405,6 +565,10 @@ static int apply_model(options *o, const option_row *row, const char *value) {
         }
         pair = colon ? colon + 1 : NULL;
     }
+    if (model->version && extra->path) {
+        return fail("option --%s: version=%s and path=%s are two models; give each a --%s of its own", row->name,
+                    model->version, extra->path, row->name);
+    }
     return 1;
 }
 
@@ -428,6 +592,83 @@ static int apply_feature(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
+/* ---- presets: what common test conditions ask for ---- */
+
+typedef enum preset_kind {
+    PRESET_MODEL,
+    PRESET_FEATURE,
+    PRESET_REPLACES /* the feature of that name, if there is one */
+} preset_kind;
+
+/* One line of a preset, from version `since` on. */
+typedef struct preset_row {
+    int         since;
+    preset_kind kind;
+    const char *value; /* as --model or --feature has it */
+} preset_row;
+
+static const preset_row aom_ctc[] = {
+    {1, PRESET_MODEL, "version=vmaf_v0.6.1:name=vmaf"},
+    {1, PRESET_MODEL, "version=vmaf_v0.6.1neg:name=vmaf_neg"},
+    {1, PRESET_FEATURE, "psnr=reduced_hbd_peak=true:enable_apsnr=true:min_sse=0.5"},
+    {1, PRESET_FEATURE, "ciede"},
+    {1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true"},
+    {1, PRESET_FEATURE, "float_ms_ssim=enable_db=true:clip_db=true"},
+    {1, PRESET_FEATURE, "psnr_hvs"},
+    {3, PRESET_FEATURE, "cambi"},
+    {7, PRESET_REPLACES, "float_ssim=scale=1:enable_db=true:clip_db=true"},
+    {0, PRESET_MODEL, NULL},
+};
+static const preset_row nflx_ctc[] = {
+    {1, PRESET_MODEL, "version=vmaf_4k_v0.6.1:name=vmaf"},
+    {1, PRESET_MODEL, "version=vmaf_4k_v0.6.1neg:name=vmaf_neg"},
+    {1, PRESET_FEATURE, "psnr=enable_chroma=true:enable_apsnr=true"},
+    {1, PRESET_FEATURE, "float_ssim=enable_db=true:clip_db=true"},
+    {1, PRESET_FEATURE, "cambi"},
+    {0, PRESET_MODEL, NULL},
+};
+
+/* The feature of that name that was asked for already; -1: none. */
+static int find_feature(const options *o, const char *value) {
+    size_t length = strcspn(value, "=");
+    for (int i = 0; i < o->feature_count; i++) {
+        if (strncmp(o->features[i].name, value, length) == 0 && o->features[i].name[length] == '\0') {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* VERSION is v1.0 to v`row->high`.0; `row->low` says whose. */
+static int apply_preset(options *o, const option_row *row, const char *value) {
+    const preset_row *rows = row->low ? nflx_ctc : aom_ctc;
+    int version = value[0] == 'v' && value[1] >= '1' && value[1] <= '0' + row->high && strcmp(value + 2, ".0") == 0
+                      ? value[1] - '0'
+                      : 0;
+    if (strcmp(value, "proposed") == 0) {
+        return fail("option --%s proposed is no longer there; versions are v1.0 to v%d.0", row->name, (int)row->high);
+    }
+    if (!version) {
+        return fail(row->high > 1 ? "option --%s needs a version, v1.0 to v%d.0, not \"%s\""
+                                  : "option --%s needs a version, which is v%d.0, not \"%s\"",
+                    row->name, (int)row->high, value);
+    }
+    for (; rows->value && rows->since <= version; rows++) {
+        int before = rows->kind == PRESET_REPLACES ? find_feature(o, rows->value) : -1;
+        if (!(rows->kind == PRESET_MODEL ? apply_model : apply_feature)(o, row, rows->value)) {
+            return 0;
+        }
+        if (before >= 0) {
+            int last = --o->feature_count;
+            free(o->feature_texts[before]);
+            o->feature_texts[before] = o->feature_texts[last];
+            o->features[before] = o->features[last];
+            o->features[last].options = NULL;
+        }
+    }
+    return 1;
+}
+
 #define AT(field) offsetof(options, field)
 
 static const option_row option_rows[] = {
@@ -436,9 +677,9 @@ static const option_row option_rows[] = {
      "the original: .y4m or raw .yuv, a file, a FIFO,\nor - for standard input"},
     {"distorted", 'd', "FILE", apply_file, AT(distorted), 0, 0, 0,
      "what became of it; likewise. May be repeated: all\nare scored in one go, up to the end of the shortest"},
-    {"width", 'w', "N", apply_number, AT(width), 1, VIDEO_MAX_SIDE, 0,
-     "raw video needs these four options, y4m none:\nits width,"},
-    {"height", 'h', "N", apply_number, AT(height), 1, VIDEO_MAX_SIDE, 0, "its height,"},
+    {"width", 'w', "N", apply_number, AT(width), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
+     "raw video needs these four options, y4m takes\nnone: its width, 16 to 16384,"},
+    {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0, "its height, likewise,"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,
      "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416 (these\n"
      "imply the bit depth). Chroma planes of odd-sized\nraw video are rounded down (y4m: up),"},
@@ -453,7 +694,7 @@ static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
      "KEY=VALUE pairs joined by colons:\n"
-     "  version=NAME  a built-in model, see below\n"
+     "  version=NAME  a built-in model, see below, or\n"
      "  path=FILE     a model file of libvmaf (.json)\n"
      "  name=TEXT     its name in reports (default vmaf)\n"
      "  disable_clip, enable_transform\n"
@@ -461,16 +702,22 @@ static const option_row option_rows[] = {
      "                motion.motion_force_zero=true\n"
      "May be repeated; each needs a name of its own"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "vif, adm, motion, cambi or speed_chroma, besides\nwhat the models need; with options:\n"
-     "vif=debug=true:vif_skip_scale0=true"},
+     "vif, adm, motion, cambi, speed_chroma, psnr, ...\nbesides what the models need; with options:\n"
+     "vif=debug=true:vif_skip_scale0=true\ncambi=heatmaps_path=FOLDER writes heat maps there"},
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
-    {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 0, 0, "not available: needs metrics that are not here"},
-    {"nflx_ctc", 0, "VERSION", apply_preset, 0, 0, 0, 0, "not available: likewise"},
+    {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
+     "refuse options that a feature does not have, which\nare otherwise ignored, with a warning"},
+    {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 7, 0,
+     "what AOM's common test conditions ask for, v1.0 to\nv7.0: models vmaf and vmaf_neg, psnr, ciede, ssim,\n"
+     "ms_ssim, psnr_hvs and, from v3.0 on, cambi"},
+    {"nflx_ctc", 0, "VERSION", apply_preset, 0, 1, 1, 0,
+     "Netflix's, v1.0: 4K models vmaf and vmaf_neg, psnr,\nssim, cambi"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of every frame (-: standard output).\nWith several -d as many -o, in the same order"},
+     "write a report of every frame (-: standard output).\nA file is replaced when the report is whole. With\n"
+     "several -d as many -o, in the same order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
@@ -635,6 +882,424 @@ static int parse_arguments(options *o, int argc, char **argv) {
     return 1;
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Files: which is which, whatever they are called, and how a report replaces an older one
+ * ------------------------------------------------------------------------------------------------ */
+
+enum { STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR };
+
+#ifdef _WIN32
+static file_id identify_handle(HANDLE handle) {
+    BY_HANDLE_FILE_INFORMATION about;
+    file_id id = {FILE_DEVICE, 0, 0};
+    if (GetFileType(handle) == FILE_TYPE_DISK && GetFileInformationByHandle(handle, &about)) {
+        id.kind = about.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? FILE_DEVICE : FILE_REGULAR;
+        id.device = about.dwVolumeSerialNumber;
+        id.index = (uint64_t)about.nFileIndexHigh << 32 | about.nFileIndexLow;
+    }
+    return id;
+}
+
+static file_id identify(const char *path) {
+    file_id id = {FILE_NONE, 0, 0};
+    if ((path[0] == '\\' || path[0] == '/') && path[1] == path[0] && path[2] == '.') {
+        id.kind = FILE_DEVICE; /* to open a pipe would be to take its other end's turn */
+        return id;
+    }
+    HANDLE handle = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                                FILE_FLAG_BACKUP_SEMANTICS, NULL); /* of folders, too */
+    if (handle != INVALID_HANDLE_VALUE) {
+        id = identify_handle(handle);
+        CloseHandle(handle);
+    }
+    return id;
+}
+
+static file_id identify_standard(int number) {
+    return identify_handle((HANDLE)_get_osfhandle(number));
+}
+
+/* The path of the file behind `path`, which need not be there, and in *base its last part. To be freed; NULL, with errno:
+ * there can be no such file. */
+static char *path_behind(const char *path, char **base) {
+    char *full = _fullpath(NULL, path, 0);
+    HANDLE handle = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
+                                NULL);
+    if (handle != INVALID_HANDLE_VALUE) {
+        DWORD size = GetFinalPathNameByHandleA(handle, NULL, 0, 0);
+        char *final = size > 0 ? (char *)malloc(size) : NULL;
+        if (final && GetFinalPathNameByHandleA(handle, final, size, 0) < size) {
+            free(full);
+            full = final;
+        } else {
+            free(final);
+        }
+        CloseHandle(handle);
+    }
+    *base = full ? strrchr(full, '\\') : NULL;
+    if (!*base) {
+        free(full);
+        errno = ENOENT;
+        return NULL;
+    }
+    ++*base;
+    return full;
+}
+
+static int is_same_name(const char *a, const char *b) {
+    return _stricmp(a, b) == 0;
+}
+#else
+static file_id identify_status(const struct stat *about) {
+    file_id id = {FILE_PIPE, 0, 0};
+    /* a folder is refused where it is opened, in the system's words */
+    id.kind = S_ISREG(about->st_mode) ? FILE_REGULAR : S_ISCHR(about->st_mode) || S_ISDIR(about->st_mode) ? FILE_DEVICE : FILE_PIPE;
+    id.device = (uint64_t)about->st_dev;
+    id.index = (uint64_t)about->st_ino;
+    return id;
+}
+
+static file_id identify(const char *path) {
+    static const file_id none = {FILE_NONE, 0, 0};
+    struct stat about;
+    return stat(path, &about) == 0 ? identify_status(&about) : none;
+}
+
+static file_id identify_standard(int number) {
+    static const file_id none = {FILE_NONE, 0, 0};
+    struct stat about;
+    return fstat(number, &about) == 0 ? identify_status(&about) : none;
+}
+
+static char *join_path(const char *folder, size_t folder_length, const char *name) {
+    size_t size = folder_length + strlen(name) + 2;
+    char *path = (char *)malloc(size);
+    if (path) {
+        snprintf(path, size, "%.*s%s%s", (int)folder_length, folder,
+                 folder_length > 0 && folder[folder_length - 1] == '/' ? "" : "/", name);
+    }
+    return path;
+}
+
+/* What a link holds, seen from where it lies; NULL: it is none. */
+static char *follow_link(const char *link) {
+    char target[4096];
+    const char *slash = strrchr(link, '/');
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length <= 0) {
+        return NULL;
+    }
+    target[length] = '\0';
+    return target[0] == '/' || !slash ? copy_text(target, 0) : join_path(link, (size_t)(slash - link) + 1, target);
+}
+
+/* The path of the file behind `path`, which need not be there, and in *base its last part. To be freed; NULL, with errno:
+ * there can be no such file. */
+static char *path_behind(const char *path, char **base) {
+    char *behind = copy_text(path, 0), *next, *full = NULL;
+    for (int links = 0; behind && links < 40 && (next = follow_link(behind)) != NULL; links++) {
+        free(behind);
+        behind = next;
+    }
+    if (behind) {
+        char *slash = strrchr(behind, '/');
+        const char *name = slash ? slash + 1 : behind;
+        char *folder;
+        if (slash) {
+            char *copy = copy_text(behind, 0);
+            if (copy) {
+                copy[slash == behind ? 1 : slash - behind] = '\0';
+            }
+            folder = copy ? realpath(copy, NULL) : NULL;
+            free(copy);
+        } else {
+            folder = realpath(".", NULL);
+        }
+        errno = folder && !*name ? EISDIR : errno;
+        full = folder && *name ? join_path(folder, strlen(folder), name) : NULL;
+        free(folder);
+    }
+    free(behind);
+    *base = full ? strrchr(full, '/') + 1 : NULL;
+    return full;
+}
+
+static int is_same_name(const char *a, const char *b) {
+    return strcmp(a, b) == 0;
+}
+#endif
+
+/* Of devices, two names may be one: /dev/null is read and written by many. */
+static int is_same_file(const file_id *a, const file_id *b) {
+    return a->kind == b->kind && (a->kind == FILE_REGULAR || a->kind == FILE_PIPE) && a->device == b->device &&
+           a->index == b->index;
+}
+
+/* What messages call a file: what it is, or else its path in quotes, of a long one the end. */
+static void set_title(char title[SHOWN_PATH], const char *what, const char *path) {
+    size_t length = strlen(path), most = SHOWN_PATH - 3;
+    snprintf(title, SHOWN_PATH, what ? "%s" : "\"%s\"", what ? what : length > most ? path + (length - most) : path);
+}
+
+enum { MAX_INPUTS = 1 + MAX_DISTORTED + MAX_MODELS + 1 };
+
+typedef struct input {
+    const char *what;
+    char        title[SHOWN_PATH];
+    file_id     file;
+    int         is_stdin;
+} input;
+
+static void add_input(input *inputs, int *count, const char *what, const char *path, int may_be_stdin) {
+    if (path) {
+        input *in = &inputs[(*count)++];
+        in->what = what;
+        in->is_stdin = may_be_stdin && strcmp(path, "-") == 0;
+        set_title(in->title, in->is_stdin ? "standard input" : NULL, path);
+        in->file = in->is_stdin ? identify_standard(STANDARD_INPUT) : identify(path);
+    }
+}
+
+static const char *path_of(const options *o, int i) {
+    return i ? o->distorted.names[i - 1] : o->reference;
+}
+
+/* Everything that is read. */
+static int list_inputs(const options *o, input inputs[MAX_INPUTS]) {
+    int count = 0;
+    for (int i = 0; i <= o->distorted.count; i++) {
+        add_input(inputs, &count, "video", path_of(o, i), 1);
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        add_input(inputs, &count, "model", o->model_options[i].path, 0);
+    }
+    add_input(inputs, &count, "kernels", o->kernels, 0);
+    return count;
+}
+
+static int report_failure(const destination *d, const char *what) {
+    return fail("the report %s %s (%s)", d->title, what, strerror(errno));
+}
+
+/* Finds out where a report goes; changes nothing. */
+static int find_destination(destination *d, const char *name) {
+    file_id standard = identify_standard(STANDARD_OUTPUT);
+    d->name = name;
+    set_title(d->title, strcmp(name, "-") == 0 ? "standard output" : NULL, name);
+    d->file = strcmp(name, "-") == 0 ? standard : identify(name);
+    d->is_stdout = strcmp(name, "-") == 0 || is_same_file(&d->file, &standard);
+    if (!d->is_stdout && (d->file.kind == FILE_NONE || d->file.kind == FILE_REGULAR)) {
+        d->path = path_behind(name, &d->base);
+        if (!d->path) {
+            return report_failure(d, "cannot be written");
+        }
+        char first = *d->base;
+        *d->base = '\0';
+        d->folder = identify(d->path);
+        *d->base = first;
+    }
+    return 1;
+}
+
+static int is_same_destination(const destination *a, const destination *b) {
+    if (a->file.kind != FILE_NONE || b->file.kind != FILE_NONE) {
+        return is_same_file(&a->file, &b->file) || (a->is_stdout && b->is_stdout);
+    }
+    return a->folder.device == b->folder.device && a->folder.index == b->folder.index &&
+           is_same_name(a->base, b->base);
+}
+
+/* A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. What is
+ * listed here goes when the program is interrupted. */
+static char *volatile temporaries[MAX_DISTORTED];
+
+static void remove_temporaries(void) {
+    for (int i = 0; i < MAX_DISTORTED; i++) {
+        char *path = temporaries[i];
+        if (path) {
+#ifdef _WIN32
+            DeleteFileA(path);
+#else
+            unlink(path);
+#endif
+        }
+    }
+}
+
+/* A new file, or NULL with errno. While it is open it can be removed. */
+static FILE *create_file(const char *path) {
+#ifdef _WIN32
+    HANDLE handle = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_NEW,
+                                FILE_ATTRIBUTE_NORMAL, NULL);
+    if (handle == INVALID_HANDLE_VALUE) {
+        DWORD error = GetLastError();
+        errno = error == ERROR_FILE_EXISTS ? EEXIST : error == ERROR_ACCESS_DENIED ? EACCES : ENOENT;
+        return NULL;
+    }
+    int number = _open_osfhandle((intptr_t)handle, 0);
+    return number < 0 ? NULL : _fdopen(number, "wb");
+#else
+    int number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return number < 0 ? NULL : fdopen(number, "wb");
+#endif
+}
+
+static int replace_file(const char *from, const char *to) {
+#ifdef _WIN32
+    if (!MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING)) {
+        errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : EIO;
+        return 0;
+    }
+    return 1;
+#else
+    return rename(from, to) == 0;
+#endif
+}
+
+/* May this file be written to? Otherwise 0, with errno. */
+static int is_writable(const char *path) {
+#ifdef _WIN32
+    return _access(path, 2) == 0;
+#else
+    int number = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    return number >= 0 && close(number) == 0;
+#endif
+}
+
+/* Gives the new file owner and permissions of the one that it will replace, as far as that is allowed. */
+static void copy_permissions(FILE *out, const char *path) {
+#ifdef _WIN32
+    (void)out;
+    (void)path;
+#else
+    struct stat about;
+    if (stat(path, &about) == 0) {
+        int is_owned = fchown(fileno(out), about.st_uid, about.st_gid) == 0;
+        fchmod(fileno(out), about.st_mode & (is_owned ? 07777 : 0777));
+    }
+#endif
+}
+
+/* Makes the temporary file, slot `slot` of the list. 0, with errno: it can't be made. */
+static int create_temporary(destination *d, int slot) {
+    size_t folder = (size_t)(d->base - d->path), size = folder + 64;
+    d->temporary = (char *)malloc(size);
+    for (int i = 0; d->temporary && !d->out && i < 1000; i++) {
+#ifdef _WIN32
+        long process = (long)GetCurrentProcessId();
+#else
+        long process = (long)getpid();
+#endif
+        snprintf(d->temporary, size, "%.*s.vmafgpu-%ld-%d.tmp", (int)folder, d->path, process, i);
+        d->out = create_file(d->temporary);
+        if (!d->out && errno != EEXIST) {
+            break;
+        }
+    }
+    if (!d->out) {
+        free(d->temporary);
+        d->temporary = NULL;
+        return 0;
+    }
+    temporaries[slot] = d->temporary;
+    return 1;
+}
+
+static void hold_signals(int hold);
+
+static int open_destination(destination *d, int slot) {
+    if (d->is_stdout) {
+#ifdef _WIN32
+        _setmode(_fileno(stdout), _O_BINARY);
+#endif
+        d->out = stdout;
+    } else if (!d->path) {
+        d->out = fopen(d->name, "wb");
+    } else if (d->file.kind == FILE_NONE || is_writable(d->path)) {
+        hold_signals(1); /* no signal comes between the file and its place in the list */
+        int made = create_temporary(d, slot);
+        hold_signals(0);
+        if (made && d->file.kind == FILE_REGULAR) {
+            copy_permissions(d->out, d->path);
+        }
+        if (!made && d->file.kind == FILE_REGULAR) {
+            return 1; /* a folder where nothing can be made: the report will be written where it is */
+        }
+    }
+    return d->out ? 1 : report_failure(d, "cannot be written");
+}
+
+static int open_destinations(options *o) {
+    for (int i = 0; i < o->output.count; i++) {
+        if (!open_destination(&o->destinations[i], i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A full disk shows at the latest when the last buffer goes out. */
+static int close_file(FILE *out) {
+    int bad = ferror(out);
+    bad |= fflush(out);
+    if (out != stdout) {
+        bad |= fclose(out);
+    }
+    return !bad;
+}
+
+static int close_standard_output(void) {
+    return close_file(stdout) ? 1 : fail("standard output could not be written to its end (%s)", strerror(errno));
+}
+
+/* Leaves what was there before. */
+static void abandon_destination(destination *d, int slot) {
+    if (d->out) {
+        close_file(d->out);
+        d->out = NULL;
+    }
+    if (temporaries[slot]) {
+        remove(d->temporary);
+        temporaries[slot] = NULL;
+    }
+    free(d->temporary);
+    d->temporary = NULL;
+}
+
+/* Has the report written and lets it take its place. */
+static int fill_destination(destination *d, int slot, void (*write)(FILE *, void *), void *user) {
+    int ok = 1, in_place = !d->out;
+    if (d->out) {
+        write(d->out, user);
+        ok = close_file(d->out);
+        d->out = NULL;
+    }
+    if (ok && d->temporary) {
+        if (replace_file(d->temporary, d->path)) {
+            temporaries[slot] = NULL;
+        } else {
+            in_place = d->file.kind == FILE_REGULAR; /* it may be what is mounted there */
+            ok = in_place;
+        }
+    }
+    if (ok && in_place) {
+        FILE *out = fopen(d->path, "wb");
+        if (out) {
+            write(out, user);
+        }
+        ok = out && close_file(out);
+    }
+    if (!ok) {
+        report_failure(d, "could not be written to its end");
+    }
+    abandon_destination(d, slot);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Do the options fit together?
+ * ------------------------------------------------------------------------------------------------ */
+
 static int check_raw_options(options *o) {
     if (!o->width && !o->height && !o->pixel_format && !o->bit_depth) {
         return 1;
@@ -667,13 +1332,23 @@ static int check_model_names(const options *o) {
     return 1;
 }
 
-/* Standard input and output are for one each, and no report overwrites a video or another report. */
-static int check_files(const options *o) {
-    int inputs = strcmp(o->reference, "-") == 0;
-    for (int i = 0; i < o->distorted.count; i++) {
-        inputs += strcmp(o->distorted.names[i], "-") == 0;
+/* Standard input is for one, as every pipe is, and no report overwrites what is read or another report. */
+static int check_files(options *o) {
+    input inputs[MAX_INPUTS];
+    int count = list_inputs(o, inputs), from_stdin = 0;
+    for (int i = 0; i < count; i++) {
+        from_stdin += inputs[i].is_stdin;
+        if (inputs[i].is_stdin && o->stdin_is_closed) {
+            return fail("standard input is closed");
+        }
+        for (int k = 0; k < i; k++) {
+            if (inputs[i].file.kind == FILE_PIPE && is_same_file(&inputs[i].file, &inputs[k].file) && from_stdin < 2) {
+                return fail("the %s %s and the %s %s are one pipe; each needs one of its own", inputs[k].what,
+                            inputs[k].title, inputs[i].what, inputs[i].title);
+            }
+        }
     }
-    if (inputs > 1) {
+    if (from_stdin > 1) {
         return fail("only one of the videos can come from standard input");
     }
     if (o->output.count && o->output.count != o->distorted.count) {
@@ -681,20 +1356,34 @@ static int check_files(const options *o) {
                     o->output.count);
     }
     for (int i = 0; i < o->output.count; i++) {
-        const char *name = o->output.names[i];
-        int is_video = strcmp(name, o->reference) == 0, is_twice = 0;
-        for (int k = 0; k < o->distorted.count; k++) {
-            is_video |= strcmp(name, o->distorted.names[k]) == 0;
-            is_twice |= k < i && strcmp(name, o->output.names[k]) == 0;
+        destination *d = &o->destinations[i];
+        if (!find_destination(d, o->output.names[i])) {
+            return 0;
         }
-        if (is_video && strcmp(name, "-") != 0) {
-            return fail("the report would overwrite the video \"%s\"", name);
+        for (int k = 0; k < count; k++) {
+            if (is_same_file(&d->file, &inputs[k].file)) {
+                return fail("the report %s would overwrite the %s %s", d->title, inputs[k].what, inputs[k].title);
+            }
         }
-        if (is_twice) {
-            return fail("two reports are named \"%s\"", name);
+        for (int k = 0; k < i; k++) {
+            if (is_same_destination(d, &o->destinations[k])) {
+                return fail("two reports, %s and %s, would be one file", o->destinations[k].title, d->title);
+            }
         }
     }
     return 1;
+}
+
+/* The files of one distorted video would be those of the others. */
+static int check_heatmaps(const options *o) {
+    int found = 0;
+    for (int i = 0; i < o->feature_count; i++) {
+        found |= o->features[i].options && strstr(o->features[i].options, "heatmaps_path=");
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        found |= o->models[i].options && strstr(o->models[i].options, "heatmaps_path=");
+    }
+    return !found || o->distorted.count == 1 || fail("heatmaps_path of cambi is for one distorted video, not for several");
 }
 
 static int check_options(options *o) {
@@ -707,7 +1396,7 @@ static int check_options(options *o) {
     if (!o->output.count && o->pooling_count == 0) {
         o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
     }
-    return check_raw_options(o) && check_model_names(o);
+    return check_raw_options(o) && check_model_names(o) && check_heatmaps(o);
 }
 
 static void free_options(options *o) {
@@ -718,6 +1407,9 @@ static void free_options(options *o) {
     for (int i = 0; i < o->feature_count; i++) {
         free(o->feature_texts[i]);
     }
+    for (int i = 0; i < o->output.count; i++) {
+        free(o->destinations[i].path);
+    }
     free(o->pooling_text);
 }
 
@@ -725,10 +1417,15 @@ static void free_options(options *o) {
  * Opening what the options name
  * ------------------------------------------------------------------------------------------------ */
 
+/* A feature, or a column of one. */
+static int looks_at_chroma(const char *name) {
+    return strstr(name, "speed_chroma") || strstr(name, "ciede") || (strstr(name, "psnr") && !strstr(name, "float_psnr"));
+}
+
 /* Does a feature of the models, or one that is asked for by itself, look at chroma? Models are loaded already. */
 static int needs_chroma(const options *o) {
     for (int i = 0; i < o->feature_count; i++) {
-        if (strcmp(o->features[i].name, "speed_chroma") == 0) {
+        if (looks_at_chroma(o->features[i].name)) {
             return 1;
         }
     }
@@ -736,7 +1433,7 @@ static int needs_chroma(const options *o) {
         const char *version = o->models[i].version;
         const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
         for (int k = 0; model && k < model->svms[0].feature_count; k++) {
-            if (strstr(model->svms[0].feature_names[k], "speed_chroma")) {
+            if (looks_at_chroma(model->svms[0].feature_names[k])) {
                 return 1;
             }
         }
@@ -744,33 +1441,36 @@ static int needs_chroma(const options *o) {
     return 0;
 }
 
-static int open_video(video *v, const char *path, const options *o) {
+/* The second half of opening a video, on whatever thread. */
+static video_result begin_video(video *v, const options *o) {
     video_raw raw;
-    if (o->pixel_format) {
-        raw.width = (int)o->width;
-        raw.height = (int)o->height;
-        raw.bit_depth = (int)o->bit_depth;
-        raw.chroma = o->pixel_format->chroma;
-        raw.layout = o->pixel_format->layout;
+    if (!o->pixel_format) {
+        return video_begin(v, NULL, !needs_chroma(o));
     }
-    if (video_open(v, path, o->pixel_format ? &raw : NULL, !needs_chroma(o)) != VIDEO_OK) {
-        return fail("%s", v->error);
-    }
-    return 1;
+    raw.width = (int)o->width;
+    raw.height = (int)o->height;
+    raw.bit_depth = (int)o->bit_depth;
+    raw.chroma = o->pixel_format->chroma;
+    raw.layout = o->pixel_format->layout;
+    return video_begin(v, &raw, !needs_chroma(o));
 }
 
 static int check_videos(const video *r, const video *d) {
+    static const char *const ranges[] = {"unknown", "limited", "full"};
     if (r->width != d->width || r->height != d->height) {
-        return fail("the sizes differ: \"%s\" is %dx%d, \"%s\" is %dx%d", r->name, r->width, r->height, d->name,
-                    d->width, d->height);
+        return fail("the sizes differ: %s is %dx%d, %s is %dx%d", r->title, r->width, r->height, d->title, d->width,
+                    d->height);
     }
     if (r->bit_depth != d->bit_depth) {
-        return fail("the bit depths differ: \"%s\" has %d bits, \"%s\" has %d", r->name, r->bit_depth, d->name,
-                    d->bit_depth);
+        return fail("the bit depths differ: %s has %d bits, %s has %d", r->title, r->bit_depth, d->title, d->bit_depth);
     }
     if (strcmp(r->sampling.name, d->sampling.name) != 0) {
-        return fail("the pixel formats differ: \"%s\" is %s, \"%s\" is %s", r->name, r->sampling.name, d->name,
+        return fail("the pixel formats differ: %s is %s, %s is %s", r->title, r->sampling.name, d->title,
                     d->sampling.name);
+    }
+    if (r->range != d->range && r->range != VIDEO_RANGE_UNKNOWN && d->range != VIDEO_RANGE_UNKNOWN) {
+        warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
+             ranges[r->range], d->title, ranges[d->range]);
     }
     return 1;
 }
@@ -813,12 +1513,12 @@ static char *read_text_file(const char *path, size_t *size) {
 
 static int unknown_model(const char *name) {
     const vmafgpu_model *model;
-    fprintf(stderr, "vmafgpu: there is no built-in model \"%s\"; there are", name);
+    char list[1024] = "";
     for (int i = 0; (model = vmafgpu_builtin_model_at(i)) != NULL; i++) {
-        fprintf(stderr, "%s %s", i ? "," : "", model->name);
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s %s", i ? "," : "", model->name);
     }
-    fputs(".\n", stderr);
-    return 0;
+    return fail("there is no built-in model \"%s\"; there are%s", name, list);
 }
 
 static int load_models(options *o) {
@@ -828,8 +1528,8 @@ static int load_models(options *o) {
         if (version && !vmafgpu_builtin_model(version)) {
             return unknown_model(version);
         }
-        if (!path || version) {
-            continue; /* as in libvmaf, a version goes before a path */
+        if (!path) {
+            continue;
         }
         size_t size;
         char *text = read_text_file(path, &size);
@@ -846,31 +1546,6 @@ static int load_models(options *o) {
         o->models[i].model = o->model_options[i].parsed;
     }
     return 1;
-}
-
-static vmafgpu *open_context(const options *o, const video *v) {
-    vmafgpu_config config = video_config(v);
-    vmafgpu *context = NULL;
-    config.models = o->model_count ? o->models : NULL;
-    config.model_count = o->model_count;
-    /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
-    config.no_model = o->no_prediction && o->model_count == 0;
-    config.features = o->feature_count ? o->features : NULL;
-    config.feature_count = o->feature_count;
-    config.subsample = (int)o->subsample;
-    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
-    config.gpu.device = (int)o->gpu;
-    config.gpu.kernels_path = o->kernels;
-    config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
-    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
-    config.together = o->distorted.count;
-    vmafgpu_result result = vmafgpu_open(&context, &config);
-    if (result != VMAFGPU_OK) {
-        fail("%s", vmafgpu_last_error(context));
-        vmafgpu_close(context);
-        return NULL;
-    }
-    return context;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -916,7 +1591,9 @@ static void progress_line(progress *p, int64_t frames, double now, const char *b
         length = snprintf(line, sizeof line, "%lld of %lld frames, %.1f frames/s, %lld:%02lld:%02lld left",
                           (long long)frames, (long long)p->total, speed, left / 3600, left / 60 % 60, left % 60);
     }
-    fprintf(stderr, "\r%-*s", p->width, line); /* padded, to wipe a longer line */
+    fputc('\r', stderr);
+    put_text(stderr, line);
+    fprintf(stderr, "%*s", p->width > length ? p->width - length : 0, ""); /* to wipe a longer line */
     fflush(stderr);
     p->width = length;
     p->shown = now;
@@ -944,7 +1621,9 @@ static void progress_end(progress *p, int64_t frames, const options *o, const vm
         progress_line(p, frames, wall_clock(), backend);
         fputc('\n', stderr);
     } else if (o->names_backend && !o->quiet && *backend) {
-        fprintf(stderr, "vmafgpu: backend %s\n", backend);
+        fputs("vmafgpu: backend ", stderr);
+        put_text(stderr, backend);
+        fputc('\n', stderr);
     }
 }
 
@@ -952,27 +1631,220 @@ static void progress_end(progress *p, int64_t frames, const options *o, const vm
 static void warn_of_fallback(const options *o, const vmafgpu *context) {
     const char *note = vmafgpu_backend_note(context);
     if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu)) {
-        fprintf(stderr, "vmafgpu: warning: %s; the CPU took over.\n", note);
+        char text[1024];
+        translate(text, sizeof text, note);
+        warn("%s; the CPU took over", text);
     }
 }
+
+#ifdef READ_AHEAD
+struct session;
+
+/* One more thread opens and reads a pipe. */
+typedef struct feed {
+    struct session *all;
+    int             index;     /* of the video */
+    int             is_made;   /* the thread was started: the video is its own, but for what never changes once it is open */
+    pthread_t       thread;
+    int             is_open;   /* below 0: that failed */
+    int             has_ended; /* the thread did */
+    unsigned char  *slots[MAX_SLOTS];
+    int             slot_count;
+    int64_t         read, used; /* frames in all; of them, those that the caller is done with */
+    int             is_lent;    /* the caller looks at the frame after those */
+    video_result    state;      /* of what comes after the frames that were read; VIDEO_OK: more frames, maybe */
+} feed;
+#endif
+
+enum { MAP_SCALES = 5, MAX_MAPS = MAX_MODELS + MAX_FEATURES };
+
+/* The files of one heatmaps_path. */
+typedef struct map_files {
+    const char *path;
+    FILE       *files[MAP_SCALES];
+} map_files;
 
 /* What is scored: videos[0], the reference, against the others, each with a context; without contexts nothing is
  * computed. */
 typedef struct session {
-    video    videos[1 + MAX_DISTORTED];
-    vmafgpu *contexts[MAX_DISTORTED];
-    int      count; /* of distorted videos */
+    video           videos[1 + MAX_DISTORTED];
+    vmafgpu        *contexts[MAX_DISTORTED];
+    int             count; /* of distorted videos */
+    const options  *o;
+    char            warning[512]; /* of the library, that was printed last */
+    map_files       maps[MAX_MAPS];
+    int             map_count;
+    int             maps_failed;
+#ifdef READ_AHEAD
+    feed            feeds[1 + MAX_DISTORTED];
+    int             feed_count; /* of those that were made */
+    int             is_ending;  /* the threads are to end */
+    pthread_mutex_t lock;       /* of all that the threads share, as far as feeds were made */
+    pthread_cond_t  changed;
+#endif
 } session;
 
-static const char *path_of(const options *o, int i) {
-    return i ? o->distorted.names[i - 1] : o->reference;
+/* What was asked for is done, but may not be what was meant. Contexts of one clip say it once, and what a fallback to the
+ * CPU is about is said at the end. */
+static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
+    session *all = (session *)user;
+    char text[sizeof all->warning];
+    if (level != VMAFGPU_LOG_WARNING || (all->contexts[0] && strcmp(message, vmafgpu_backend_note(all->contexts[0])) == 0)) {
+        return;
+    }
+    translate(text, sizeof text, message);
+    if (strcmp(text, all->warning) != 0) {
+        memcpy(all->warning, text, sizeof text);
+        warn("%s", text);
+    }
+}
+
+/* ---- heat maps of cambi: as libvmaf writes them ---- */
+
+static void make_folder(const char *path) {
+#ifdef _WIN32
+    _mkdir(path);
+#else
+    mkdir(path, 0770);
+#endif
+}
+
+/* With those that it is in; what goes wrong shows when a file is opened. */
+static void make_folders(const char *path) {
+    char *copy = copy_text(path, 0);
+    for (char *at = copy; copy && *at; at++) {
+        if (at > copy && (*at == '/' || *at == '\\')) {
+            char separator = *at;
+            *at = '\0';
+            make_folder(copy);
+            *at = separator;
+        }
+    }
+    make_folder(path);
+    free(copy);
+}
+
+static FILE *open_map(const vmafgpu_heatmap *map) {
+    size_t room = strlen(map->path) + 96;
+    char *name = (char *)malloc(room);
+    FILE *file = NULL;
+    if (name) {
+        snprintf(name, room, "%s/cambi_heatmap_scale_%d_%dx%d_16b.gray", map->path, map->scale, map->named_width,
+                 map->named_height);
+        make_folders(map->path);
+        file = fopen(name, "wb");
+        if (!file) {
+            fail("the heat map \"%s\" cannot be written (%s)", name, strerror(errno));
+        }
+    }
+    free(name);
+    return file;
+}
+
+/* The file that a map belongs to, opened with its first one; NULL: there is none. */
+static FILE *file_of_map(session *all, const vmafgpu_heatmap *map) {
+    int i = 0;
+    while (i < all->map_count && strcmp(all->maps[i].path, map->path) != 0) {
+        i++;
+    }
+    if (i == MAX_MAPS) {
+        return NULL;
+    }
+    if (i == all->map_count) {
+        all->maps[all->map_count++].path = map->path;
+    }
+    if (!all->maps[i].files[map->scale]) {
+        all->maps[i].files[map->scale] = open_map(map);
+    }
+    return all->maps[i].files[map->scale];
+}
+
+static int seek_map(FILE *file, int64_t offset) {
+#ifdef _WIN32
+    return _fseeki64(file, offset, SEEK_SET);
+#else
+    return fseeko(file, (off_t)offset, SEEK_SET);
+#endif
+}
+
+/* Little-endian words at the frame's place: those of frames that are not scored stay holes. */
+static void write_map(void *user, const vmafgpu_heatmap *map) {
+    session *all = (session *)user;
+    static unsigned char row[2 * VIDEO_MAX_SIDE];
+    const uint16_t *samples = map->samples;
+    size_t bytes = 2 * (size_t)map->width;
+    FILE *file = all->maps_failed ? NULL : file_of_map(all, map);
+    int ok = file && seek_map(file, map->index * map->height * (int64_t)bytes) == 0;
+    for (int y = 0; y < map->height && ok; y++) {
+        for (int x = 0; x < map->width; x++) {
+            row[2 * x] = (unsigned char)(*samples & 255);
+            row[2 * x + 1] = (unsigned char)(*samples++ >> 8);
+        }
+        ok = fwrite(row, 1, bytes, file) == bytes;
+    }
+    if (!ok && file) {
+        fail("a heat map in \"%s\" could not be written (%s)", map->path, strerror(errno));
+    }
+    all->maps_failed |= !ok;
+}
+
+static int close_maps(session *all) {
+    for (int i = 0; i < all->map_count; i++) {
+        for (int k = 0; k < MAP_SCALES; k++) {
+            if (all->maps[i].files[k] && fclose(all->maps[i].files[k]) != 0 && !all->maps_failed) {
+                all->maps_failed = !fail("a heat map could not be written (%s)", strerror(errno));
+            }
+        }
+    }
+    all->map_count = 0;
+    return !all->maps_failed;
+}
+
+static vmafgpu *open_context(session *all, const options *o) {
+    vmafgpu_config config = video_config(&all->videos[0]);
+    vmafgpu *context = NULL;
+    config.models = o->model_count ? o->models : NULL;
+    config.model_count = o->model_count;
+    /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
+    config.no_model = o->no_prediction && o->model_count == 0;
+    config.features = o->feature_count ? o->features : NULL;
+    config.feature_count = o->feature_count;
+    config.strict_options = o->strict;
+    config.subsample = (int)o->subsample;
+    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
+    config.gpu.device = (int)o->gpu;
+    config.gpu.kernels_path = o->kernels;
+    config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
+    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.together = o->distorted.count;
+    config.on_heatmap = write_map;
+    config.on_heatmap_user = all;
+    config.log = log_warning;
+    config.log_user = all;
+#ifdef VMAFGPU_NO_THREADS
+    if (config.threads > 1) {
+        config.threads = 1;
+        log_warning(all, VMAFGPU_LOG_WARNING, "this program was built without threads; one scores");
+    }
+#endif
+    vmafgpu_result result = vmafgpu_open(&context, &config);
+    if (result != VMAFGPU_OK) {
+        fail_library(vmafgpu_last_error(context));
+        vmafgpu_close(context);
+        return NULL;
+    }
+    return context;
+}
+
+static int64_t frames_to_skip(const options *o, int i) {
+    return i ? o->skip_distorted : o->skip_reference;
 }
 
 /* How many pairs there will be, as far as the files' sizes tell. */
 static int64_t expected_frames(const options *o, const session *all) {
     int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
     for (int i = 0; i <= all->count; i++) {
-        int64_t frames = all->videos[i].frames_total - (i ? o->skip_distorted : o->skip_reference);
+        int64_t frames = all->videos[i].frames_total - frames_to_skip(o, i);
         if (all->videos[i].frames_total < 0) {
             return o->frame_count ? o->frame_count : -1;
         }
@@ -991,22 +1863,22 @@ typedef struct scoring {
     int     intact; /* 0: an error, already reported, cut the clip short */
 } scoring;
 
-static int skip_frames(video *v, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        video_result result = video_read(v);
-        if (result == VIDEO_END) {
-            break;
-        }
-        if (result != VIDEO_OK) {
-            return fail("%s", v->error);
-        }
+/* Reads the next frame that is wanted. */
+static video_result read_wanted(const session *all, video *v, int index) {
+    video_result result = VIDEO_OK;
+    int64_t skipped = frames_to_skip(all->o, index);
+    while (result == VIDEO_OK && v->frames_read < skipped) {
+        result = video_read(v);
     }
-    return 1;
+    return result == VIDEO_OK ? video_read(v) : result;
 }
 
 /* What libvmaf's tool says, word for word: it isn't an error. */
-static void report_early_end(const char *shorter, const char *longer) {
-    fprintf(stderr, "\"%s\" ended before \"%s\".\n", shorter, longer);
+static void report_early_end(const video *shorter, const video *longer) {
+    put_text(stderr, shorter->title);
+    fputs(" ended before ", stderr);
+    put_text(stderr, longer->title);
+    fputs(".\n", stderr);
 }
 
 /* A frame of each video, and where there is none, why. */
@@ -1026,7 +1898,7 @@ static const char *first_error(const session *all) {
 }
 
 /* Says where reading a pair failed or, if it did not, which video ended while another one goes on. */
-static video_result judge_pair(const session *all, const options *o, const pair *now, const char **problem) {
+static video_result judge_pair(const session *all, const pair *now, const char **problem) {
     video_result worst = VIDEO_OK;
     int ended = -1, longer = -1;
     for (int i = 0; i <= all->count; i++) {
@@ -1039,7 +1911,7 @@ static video_result judge_pair(const session *all, const options *o, const pair 
         longer = longer < 0 && state == VIDEO_OK ? i : longer;
     }
     if (worst == VIDEO_END && longer >= 0) {
-        report_early_end(path_of(o, ended), path_of(o, longer));
+        report_early_end(&all->videos[ended], &all->videos[longer]);
     }
     return worst;
 }
@@ -1057,155 +1929,255 @@ static int flush_all(session *all) {
     return ok;
 }
 
-/* Where several threads score, none of them should wait for a pipe: one more thread reads the next pair while the present
- * one is scored. The videos are that thread's from reader_order() until reader_wait() or reader_stop() returns, and the
- * caller's otherwise. The caller reads what is not read ahead. */
-typedef struct reader {
-    session        *all;
-    pair            next;
-#ifdef READ_AHEAD
-    pthread_t       thread;
-    pthread_mutex_t lock;
-    pthread_cond_t  changed; /* one of the two below did */
-    int             reading; /* the thread is to read a pair, and has not done so */
-    int             ending;  /* it is to end */
-#endif
-    int             started; /* below 0: that failed */
-    int             ordered; /* a pair that the caller has not taken */
-} reader;
+/* ---- videos that come through pipes ----
+ *
+ * A thread each opens and reads them, for two reasons. One program may write several: then it opens them all, and writes a
+ * frame here and a frame there, or some ahead, in an order that is its own, and waits wherever nobody reads. And where
+ * several threads score, none of them should wait for a pipe. The caller reads files itself, which takes no time as they
+ * are mapped, and a single pipe where one thread scores. */
 
-static void read_pair(session *all, pair *out) {
-    for (int i = 0; i <= all->count; i++) {
-        out->states[i] = video_read(&all->videos[i]);
-        if (out->states[i] == VIDEO_OK) {
-            out->frames[i] = video_frame(&all->videos[i]);
-        }
+#ifdef READ_AHEAD
+/* How many frames of a pipe may be in memory. */
+static int count_slots(const session *all, const video *v) {
+    size_t bytes = video_frame_bytes(v) * (size_t)all->feed_count, fit = MAX_AHEAD / bytes;
+    if (all->feed_count == 1) {
+        return fit > 0 ? 2 : 1;
     }
+    return fit < 2 ? 2 : fit > MAX_SLOTS ? MAX_SLOTS : (int)fit;
 }
 
-/* Lets the present pair stay while the next one is read. 0 if there is nothing that takes time to read, as files are
- * mapped, or if that takes too much memory. */
-static int keep_pair(session *all) {
-    size_t bytes = 0;
-    for (int i = 0; i <= all->count; i++) {
-        bytes += video_is_copied(&all->videos[i]) ? video_frame_bytes(&all->videos[i]) : 0;
+static video_result open_fed_video(session *all, const feed *f) {
+    video *v = &all->videos[f->index];
+    video_result result = video_open_file(v, path_of(all->o, f->index));
+    return result == VIDEO_OK ? begin_video(v, all->o) : result;
+}
+
+/* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
+static int take_slot(session *all, feed *f) {
+    video *v = &all->videos[f->index];
+    if (all->o->frame_count && f->read >= all->o->frame_count) {
+        return 0;
     }
-    for (int i = 0; i <= all->count; i++) {
-        if (bytes == 0 || bytes > MAX_COPIED || !video_keep(&all->videos[i])) {
+    for (;;) {
+        if (all->is_ending) {
             return 0;
         }
-    }
-    return 1;
-}
-
-#ifdef READ_AHEAD
-static void *reader_work(void *user) {
-    reader *r = (reader *)user;
-    pthread_mutex_lock(&r->lock);
-    while (!r->ending) {
-        if (r->reading) {
-            pthread_mutex_unlock(&r->lock);
-            read_pair(r->all, &r->next);
-            pthread_mutex_lock(&r->lock);
-            r->reading = 0;
-            pthread_cond_signal(&r->changed);
+        if (f->read - f->used < f->slot_count) {
+            unsigned char **slot = &f->slots[f->read % f->slot_count];
+            if (!*slot) {
+                *slot = (unsigned char *)malloc(video_frame_bytes(v));
+            }
+            if (*slot) {
+                v->buffer = *slot;
+                return 1;
+            }
+            f->slot_count = (int)f->read; /* the first round is not over, and the first slot is always there */
         } else {
-            pthread_cond_wait(&r->changed, &r->lock);
+            pthread_cond_wait(&all->changed, &all->lock);
         }
     }
-    r->reading = 0;
-    pthread_cond_signal(&r->changed);
-    pthread_mutex_unlock(&r->lock);
+}
+
+static void *feed_work(void *user) {
+    feed *f = (feed *)user;
+    session *all = f->all;
+    video *v = &all->videos[f->index];
+    video_result result = open_fed_video(all, f);
+    pthread_mutex_lock(&all->lock);
+    f->is_open = result == VIDEO_OK ? 1 : -1;
+    f->slots[0] = v->buffer;
+    f->slot_count = f->is_open > 0 ? count_slots(all, v) : 0;
+    pthread_cond_broadcast(&all->changed);
+    while (result == VIDEO_OK && take_slot(all, f)) {
+        pthread_mutex_unlock(&all->lock);
+        result = read_wanted(all, v, f->index);
+        pthread_mutex_lock(&all->lock);
+        f->read += result == VIDEO_OK;
+        f->state = result;
+        pthread_cond_broadcast(&all->changed);
+    }
+    f->has_ended = 1;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
     return NULL;
 }
 
-static int reader_start(reader *r) {
-    if (pthread_mutex_init(&r->lock, NULL) != 0) {
-        return 0;
+/* Starts threads for the pipes, if they are to have some. Where that fails, the caller reads. */
+static void start_feeds(session *all) {
+    int is_pipe[1 + MAX_DISTORTED], count = 0;
+    for (int i = 0; i <= all->count; i++) {
+        const char *path = path_of(all->o, i);
+        file_id file = strcmp(path, "-") == 0 ? identify_standard(STANDARD_INPUT) : identify(path);
+        is_pipe[i] = file.kind == FILE_PIPE || file.kind == FILE_DEVICE;
+        count += is_pipe[i];
     }
-    if (pthread_cond_init(&r->changed, NULL) == 0) {
-        if (pthread_create(&r->thread, NULL, reader_work, r) == 0) {
-            return 1;
+    if (count == 0 || (count == 1 && all->o->threads <= 1) || pthread_mutex_init(&all->lock, NULL) != 0) {
+        return;
+    }
+    if (pthread_cond_init(&all->changed, NULL) != 0) {
+        pthread_mutex_destroy(&all->lock);
+        return;
+    }
+    hold_signals(1); /* the caller's thread is the one that they end */
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i <= all->count; i++) {
+        feed *f = &all->feeds[i];
+        f->all = all;
+        f->index = i;
+        f->is_made = is_pipe[i] && pthread_create(&f->thread, NULL, feed_work, f) == 0;
+        all->feed_count += f->is_made;
+    }
+    pthread_mutex_unlock(&all->lock);
+    hold_signals(0);
+    if (all->feed_count == 0) {
+        pthread_cond_destroy(&all->changed);
+        pthread_mutex_destroy(&all->lock);
+    }
+}
+
+static int is_fed(const session *all, int i) {
+    return all->feeds[i].is_made;
+}
+
+/* Waits until all pipes are open. Returns one that could not be opened, or -1. */
+static int wait_for_feeds(session *all) {
+    int failed = -1, waits = all->feed_count > 0;
+    if (!waits) {
+        return failed;
+    }
+    pthread_mutex_lock(&all->lock);
+    while (waits && failed < 0) {
+        waits = 0;
+        for (int i = 0; i <= all->count; i++) {
+            if (is_fed(all, i)) {
+                failed = failed < 0 && all->feeds[i].is_open < 0 ? i : failed;
+                waits |= !all->feeds[i].is_open;
+            }
         }
-        pthread_cond_destroy(&r->changed);
+        if (waits && failed < 0) {
+            pthread_cond_wait(&all->changed, &all->lock);
+        }
     }
-    pthread_mutex_destroy(&r->lock);
-    return 0;
+    pthread_mutex_unlock(&all->lock);
+    return failed;
 }
 
-static void reader_order(reader *r) {
-    if (!r->started) {
-        r->started = reader_start(r) ? 1 : -1;
+/* The next frame of a pipe. It stays until the one after it is asked for. */
+static video_result next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
+    feed *f = &all->feeds[i];
+    pthread_mutex_lock(&all->lock);
+    if (f->is_lent) {
+        f->is_lent = 0;
+        f->used++;
+        pthread_cond_broadcast(&all->changed);
     }
-    if (r->started > 0) {
-        pthread_mutex_lock(&r->lock);
-        r->reading = r->ordered = 1;
-        pthread_cond_signal(&r->changed);
-        pthread_mutex_unlock(&r->lock);
+    while (f->read == f->used && f->state == VIDEO_OK) {
+        pthread_cond_wait(&all->changed, &all->lock);
     }
+    f->is_lent = f->read > f->used;
+    video_result state = f->is_lent ? VIDEO_OK : f->state;
+    if (f->is_lent) {
+        *frame = video_frame_at(&all->videos[i], f->slots[f->used % f->slot_count]);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return state;
 }
 
-static void reader_wait(reader *r) {
-    pthread_mutex_lock(&r->lock);
-    while (r->reading) {
-        pthread_cond_wait(&r->changed, &r->lock);
-    }
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* Does nothing: that it is called ends a read(). */
+/* Does nothing: that it is called ends an open() or a read(). */
 static void wake_up(int number) {
     (void)number;
 }
 
-/* Ends the thread. If it is still reading, nobody wants that pair; a pipe could keep it waiting for ever, but a signal
- * ends the wait. One that comes too early ends nothing, hence another one every few milliseconds. */
-static void reader_stop(reader *r) {
+/* Is a thread at work? Wakes it. */
+static int wake_feeds(session *all) {
+    int count = 0;
+    for (int i = 0; i <= all->count; i++) {
+        if (is_fed(all, i) && !all->feeds[i].has_ended) {
+            pthread_kill(all->feeds[i].thread, SIGUSR1);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Ends the threads. One may still be reading what nobody wants; a pipe could keep it waiting for ever, but a signal ends the
+ * wait. One that comes too early ends nothing, hence another one every few milliseconds. */
+static void stop_feeds(session *all) {
     struct sigaction action;
-    if (r->started <= 0) {
+    if (all->feed_count == 0) {
         return;
     }
     memset(&action, 0, sizeof action); /* without SA_RESTART */
     action.sa_handler = wake_up;
     sigemptyset(&action.sa_mask);
-    pthread_mutex_lock(&r->lock);
-    r->ending = 1;
-    pthread_cond_signal(&r->changed);
-    while (r->reading) {
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_mutex_lock(&all->lock);
+    all->is_ending = 1;
+    pthread_cond_broadcast(&all->changed);
+    while (wake_feeds(all) > 0) {
         struct timespec soon;
-        sigaction(SIGUSR1, &action, NULL);
-        pthread_kill(r->thread, SIGUSR1);
         clock_gettime(CLOCK_REALTIME, &soon);
         soon.tv_nsec += 5000000;
         soon.tv_sec += soon.tv_nsec / 1000000000;
         soon.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&r->changed, &r->lock, &soon);
+        pthread_cond_timedwait(&all->changed, &all->lock, &soon);
     }
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
-    pthread_cond_destroy(&r->changed);
-    pthread_mutex_destroy(&r->lock);
+    pthread_mutex_unlock(&all->lock);
+    for (int i = 0; i <= all->count; i++) {
+        feed *f = &all->feeds[i];
+        if (f->is_made) {
+            pthread_join(f->thread, NULL);
+            all->videos[i].buffer = f->slots[0];
+            for (int k = 1; k < MAX_SLOTS; k++) {
+                free(f->slots[k]);
+            }
+        }
+    }
+    pthread_cond_destroy(&all->changed);
+    pthread_mutex_destroy(&all->lock);
+    all->feed_count = 0;
 }
 #else
-static void reader_order(reader *r) { r->started = -1; }
-static void reader_wait(reader *r) { (void)r; }
-static void reader_stop(reader *r) { (void)r; }
+static void start_feeds(session *all) { (void)all; }
+static int is_fed(const session *all, int i) { return (void)all, (void)i, 0; }
+static int wait_for_feeds(session *all) { return (void)all, -1; }
+static video_result next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
+    return (void)all, (void)i, (void)frame, VIDEO_END;
+}
+static void stop_feeds(session *all) { (void)all; }
 #endif
 
-/* Gives the next pair. If there is one, and `more`, the thread begins to read the pair after it. */
-static video_result reader_next(reader *r, const options *o, int more, pair *now, const char **problem) {
-    if (r->ordered) {
-        reader_wait(r);
-        r->ordered = 0;
-    } else {
-        read_pair(r->all, &r->next);
+/* All are open before the header of one is read, whoever does it. */
+static int open_videos(session *all, const options *o) {
+    start_feeds(all);
+    for (int i = 0; i <= all->count; i++) {
+        if (!is_fed(all, i) && video_open_file(&all->videos[i], path_of(o, i)) != VIDEO_OK) {
+            return fail("%s", all->videos[i].error);
+        }
     }
-    *now = r->next;
-    video_result result = judge_pair(r->all, o, now, problem);
-    if (result == VIDEO_OK && more && o->threads > 1 && r->started >= 0 && keep_pair(r->all)) {
-        reader_order(r);
+    for (int i = 0; i <= all->count; i++) {
+        if (!is_fed(all, i) && begin_video(&all->videos[i], o) != VIDEO_OK) {
+            return fail("%s", all->videos[i].error);
+        }
     }
-    return result;
+    int failed = wait_for_feeds(all);
+    return failed < 0 ? 1 : fail("%s", all->videos[failed].error);
+}
+
+/* Gives the next pair. */
+static video_result next_pair(session *all, pair *now, const char **problem) {
+    for (int i = 0; i <= all->count; i++) {
+        video *v = &all->videos[i];
+        if (is_fed(all, i)) {
+            now->states[i] = next_fed_frame(all, i, &now->frames[i]);
+        } else {
+            now->states[i] = read_wanted(all, v, i);
+            if (now->states[i] == VIDEO_OK) {
+                now->frames[i] = video_frame(v);
+            }
+        }
+    }
+    return judge_pair(all, now, problem);
 }
 
 /* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the
@@ -1213,36 +2185,28 @@ static video_result reader_next(reader *r, const options *o, int more, pair *now
 static scoring score_videos(session *all, const options *o) {
     scoring s = {0, 0, 1};
     progress p = {0, 0, 0, -1, 0};
-    const char *problem = NULL;
+    const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
-    reader r;
-    memset(&r, 0, sizeof r);
-    r.all = all;
-    for (int i = 0; i <= all->count; i++) {
-        if (!skip_frames(&all->videos[i], i ? o->skip_distorted : o->skip_reference)) {
-            s.intact = 0;
-            return s;
-        }
-    }
     p.enabled = !o->quiet && is_terminal(stderr);
     p.total = expected_frames(o, all);
     p.start = wall_clock();
-    while (!problem && (!o->frame_count || s.frames < o->frame_count) &&
-           reader_next(&r, o, !o->frame_count || s.frames + 1 < o->frame_count, &now, &problem) == VIDEO_OK) {
+    while (!lost && (!o->frame_count || s.frames < o->frame_count) &&
+           next_pair(all, &now, &problem) == VIDEO_OK) {
         if (push_pair(all, &now)) {
             s.frames++;
             progress_frame(&p, s.frames);
         } else {
-            problem = first_error(all);
+            lost = first_error(all);
         }
     }
-    reader_stop(&r);
-    const char *lost = s.frames > 0 && !flush_all(all) && !problem ? first_error(all) : NULL;
+    if (s.frames > 0 && !flush_all(all) && !problem && !lost) {
+        lost = first_error(all);
+    }
     s.seconds = wall_clock() - p.start;
     progress_end(&p, s.frames, o, all->contexts[0]);
     warn_of_fallback(o, all->contexts[0]);
     if (lost) {
-        s.intact = fail("%s", lost);
+        s.intact = fail_library(lost);
     }
     if (problem) {
         s.intact = fail("%s", problem);
@@ -1258,7 +2222,6 @@ typedef struct report {
     FILE          *out;
     vmafgpu       *context; /* NULL: there are no columns */
     const options *o;
-    const char    *name;    /* of the file; NULL: there is none */
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
     int64_t        rows;
@@ -1321,7 +2284,8 @@ static const pooling *report_pooling(const options *o, int i) {
     return NULL;
 }
 
-/* What ran, for the report: only when --backend was given, so that the default report is libvmaf's to the byte. Else NULL. */
+/* What ran, for the report: only when --backend was given, so that the default report is libvmaf's to the byte. Else
+ * NULL. */
 static const char *report_backend(const report *r) {
     return r->o->names_backend && r->context ? vmafgpu_backend_name(r->context) : NULL;
 }
@@ -1332,6 +2296,17 @@ static const double *report_row(const report *r, int64_t row, long long *frame) 
     int64_t step = r->o->subsample > 1 ? r->o->subsample : 1;
     *frame = row * step;
     return vmafgpu_score_at(r->context, row * step, &score) == VMAFGPU_OK ? score.values : NULL;
+}
+
+/* What is said of the whole clip: XML and JSON have it, as in libvmaf. */
+static int report_aggregates(const report *r) {
+    return r->context ? vmafgpu_aggregate_count(r->context) : 0;
+}
+
+static double report_aggregate(const report *r, int i) {
+    double value = 0;
+    vmafgpu_aggregate(r->context, i, &value);
+    return value;
 }
 
 static void write_xml(const report *r) {
@@ -1370,7 +2345,13 @@ static void write_xml(const report *r) {
         }
         fprintf(out, "/>\n");
     }
-    fprintf(out, "  </pooled_metrics>\n  <aggregate_metrics />\n</VMAF>\n");
+    fprintf(out, "  </pooled_metrics>\n  <aggregate_metrics ");
+    for (int i = 0; i < report_aggregates(r); i++) {
+        fprintf(out, "%s=\"", vmafgpu_aggregate_name(r->context, i));
+        put_number(out, digits, report_aggregate(r, i));
+        fputs("\" ", out);
+    }
+    fprintf(out, "/>\n</VMAF>\n");
 }
 
 static void write_json_frame(const report *r, long long frame, const double *values) {
@@ -1413,7 +2394,12 @@ static void write_json(const report *r) {
     for (int c = 0; c < r->columns; c++) {
         write_json_pooled(r, c);
     }
-    fprintf(r->out, "\n  },\n  \"aggregate_metrics\": {\n  }\n}\n");
+    fprintf(r->out, "\n  },\n  \"aggregate_metrics\": {");
+    for (int i = 0; i < report_aggregates(r); i++) {
+        fprintf(r->out, "%s\n    \"%s\": ", i > 0 ? "," : "", vmafgpu_aggregate_name(r->context, i));
+        put_json_number(r->out, r->o->digits, report_aggregate(r, i));
+    }
+    fprintf(r->out, "\n  }\n}\n");
 }
 
 static void write_csv(const report *r) {
@@ -1448,42 +2434,17 @@ static void write_sub(const report *r) {
     }
 }
 
-static FILE *open_output(const char *name) {
-    if (strcmp(name, "-") == 0) {
-#ifdef _WIN32
-        _setmode(_fileno(stdout), _O_BINARY);
-#endif
-        return stdout;
-    }
-    FILE *out = fopen(name, "wb");
-    if (!out) {
-        fail("the report \"%s\" cannot be written (%s)", name, strerror(errno));
-    }
-    return out;
-}
-
-/* A full disk shows at the latest when the last buffer goes out. */
-static int close_output(FILE *out, const char *name) {
-    int bad = ferror(out);
-    bad |= fflush(out);
-    if (out != stdout) {
-        bad |= fclose(out);
-    }
-    return bad ? fail("%s could not be written to its end (%s)", name, strerror(errno)) : 1;
-}
-
-static int write_report(const report *r) {
+static void write_report(FILE *out, void *user) {
     static void (*const writers[])(const report *) = {write_xml, write_json, write_csv, write_sub};
-    char name[400];
-    snprintf(name, sizeof name, "the report \"%.380s\"", r->name);
+    report *r = (report *)user;
+    r->out = out;
     writers[r->o->report](r);
-    return close_output(r->out, name);
 }
 
 /* Standard output, unless a report goes there. */
 static FILE *pooled_output(const options *o) {
     for (int i = 0; i < o->output.count; i++) {
-        if (strcmp(o->output.names[i], "-") == 0) {
+        if (o->destinations[i].is_stdout) {
             return stderr;
         }
     }
@@ -1530,7 +2491,7 @@ static int print_pooled(const report *r) {
             print_pooled_model(r->context, r->o, m);
         }
     }
-    return close_output(stdout, "standard output");
+    return close_standard_output();
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1547,23 +2508,20 @@ static int shown_columns(vmafgpu *context, const options *o) {
     return columns;
 }
 
-static int finish_report(report *r, const scoring *s) {
-    int ok = 1;
-    if (r->context && s->frames > 0) {
-        r->columns = shown_columns(r->context, r->o);
-        r->rows = vmafgpu_score_count(r->context);
-    }
-    r->fps = s->seconds > 0 ? (double)s->frames / s->seconds : 0;
-    if (r->out) {
-        ok = write_report(r);
-    }
-    return ok;
+static void print_pooled_title(const options *o, int i) {
+    FILE *out = pooled_output(o);
+    put_text(out, strcmp(path_of(o, i), "-") == 0 ? "standard input" : path_of(o, i));
+    fputs(":\n", out);
 }
 
 /* Scores and reports; everything is open. */
-static int run(session *all, const options *o) {
+static int run(session *all, options *o) {
+    scoring s = score_videos(all, o);
+    int ok = s.intact;
+    if (s.frames == 0) {
+        return ok ? fail("there is no pair of frames to score") : 0;
+    }
     report reports[MAX_DISTORTED];
-    int ok = 1;
     memset(reports, 0, sizeof reports);
     for (int i = 0; i < all->count; i++) {
         report *r = &reports[i];
@@ -1571,32 +2529,20 @@ static int run(session *all, const options *o) {
         r->o = o;
         r->width = all->videos[0].width;
         r->height = all->videos[0].height;
-        r->name = o->output.count ? o->output.names[i] : NULL;
-        if (ok && r->name && (r->out = open_output(r->name)) == NULL) {
-            ok = 0;
+        r->fps = s.seconds > 0 ? (double)s.frames / s.seconds : 0;
+        if (r->context) {
+            r->columns = shown_columns(r->context, o);
+            r->rows = vmafgpu_score_count(r->context);
         }
-    }
-    if (!ok) {
-        for (int i = 0; i < all->count; i++) {
-            if (reports[i].out) {
-                close_output(reports[i].out, reports[i].name);
-            }
+        if (o->output.count) {
+            ok = fill_destination(&o->destinations[i], i, write_report, r) && ok;
         }
-        return 0;
-    }
-    scoring s = score_videos(all, o);
-    ok = s.intact;
-    if (s.frames == 0 && ok) {
-        ok = fail("there is no pair of frames to score");
-    }
-    for (int i = 0; i < all->count; i++) {
-        ok = finish_report(&reports[i], &s) && ok;
     }
     for (int i = 0; i < all->count && o->pooling_count > 0; i++) {
-        if (all->count > 1 && reports[i].rows > 0) {
-            fprintf(pooled_output(o), "%s:\n", path_of(o, 1 + i));
-        }
         if (reports[i].rows > 0) {
+            if (all->count > 1) {
+                print_pooled_title(o, 1 + i);
+            }
             ok = print_pooled(&reports[i]) && ok;
         }
     }
@@ -1604,25 +2550,23 @@ static int run(session *all, const options *o) {
 }
 
 static int open_and_run(session *all, options *o) {
-    if (!load_models(o)) {
+    if (!load_models(o) || !open_videos(all, o)) {
         return 0;
-    }
-    for (int i = 0; i <= all->count; i++) {
-        if (!open_video(&all->videos[i], path_of(o, i), o)) {
-            return 0;
-        }
     }
     for (int i = 1; i <= all->count; i++) {
         if (!check_videos(&all->videos[0], &all->videos[i])) {
             return 0;
         }
     }
+    if (!open_destinations(o)) {
+        return 0;
+    }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
         fail("there is nothing to compute: --no_prediction is given without --model and --feature");
         return run(all, o);
     }
     for (int i = 0; i < all->count; i++) {
-        all->contexts[i] = open_context(o, &all->videos[0]);
+        all->contexts[i] = open_context(all, o);
         if (!all->contexts[i]) {
             return 0;
         }
@@ -1636,15 +2580,21 @@ static int score(options *o) {
         return out_of_memory();
     }
     all->count = o->distorted.count;
+    all->o = o;
     for (int i = 0; i <= all->count; i++) {
         video_start(&all->videos[i], "");
     }
     int ok = open_and_run(all, o);
+    stop_feeds(all);
+    ok = close_maps(all) && ok;
     for (int i = 0; i < all->count; i++) {
         vmafgpu_close(all->contexts[i]);
     }
     for (int i = 0; i <= all->count; i++) {
         video_close(&all->videos[i]);
+    }
+    for (int i = 0; i < o->output.count; i++) {
+        abandon_destination(&o->destinations[i], i);
     }
     free(all);
     return ok;
@@ -1663,34 +2613,102 @@ static int act(options *o) {
     } else {
         return score(o);
     }
-    return close_output(stdout, "standard output");
+    return close_standard_output();
 }
 
-#ifdef VIDEO_MAP
+#ifdef _WIN32
+static BOOL WINAPI end_by_console(DWORD event) {
+    (void)event;
+    remove_temporaries();
+    return FALSE; /* and the program ends as it would have */
+}
+
+static void hold_signals(int hold) {
+    (void)hold;
+}
+
+static void watch(void) {
+    SetConsoleCtrlHandler(end_by_console, TRUE);
+}
+
+/* Whatever is opened next must not become standard input or output where these are closed. Returns whether standard input
+ * is. */
+static int fill_standard_files(void) {
+    int stdin_is_closed = _get_osfhandle(STANDARD_INPUT) == -1;
+    for (int number = STANDARD_INPUT; number <= STANDARD_ERROR; number++) {
+        if (_get_osfhandle(number) == -1) {
+            _open("NUL", number == STANDARD_INPUT ? _O_WRONLY : _O_RDONLY);
+        }
+    }
+    return stdin_is_closed;
+}
+#else
+static const int fatal_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
+
+static void end_by_signal(int number) {
+    remove_temporaries();
+    raise(number); /* its handler is the default again */
+}
+
 /* Frames are looked at where the file is mapped, so this is how a file without them shows. */
 static void lost_video(int number) {
     static const char sentence[] = "vmafgpu: a video became shorter, or could not be read, while it was being scored.\n";
-    ssize_t written = write(2, sentence, sizeof sentence - 1);
+    ssize_t written = write(STANDARD_ERROR, sentence, sizeof sentence - 1);
     (void)number;
+    remove_temporaries();
     _exit(written < 0 ? 2 : EXIT_FAILURE);
 }
 
-static void watch_videos(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = lost_video;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, NULL);
+static void hold_signals(int hold) {
+    static sigset_t before;
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < FATAL_SIGNALS; i++) {
+        sigaddset(&set, fatal_signals[i]);
+    }
+    if (hold) {
+        sigprocmask(SIG_BLOCK, &set, &before);
+    } else {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
 }
-#else
-static void watch_videos(void) {}
+
+static void watch(void) {
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = lost_video;
+    sigaction(SIGBUS, &action, NULL);
+    action.sa_handler = end_by_signal;
+    action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
+    for (int i = 0; i < FATAL_SIGNALS; i++) {
+        if (sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            sigaction(fatal_signals[i], &action, NULL);
+        }
+    }
+}
+
+/* Whatever is opened next must not become standard input or output where these are closed: reading and writing go on
+ * failing. Returns whether standard input is closed. */
+static int fill_standard_files(void) {
+    int stdin_is_closed = fcntl(STANDARD_INPUT, F_GETFD) < 0;
+    for (int number = STANDARD_INPUT; number <= STANDARD_ERROR; number++) {
+        if (fcntl(number, F_GETFD) < 0) {
+            int opened = open("/dev/null", number == STANDARD_INPUT ? O_WRONLY : O_RDONLY);
+            (void)opened; /* the lowest number that is free, this one */
+        }
+    }
+    return stdin_is_closed;
+}
 #endif
 
 int main(int argc, char **argv) {
     options o;
     int ok = 0;
-    watch_videos();
     memset(&o, 0, sizeof o);
+    o.stdin_is_closed = fill_standard_files();
+    watch();
     o.digits = DIGITS_LEGACY;
     if (understand(&o, argc, argv)) {
         ok = act(&o);

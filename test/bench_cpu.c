@@ -10,12 +10,12 @@
 #define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
+#include "bench.h"
 #include "clip.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PAIRS = 2, MAX_COUNTS = 16, MAX_ROUNDS = 99 };
@@ -31,12 +31,6 @@ typedef struct options {
 static void die(const char *what) {
     fprintf(stderr, "bench_cpu: %s\n", what);
     exit(1);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Luma of a few pairs. */
@@ -152,18 +146,6 @@ static double run_apart(const film *f, int count, const options *o, double *leas
     return sum / count;
 }
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int count) {
-    double sorted[MAX_ROUNDS];
-    memcpy(sorted, values, sizeof *values * (size_t)count);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
-    return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
-}
-
 /* Shares of linear are taken within each round, as a machine with other work changes its pace from second to second. */
 static void measure(const options *o, int width, int height, int bits) {
     static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], apart[MAX_COUNTS][MAX_ROUNDS];
@@ -195,12 +177,6 @@ static void measure(const options *o, int width, int height, int bits) {
         fflush(stdout);
     }
     film_free(&f);
-}
-
-/* The value of `word` if it is KEY=VALUE, else NULL. */
-static const char *value_of(const char *word, const char *key) {
-    size_t length = strlen(key);
-    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
 }
 
 static void parse(options *o, const char *word) {

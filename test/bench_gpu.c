@@ -19,6 +19,7 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
+#include "bench.h"
 #include "clip.h"
 
 #include <dlfcn.h>
@@ -50,31 +51,6 @@ static void *take(size_t size) {
     return memory;
 }
 
-static double seconds_of(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now(void) {
-    return seconds_of(CLOCK_MONOTONIC);
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the values; p is from 0 to 1. */
-static double quantile(double *values, int count, double p) {
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return values[(int)(p * (count - 1) + 0.5)];
-}
-
-static double median(double *values, int count) {
-    return quantile(values, count, 0.5);
-}
-
 /* ------------------------------------------------------------------------------------------------
  * Options
  * ------------------------------------------------------------------------------------------------ */
@@ -92,12 +68,6 @@ typedef struct options {
     double      seconds;
     const char *only, *kernels, *driver, *peer, *model, *content;
 } options;
-
-/* The value of `word` if it is KEY=VALUE, else NULL. */
-static const char *value_of(const char *word, const char *key) {
-    size_t length = strlen(key);
-    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
-}
 
 static int parse_number(const char *word, const char *key, int low, int high, int *number) {
     const char *value = value_of(word, key);

@@ -2,7 +2,7 @@
 # The header by itself: every language standard and compiler that is there, without a warning; in programs of two
 # files; with its switches; what it leaves behind in the user's file; which symbols come out.
 #
-#     test/headers.sh BUILD
+#     test/headers.sh BUILD           DEPTH=all: optimised in every standard, too
 build=${1:-build}
 work=$build/test/headers
 CC=${CC:-cc}
@@ -62,8 +62,8 @@ extern "C"
 int use(void);
 int main(void) {
     static const unsigned char plane[32 * 24] = {1, 2, 3};
-    vmafgpu_config config = VMAFGPU_ZERO;
-    vmafgpu_frame frame = VMAFGPU_ZERO;
+    vmafgpu_config config = VMAFGPU_INIT;
+    vmafgpu_frame frame = VMAFGPU_INIT;
     vmafgpu_score score;
     vmafgpu *v;
     int ok;
@@ -85,6 +85,26 @@ int main(void) {
     ok = ok && vmafgpu_score_pair(v, 0, &frame, &frame, &score) == VMAFGPU_OK;
     vmafgpu_close(v);
     return ok ? use() : 1;
+}
+EOF
+# What a caller writes, with all warnings on.
+cat > "$work/caller.c" << EOF
+#include "$root/vmafgpu.h"
+int call(const void *buffer);
+int call(const void *buffer) {
+    vmafgpu_config config = VMAFGPU_INIT;
+    vmafgpu_model_config model = VMAFGPU_INIT;
+    vmafgpu_feature_config feature = VMAFGPU_INIT;
+    vmafgpu_allocator allocator = VMAFGPU_INIT;
+    vmafgpu_frame frame = VMAFGPU_INIT, frames[2] = VMAFGPU_INIT;
+    vmafgpu_score score = VMAFGPU_INIT;
+    vmafgpu *v;
+    config.models = &model;
+    config.features = &feature;
+    config.allocator = allocator;
+    frame = vmafgpu_frame_of(&config, buffer, 0);
+    frames[1] = frame;
+    return vmafgpu_open(&v, &config) == VMAFGPU_OK && vmafgpu_score_pair(v, 0, &frame, &frames[1], &score) == VMAFGPU_OK;
 }
 EOF
 # what a user's file may look like around the header
@@ -125,9 +145,8 @@ for word in near far hyper pascal cdecl interface small PLANES ERROR DIFFERENCE 
     echo "#define $word ~"
 done | cat - "$work/only.c" > "$work/words.c"
 for name in only declarations main after; do
-    sed 's/VMAFGPU_ZERO/{}/' "$work/$name.c" > "$work/$name.cc"
+    cp "$work/$name.c" "$work/$name.cc"
 done
-sed -i.bak 's/VMAFGPU_ZERO/{0}/' "$work/main.c" "$work/static_main.c"
 test_macros='-DVMAFGPU_TEST_THREADS=2 -DVMAFGPU_TEST_NO_MODEL=0'
 
 # Every built-in model is there unless its macro leaves it out.
@@ -140,7 +159,8 @@ int main(void) {
 EOF
 models='vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3
         vmaf_v1.0.16_3d0h vmaf_v1.0.16_hfr_3d0h vmaf_v1.0.16_5d0h vmaf_v1.0.16_hfr_5d0h vmaf_v1.0.16_1d5h_2160
-        vmaf_v1.0.16_hfr_1d5h_2160 vmaf_v1.0.16_3d0h_2160 vmaf_v1.0.16_hfr_3d0h_2160'
+        vmaf_v1.0.16_hfr_1d5h_2160 vmaf_v1.0.16_3d0h_2160 vmaf_v1.0.16_hfr_3d0h_2160
+        vmaf_float_v0.6.1 vmaf_float_v0.6.1neg vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3'
 without_all=
 for model in $models; do
     macro=VMAFGPU_NO_$(echo "$model" | tr 'a-z.' 'A-Z_')
@@ -172,36 +192,58 @@ for cc in gcc clang "$CC"; do
     compilers="$compilers $cc"
 done
 
-for cc in $compilers; do
+# What a compiler says while it reads is said with -fsyntax-only; what it finds while it optimises, once for each compiler.
+standards='c99 c11 gnu11 c17'
+cxx_standards='c++11 c++17'
+switches='VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_NO_GPU VMAFGPU_NO_SIMD VMAFGPU_STATIC'
+compile_all() { # COMPILER SUFFIX LANGUAGE STANDARD...
+    cc=$1 suffix=$2 language=$3
+    shift 3
     name=$(echo "$cc" | tr '/ ' __)
     native=
-    echo 'int x;' | $cc -march=native -x c -c -o /dev/null - 2> /dev/null && native=-march=native
-    for std in c99 c11 gnu11; do
-        later "${name}_${std}_O2" "$cc -std=$std -O2 $strict -c -o /dev/null $work/only.c"
-        later "${name}_${std}_native" "$cc -std=$std -O3 $native $strict -c -o /dev/null $work/only.c"
-        later "${name}_${std}_declarations" "$cc -std=$std $strict -c -o /dev/null $work/declarations.c"
+    echo 'int x;' | $cc -march=native -x "$language" -c -o /dev/null - 2> /dev/null && native=-march=native
+    for std in "$@"; do
+        later "${name}_$std" "$cc -std=$std -fsyntax-only $strict $work/only.$suffix"
+        later "${name}_${std}_declarations" "$cc -std=$std -fsyntax-only $strict $work/declarations.$suffix"
+        if [ "$DEPTH" = all ]; then
+            later "${name}_${std}_O2" "$cc -std=$std -O2 $strict -c -o /dev/null $work/only.$suffix"
+            later "${name}_${std}_native" "$cc -std=$std -O3 $native $strict -c -o /dev/null $work/only.$suffix"
+        fi
     done
-    for switch in VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_STATIC; do
-        later "${name}_$switch" "$cc -std=c99 -O1 $strict -D$switch -c -o /dev/null $work/only.c"
+}
+for cc in $compilers; do
+    # shellcheck disable=SC2086
+    compile_all "$cc" c c $standards
+    for switch in $switches; do
+        later "${name}_$switch" "$cc -std=c99 -fsyntax-only $strict -D$switch $work/only.c"
     done
-    later "${name}_all_switches" "$cc -std=c99 -O1 $strict -DVMAFGPU_NO_THREADS -DVMAFGPU_NO_JSON -DVMAFGPU_NO_MODELS -c -o /dev/null $work/only.c"
-    later "${name}_declarations_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/declarations_first.c"
-    later "${name}_libraries_first" "$cc -std=c99 -O1 $strict -c -o /dev/null $work/libraries_first.c"
-    later "${name}_words" "$cc -std=c99 -O0 $strict -c -o /dev/null $work/words.c"
+    later "${name}_all_switches" "$cc -std=c99 -fsyntax-only $strict $(printf ' -D%s' $switches) $work/only.c"
+    for file in declarations_first libraries_first words; do
+        later "${name}_$file" "$cc -std=c99 -fsyntax-only $strict $work/$file.c"
+    done
+    later "${name}_optimised" "$cc -std=c99 -O2 $strict -c -o /dev/null $work/only.c"
 done
 for cxx in g++ clang++; do
-    have $cxx || continue
-    native=
-    echo 'int x;' | $cxx -march=native -x c++ -c -o /dev/null - 2> /dev/null && native=-march=native
-    for std in c++11 c++17; do
-        later "${cxx}_${std}_O2" "$cxx -std=$std -O2 $strict -c -o /dev/null $work/only.cc"
-        later "${cxx}_${std}_native" "$cxx -std=$std -O3 $native $strict -c -o /dev/null $work/only.cc"
-        later "${cxx}_${std}_declarations" "$cxx -std=$std $strict -c -o /dev/null $work/declarations.cc"
+    # shellcheck disable=SC2086
+    have $cxx && compile_all $cxx cc c++ $cxx_standards
+done
+
+# later standards too, as far as a compiler knows them
+for cxx in g++ clang++ clang++-19; do
+    for std in c++11 c++14 c++17 c++20 c++2b c++2c; do
+        have $cxx && echo 'int x;' | $cxx -std=$std -x c++ -fsyntax-only - 2> /dev/null &&
+            later "${cxx}_${std}_syntax" "$cxx -std=$std -x c++ -fsyntax-only $strict $work/only.c $work/caller.c"
+    done
+done
+for cc in gcc clang clang-19; do
+    for std in c99 c11 c17 c2x; do
+        have $cc && echo 'int x;' | $cc -std=$std -x c -fsyntax-only - 2> /dev/null &&
+            later "${cc}_${std}_syntax" "$cc -std=$std -fsyntax-only $strict $work/only.c $work/caller.c"
     done
 done
 
 # objects for what comes below; with fixed addresses, so that tables of pointers count as constant
-plain='-std=c99 -O1 -fno-pic -fno-pie'
+plain='-std=c99 -O0 -fno-pic -fno-pie'
 position=-no-pie
 later obj_only "$CC $plain -c -o $work/only.o $work/only.c"
 later obj_use "$CC $plain -c -o $work/use.o $work/declarations.c"
@@ -211,19 +253,22 @@ later obj_nothreads "$CC $plain -DVMAFGPU_NO_THREADS -c -o $work/nothreads.o $wo
 later obj_nomodels "$CC $plain -DVMAFGPU_NO_MODELS -DVMAFGPU_NO_JSON -c -o $work/nomodels.o $work/only.c"
 later obj_static_one "$CC $plain -c -o $work/static_one.o $work/static_one.c"
 later obj_static_main "$CC $plain $test_macros -c -o $work/static_main.o $work/static_main.c"
-later obj_unsafe "$CC $plain -funsafe-math-optimizations -c -o $work/unsafe.o $work/only.c"
-later models_all "$CC -std=c99 -O0 $strict -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"
-later models_none "$CC -std=c99 -O0 $strict $without_all -o $work/models_none $work/models.c -lm -lpthread && $work/models_none"
+later obj_unsafe "$CC $plain -O1 -funsafe-math-optimizations -c -o $work/unsafe.o $work/only.c"
+small='-DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU'
+later models_all "$CC -std=c99 -O0 $strict $small -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"
+later models_none "$CC -std=c99 -O0 $strict $small $without_all -o $work/models_none $work/models.c -lm -lpthread && $work/models_none"
 for without in $without_all; do
     name=models_without_${without#-DVMAFGPU_NO_}
-    later "$name" "$CC -std=c99 -O0 $strict $without -o $work/$name $work/models.c -lm -lpthread && $work/$name"
+    later "$name" "$CC -std=c99 -O0 $strict $small $without -o $work/$name $work/models.c -lm -lpthread && $work/$name"
 done
 if have g++; then
-    later obj_cxx "g++ -std=c++11 -O1 -fno-pic -fno-pie -c -o $work/only_cxx.o $work/only.cc"
-    later obj_cxx_main "g++ -std=c++11 -O1 -fno-pic -fno-pie $test_macros -c -o $work/main_cxx.o $work/main.cc"
+    later obj_cxx "g++ -std=c++11 -O1 -DVMAFGPU_NO_SIMD -fno-pic -fno-pie -c -o $work/only_cxx.o $work/only.cc"
+    later obj_cxx_main "g++ -std=c++11 -O0 -fno-pic -fno-pie $test_macros -c -o $work/main_cxx.o $work/main.cc"
 fi
 x86=$(uname -m | grep -E '^(x86_64|amd64)$')
-for cc in gcc clang g++ clang++; do
+fusing='gcc clang'
+[ "$DEPTH" != all ] || fusing='gcc clang g++ clang++'
+for cc in $fusing; do
     if [ -n "$x86" ] && have $cc && have objdump; then
         suffix=c
         std=gnu11
@@ -280,6 +325,92 @@ for cc in gcc clang; do
     done
 done
 
+# ---- other compilers ----
+
+# A compiler without atomic operations that are known.
+if have tcc; then
+    ! tcc -c -o "$work/tcc.o" "$work/only.c" 2> "$work/tcc.log"
+    note 'tcc with threads is refused' $?
+    check 'tcc with threads: the reason' grep -q 'define VMAFGPU_NO_THREADS' "$work/tcc.log"
+    # shellcheck disable=SC2086
+    tcc -DVMAFGPU_NO_THREADS -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=0 -o "$work/tcc" "$work/main.c" "$work/only.c" \
+        "$work/declarations.c" -lm -ldl 2> "$work/tcc.log"
+    note 'tcc without threads' $? "$work/tcc.log"
+    check 'running what tcc made' "$work/tcc"
+fi
+
+# What MSVC sees, with such declarations of its headers as are needed: its own branches, then those of clang-cl.
+mkdir -p "$work/msvc"
+cat > "$work/msvc/all.h" << EOF
+#pragma once
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+double exp(double), exp2(double), log10(double), log2(double), pow(double, double), sqrt(double), floor(double), atan2(double, double), cos(double),
+    ceil(double), fabs(double), sin(double), ldexp(double, int);
+float  powf(float, float), sqrtf(float), fabsf(float);
+#define NAN ((float)(1e308 * 1e308 * 0))
+#define INFINITY ((float)(1e308 * 1e308))
+typedef struct FILE FILE;
+int    snprintf(char *, size_t, const char *, ...), vsnprintf(char *, size_t, const char *, va_list);
+FILE  *fopen(const char *, const char *);
+int    fclose(FILE *), fseek(FILE *, long, int);
+size_t fread(void *, size_t, size_t, FILE *);
+long   ftell(FILE *);
+#define SEEK_SET 0
+#define SEEK_END 2
+#define INT_MAX 0x7fffffff
+void  *malloc(size_t), *calloc(size_t, size_t);
+void   free(void *);
+double strtod(const char *, char **);
+float  strtof(const char *, char **);
+long   strtol(const char *, char **, int);
+void  *memchr(const void *, int, size_t), *memcpy(void *, const void *, size_t), *memset(void *, int, size_t), *memmove(void *, const void *, size_t);
+int    memcmp(const void *, const void *, size_t), strcmp(const char *, const char *),
+    strncmp(const char *, const char *, size_t);
+char  *strchr(const char *, int), *strstr(const char *, const char *);
+size_t strlen(const char *), strcspn(const char *, const char *), strspn(const char *, const char *);
+uintptr_t _beginthreadex(void *, unsigned, unsigned(__stdcall *)(void *), void *, unsigned, unsigned *);
+long   _InterlockedOr(long volatile *, long), _InterlockedExchange(long volatile *, long),
+    _InterlockedExchangeAdd(long volatile *, long), _InterlockedCompareExchange(long volatile *, long, long);
+#ifndef __clang__
+void   _mm_pause(void);
+#endif
+#ifdef __cplusplus
+}
+#endif
+EOF
+for header in limits math stdio stdlib string process intrin; do
+    echo '#include "all.h"' > "$work/msvc/$header.h"
+done
+for cc in clang-19 clang; do
+    have $cc && $cc --target=x86_64-pc-windows-msvc -x c -fsyntax-only /dev/null 2> /dev/null || continue
+    for mode in '-x c -std=c11 -U__clang__' '-x c++ -std=c++17 -U__clang__' '-x c -std=c11' '-x c++ -std=c++17' \
+        '-x c -std=c11 -DVMAFGPU_NO_SIMD'; do
+        # shellcheck disable=SC2086
+        $cc --target=x86_64-pc-windows-msvc -fms-compatibility -fms-extensions -fms-compatibility-version=19.40 $mode \
+            -ffreestanding $strict -Wno-unknown-pragmas -Wno-language-extension-token -Wno-microsoft -fsyntax-only \
+            -isystem "$work/msvc" "$work/only.c" 2> "$work/msvc.log"
+        note "$cc as MSVC, $mode" $? "$work/msvc.log"
+    done
+    break
+done
+
+# Where floats are not computed as floats the sentence fits the machine. __FLT_EVAL_METHOD__ is what <float.h> goes by.
+for cc in gcc clang; do
+    have $cc || continue
+    for machine in x86:-D__i386__:mfpmath other:-U__x86_64__:-std=gnu99; do
+        flag=${machine#*:}
+        ! $cc -std=c99 -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__=1 "${flag%:*}" -ffreestanding -isystem "$work/msvc" \
+            -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_THREADS -DVMAFGPU_NO_GPU -E -o /dev/null "$work/only.c" 2> "$work/float.log"
+        note "$cc, floats as doubles on ${machine%%:*} are refused" $?
+        check "$cc, floats as doubles on ${machine%%:*}: the reason" grep -q -e "error.*${flag#*:}" "$work/float.log"
+    done
+done
+
 # ---- macros ----
 
 # Only VMAFGPU_ names, and vmafgpu__ ones for the operations of vector code, come on top of what the standard headers define.
@@ -302,12 +433,17 @@ if have nm; then
         check "$object: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep '^vmafgpu__' > "$work/strays"
         check "$object: private but exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-        nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ { print $NF }' > "$work/strays"
+        # but for one sentence per thread
+        nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ && $NF != "vmafgpu__of_thread" { print $NF }' > "$work/strays"
         check "$object: writable data: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -u "$work/$object.o" | awk '{ print $NF }' | sed 's/@.*//' |
             grep -E '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit|getenv|setlocale|rand|srand|time|signal|fenv|strtok|__errno_location)$' > "$work/strays"
         check "$object: calls it should not make: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     done
+    if have readelf; then
+        readelf -sW "$work/only.o" | awk '$NF == "vmafgpu__of_thread" && $4 == "TLS"' > "$work/thread_local"
+        check 'that one is thread-local' [ -s "$work/thread_local" ]
+    fi
     nm -u "$work/nogpu.o" | grep -E 'fopen|fread|dlopen|dlsym' > "$work/strays"
     check 'no GPU, no file and no library is opened' [ ! -s "$work/strays" ]
     nm -u "$work/nothreads.o" | grep pthread > "$work/strays"

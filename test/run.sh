@@ -1,62 +1,76 @@
 #!/bin/sh
-# Runs every test program and script of a build folder, all at the same time, and adds up their last lines.
+# Runs every test program and script of a build folder, as many at a time as there are processors, and adds up their
+# last lines.
 #
-#     test/run.sh BUILD         with RUNNER, SANITIZE and EXE from the environment, see the Makefile
+#     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
+if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line when it has ended
+    build=$2
+    name=$3
+    log=$build/test/logs/$name
+    begin=$(date +%s)
+    case $name in
+    *.sh) "test/$name" "$build" ;;
+    *) $RUNNER "$build/test/$name$EXE" ;;
+    esac > "$log" 2>&1
+    status=$?
+    last=$(tail -n 1 "$log" | tr -d '\r')
+    counts=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)*$/\1 \2 \4/p')
+    if [ -z "$counts" ]; then
+        counts='0 1 0'
+        last="no summary (exit status $status)"
+    fi
+    # shellcheck disable=SC2086
+    set -- $counts
+    if [ "$status" -ne 0 ] && [ "$2" -eq 0 ]; then
+        set -- "$1" 1 "$3"
+        last="$last, but exit status $status"
+    fi
+    echo "$1 $2 ${3:-0}" > "$log.counts"
+    {
+        [ "$2" -ne 0 ] && head -n 40 "$log" | sed 's/^/  /'
+        grep '^skipped: ' "$log" | sed 's/^/  /'
+        printf '%-19s %4d s  %s\n' "$name" $(($(date +%s) - begin)) "$last"
+    } > "$log.summary"
+    cat "$log.summary"
+    exit 0
+fi
+
 build=$1
 logs=$build/test/logs
 rm -rf "$logs"
 mkdir -p "$logs" || exit 1
 
-if [ "$SANITIZE" = thread ]; then
+# What takes longest comes first.
+programs='test_levels test_figures test_golden test_features test_ssim test_float test_temporal test_hvs test_v1 test_memory test_frames test_stream test_model test_config
+          test_threads test_private'
+if [ -n "$TESTS" ]; then
+    tests=$TESTS
+elif [ "$SANITIZE" = thread ]; then
     tests='test_threads test_frames'
 else
-    tests='test_levels test_figures test_golden test_v1 test_memory test_frames test_stream test_model test_config test_threads
-           test_private test_output.sh'
+    tests="$programs test_output.sh"
     # its pipes and file names are not those of Windows
-    [ "$EXE" = .exe ] || tests="$tests test_tool.sh"
+    [ "$EXE" = .exe ] || tests="test_tool.sh $tests"
+    # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
+    # GPU under another program takes hours.
+    [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh $tests"
+    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
+                                        test_install.sh $tests"
 fi
-# What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated GPU
-# under another program takes hours.
-[ -z "$SANITIZE$RUNNER$EXE" ] && tests="headers.sh check_kernels.sh test_reductions.sh $tests"
-[ -z "$RUNNER$EXE" ] && [ "$SANITIZE" != thread ] && tests="$tests test_gpu.sh"
 
 # A status that no program here uses, so that a sanitizer's word is never taken for an expected failure. GCC 13 up to 13.2
 # misaligns vectors of 64 bytes where it looks for uses of a stack that is gone (its bug 110027).
 export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS" UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 
-for name in $tests; do
-    case $name in
-    *.sh) "test/$name" "$build" > "$logs/$name" 2>&1 & ;;
-    *) $RUNNER "$build/test/$name$EXE" > "$logs/$name" 2>&1 & ;;
-    esac
-    eval "pid_$(echo "$name" | tr . _)=$!"
-done
+jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+# shellcheck disable=SC2086
+printf '%s\n' $tests | xargs -P "$jobs" -n 1 "$0" --one "$build"
 
-passed=0
-failed=0
-skipped=0
-for name in $tests; do
-    eval "wait \$pid_$(echo "$name" | tr . _)"
-    status=$?
-    last=$(tail -n 1 "$logs/$name" | tr -d '\r')
-    p=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*/\1/p')
-    f=$(echo "$last" | sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p')
-    s=$(echo "$last" | sed -n 's/.* failed, \([0-9]*\) skipped$/\1/p')
-    if [ -z "$p" ] || [ -z "$f" ]; then
-        p=0
-        f=1
-        last="no summary (exit status $status)"
-    elif [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
-        f=1
-        last="$last, but exit status $status"
-    fi
-    passed=$((passed + p))
-    failed=$((failed + f))
-    skipped=$((skipped + ${s:-0}))
-    [ "$f" -ne 0 ] && head -n 40 "$logs/$name" | sed "s/^/  /"
-    grep '^skipped: ' "$logs/$name" | sed "s/^/  /"
-    printf '%-16s %s\n' "$name" "$last"
-done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+cat "$logs"/*.counts | awk -v programs="$(echo "$tests" | wc -w)" '
+    { passed += $1; failed += $2; skipped += $3 }
+    END {
+        failed += programs - NR
+        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+        exit failed != 0
+    }'

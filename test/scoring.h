@@ -4,6 +4,7 @@
 
 #include "../vmafgpu.h"
 #include "clip.h"
+#include "golden/squeeze.h"
 #include "test.h"
 
 typedef struct film {
@@ -15,18 +16,26 @@ typedef struct film {
     unsigned char *chroma;      /* u and v of reference 0, of distorted 0, ...; NULL: luma alone */
 } film;
 
+/* Memory for frames of these sizes, luma and, if wanted, chroma. */
+static inline void film_room(film *f, int has_chroma) {
+    f->bytes_per_sample = f->clip.depth > 8 ? 2 : 1;
+    f->plane_bytes = clip_plane_samples(&f->clip, 0) * (size_t)f->bytes_per_sample;
+    f->luma = (unsigned char *)malloc(f->plane_bytes * 2 * (size_t)f->clip.frames + 1);
+    f->chroma_bytes = has_chroma ? clip_plane_samples(&f->clip, 1) * (size_t)f->bytes_per_sample : 0;
+    f->chroma = has_chroma ? (unsigned char *)malloc(f->chroma_bytes * 4 * (size_t)f->clip.frames + 1) : NULL;
+    test_need(f->luma && (f->chroma || !has_chroma), "memory");
+}
+
 static inline film film_make(const char *what, int width, int height, int depth, int frames, uint32_t seed) {
     film f;
     uint16_t *samples;
     size_t count;
     memset(&f, 0, sizeof f);
     test_need(clip_init(&f.clip, what, width, height, depth, 420, frames, seed), "clip");
-    f.bytes_per_sample = depth > 8 ? 2 : 1;
+    film_room(&f, 0);
     count = clip_plane_samples(&f.clip, 0);
-    f.plane_bytes = count * (size_t)f.bytes_per_sample;
-    f.luma = (unsigned char *)malloc(f.plane_bytes * 2 * (size_t)frames + 1);
     samples = (uint16_t *)malloc(count * 2);
-    test_need(f.luma && samples, "memory");
+    test_need(samples != NULL, "memory");
     for (int i = 0; i < 2 * frames; i++) {
         test_need(clip_plane(&f.clip, i / 2, i % 2, 0, samples), "memory");
         clip_store(samples, count, f.bytes_per_sample, f.luma + (size_t)i * f.plane_bytes);
@@ -53,6 +62,58 @@ static inline film film_make_colour(const char *what, int width, int height, int
     }
     free(samples);
     return f;
+}
+
+/* Noise over the whole range, of which both sides of a pair have their own; kind 1: only the lowest and the highest sample. */
+static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
+    const uint32_t top = (1u << f->clip.depth) - 1;
+    const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits = clip_hash((uint32_t)i, (uint32_t)kind, seed) >> 8;
+        const uint16_t sample = (uint16_t)(kind ? (bits & 1) * top : bits & top);
+        clip_store(&sample, 1, f->bytes_per_sample, f->luma + i * (size_t)f->bytes_per_sample);
+    }
+}
+
+/* A clip of test/golden/real; 0 if there is no such file, or another one. */
+static inline int film_from_squeezed(film *f, const char *path) {
+    static squeeze s;
+    FILE *file = fopen(path, "rb");
+    char line[SQUEEZE_LINE];
+    unsigned char *bytes;
+    uint16_t *samples;
+    size_t size;
+    long start, end;
+    int width, height, depth, chroma, frames;
+    memset(f, 0, sizeof *f);
+    if (!file) {
+        return 0;
+    }
+    if (!fgets(line, sizeof line, file) ||
+        sscanf(line, "squeezed %dx%d %d %d %d", &width, &height, &depth, &chroma, &frames) != 5 ||
+        !clip_init(&f->clip, "black", width, height, depth, chroma, frames, 0) || (start = ftell(file)) < 0 ||
+        fseek(file, 0, SEEK_END) != 0 || (end = ftell(file)) < start || fseek(file, start, SEEK_SET) != 0) {
+        fclose(file);
+        return 0;
+    }
+    size = (size_t)(end - start);
+    bytes = (unsigned char *)malloc(size + 1);
+    samples = (uint16_t *)malloc(clip_plane_samples(&f->clip, 0) * 2);
+    test_need(bytes && samples && fread(bytes, 1, size, file) == size, path);
+    fclose(file);
+    film_room(f, 1);
+    squeeze_begin(&s, bytes, size, 1);
+    for (int i = 0; i < 2 * frames; i++) {
+        for (int plane = 0; plane < 3; plane++) {
+            squeeze_plane(&s, plane > 0, samples, clip_plane_width(&f->clip, plane), clip_plane_height(&f->clip, plane));
+            clip_store(samples, clip_plane_samples(&f->clip, plane), f->bytes_per_sample,
+                       plane ? f->chroma + (size_t)(2 * i + plane - 1) * f->chroma_bytes
+                             : f->luma + (size_t)i * f->plane_bytes);
+        }
+    }
+    free(bytes);
+    free(samples);
+    return s.at == size;
 }
 
 static inline void film_free(film *f) {

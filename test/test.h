@@ -14,8 +14,13 @@
 
 enum { TEST_SHOWN = 20 };
 
-static long test_passed, test_failed, test_skipped;
-static char test_where[256]; /* what is being tested; printed with a failure */
+/* A program of several files says what these are: nothing in one of them, extern in the others. */
+#ifndef TEST_STATE
+#  define TEST_STATE static
+#endif
+
+TEST_STATE long test_passed, test_failed, test_skipped, test_rounded;
+TEST_STATE char test_where[256]; /* what is being tested; printed with a failure */
 
 #define CHECK(condition) test_check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
 #define CHECK_INT(got, expected) test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
@@ -24,7 +29,13 @@ static char test_where[256]; /* what is being tested; printed with a failure */
 /* The text has these words in it. */
 #define CHECK_HAS(text, words) test_has((text), (words), __FILE__, __LINE__, #text)
 
+static inline int test_end(void);
+
+/* With TEST_FIRST in the environment a program ends behind its first failure. */
 static inline int test_note(int ok) {
+    if (test_failed > 0 && getenv("TEST_FIRST")) {
+        exit(test_end());
+    }
     if (ok) {
         test_passed++;
     } else {
@@ -65,8 +76,6 @@ static inline int test_bits(double got, double expected, const char *file, int l
  * operations of arithmetic is the same bits everywhere; ADM and scores take powf, pow, exp or log10 of the C library, and on
  * Windows (MinGW-w64's, the last one msvcrt's) these round some arguments otherwise, powf in the last bit of a float. */
 #define CHECK_VALUE(column, got, expected) test_value((column), (got), (expected), __FILE__, __LINE__, #got)
-
-static long test_rounded;
 
 static inline int test_value(const char *column, double got, double expected, const char *file, int line,
                              const char *text) {

@@ -1,6 +1,7 @@
 /* What vmafgpu_open() takes and refuses, and what it says about it; names of columns, models and results. */
 #include <fenv.h>
 #include <locale.h>
+#include <math.h>
 #include "scoring.h"
 
 static vmafgpu_config plain_config(void) {
@@ -78,8 +79,13 @@ static void test_fields(void) {
     REFUSED(c.feature_count = 33, VMAFGPU_ERROR_ARGUMENT, "feature_count");
     REFUSED(c.feature_count = 1, VMAFGPU_ERROR_ARGUMENT, "features");
     REFUSED(c.no_model = 1, VMAFGPU_ERROR_ARGUMENT, "feature");
+    REFUSED(c.strict_options = 2, VMAFGPU_ERROR_ARGUMENT, "strict_options");
     REFUSED(c.subsample = -1, VMAFGPU_ERROR_ARGUMENT, "subsample");
     REFUSED(c.threads = -1, VMAFGPU_ERROR_ARGUMENT, "threads");
+    REFUSED(c.candidates = -1, VMAFGPU_ERROR_ARGUMENT, "candidates");
+    REFUSED(c.candidates = 17, VMAFGPU_ERROR_ARGUMENT, "candidates");
+    REFUSED(c.float_reciprocal = (vmafgpu_reciprocal)-1, VMAFGPU_ERROR_ARGUMENT, "float_reciprocal");
+    REFUSED(c.float_reciprocal = (vmafgpu_reciprocal)4, VMAFGPU_ERROR_ARGUMENT, "float_reciprocal");
     REFUSED(c.threads = 257, VMAFGPU_ERROR_ARGUMENT, "threads");
     REFUSED(c.backend = (vmafgpu_backend)4, VMAFGPU_ERROR_ARGUMENT, "backend");
     REFUSED(c.backend = VMAFGPU_BACKEND_CUDA, VMAFGPU_ERROR_BACKEND, "backend");
@@ -91,7 +97,9 @@ static void test_fields(void) {
     CHECK_INT(vmafgpu_open(&context, NULL), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     vmafgpu_close(NULL);
-    CHECK(vmafgpu_last_error(NULL) != NULL && vmafgpu_last_error(NULL)[0] != 0);
+    CHECK_STR(vmafgpu_last_error(NULL), "config is NULL");
+    CHECK_INT(vmafgpu_open(NULL, &ok), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open");
 }
 
 static void refused_model(int line, const vmafgpu_model_config *models, int count, vmafgpu_result code,
@@ -99,6 +107,7 @@ static void refused_model(int line, const vmafgpu_model_config *models, int coun
     vmafgpu_config c = plain_config();
     c.models = models;
     c.model_count = count;
+    c.strict_options = 1;
     refused_at(line, &c, code, words);
 }
 
@@ -114,7 +123,7 @@ static void test_model_fields(void) {
         {"adm.adm_enhn_gain_limit=0.5", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
         {"adm.adm_enhn_gain_limit=101", VMAFGPU_ERROR_FEATURE, "adm_enhn_gain_limit"},
         {"vif.vif_enhn_gain_limit=abc", VMAFGPU_ERROR_FEATURE, "vif_enhn_gain_limit"},
-        {"psnr.debug=true", VMAFGPU_ERROR_FEATURE, "psnr"},
+        {"banana.debug=true", VMAFGPU_ERROR_FEATURE, "banana"},
     };
     vmafgpu_model_config m[2];
     memset(m, 0, sizeof m);
@@ -138,7 +147,6 @@ static void test_feature_fields(void) {
     static const struct {
         const char *name, *options, *words;
     } bad[] = {
-        {"psnr", NULL, "psnr"},
         {"", NULL, "feature"},
         {"vif2", NULL, "vif2"},
         {"vif", "vif_enhn_gain_limit=0.9", "vif_enhn_gain_limit"},
@@ -181,6 +189,7 @@ static void test_feature_fields(void) {
         f.options = bad[i].options;
         c.features = &f;
         c.feature_count = 1;
+        c.strict_options = 1;
         refused_at((int)(2000 + i), &c, VMAFGPU_ERROR_FEATURE, bad[i].words);
     }
     {
@@ -220,6 +229,7 @@ static void test_model_names(void) {
 /* A struct that a caller filled in wrongly. */
 static void test_model_structs(void) {
     static const char *const unknown[] = {"VMAF_integer_feature_nothing_score", "", "", "", "", "", ""};
+    static const double zeros[65] = {0}, level[] = {0, 0, 20, 10, 20, 40}, falling[] = {0, 0, 20, 10, 60, 5};
     const vmafgpu_model *good = vmafgpu_builtin_model("vmaf_v0.6.1");
     vmafgpu_model model = *good;
     vmafgpu_model_config m;
@@ -243,6 +253,14 @@ static void test_model_structs(void) {
     BROKEN(s.knot_count = 11, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.knot_count = 2, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.feature_names = unknown, VMAFGPU_ERROR_MODEL, "nothing");
+    BROKEN(s.gamma = -1e300, VMAFGPU_ERROR_MODEL, "gamma");
+    BROKEN(s.gamma = 0, VMAFGPU_ERROR_MODEL, "gamma");
+    BROKEN(s.gamma = NAN, VMAFGPU_ERROR_MODEL, "gamma");
+    BROKEN(s.gamma = INFINITY, VMAFGPU_ERROR_MODEL, "gamma");
+    BROKEN(s.slopes = zeros, VMAFGPU_ERROR_MODEL, "slopes");
+    BROKEN((s.has_clip = 1, s.clip_min = 100, s.clip_max = 99), VMAFGPU_ERROR_MODEL, "clip");
+    BROKEN((s.knots = level, s.knot_count = 3), VMAFGPU_ERROR_MODEL, "knots");
+    BROKEN((s.knots = falling, s.knot_count = 3), VMAFGPU_ERROR_MODEL, "knots");
 #undef BROKEN
     model.svms = NULL;
     refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
@@ -370,7 +388,10 @@ static void test_builtin(void) {
                                         "vmaf_b_v0.6.3", "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h",
                                         "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_hfr_5d0h", "vmaf_v1.0.16_1d5h_2160",
                                         "vmaf_v1.0.16_hfr_1d5h_2160", "vmaf_v1.0.16_3d0h_2160",
-                                        "vmaf_v1.0.16_hfr_3d0h_2160"};
+                                        "vmaf_v1.0.16_hfr_3d0h_2160",
+                                        "vmaf_float_v0.6.1", "vmaf_float_v0.6.1neg", "vmaf_float_4k_v0.6.1",
+                                        "vmaf_float_b_v0.6.3"};
+    const size_t v1 = 5, v1_end = 13;
     int count = 0;
     snprintf(test_where, sizeof test_where, "built-in models");
     while (vmafgpu_builtin_model_at(count)) {
@@ -385,7 +406,7 @@ static void test_builtin(void) {
     CHECK_INT(vmafgpu_builtin_model("vmaf_b_v0.6.3")->svm_count, 21);
     CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
     /* One SVM for all of v1: the very same arrays. */
-    for (size_t i = 5; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = v1; i < v1_end; i++) {
         const vmafgpu_svm *svm = vmafgpu_builtin_model(names[i])->svms, *first = vmafgpu_builtin_model(names[5])->svms;
         CHECK_INT(svm->sv_count, 215);
         CHECK(svm->sv_table == first->sv_table && svm->sv_rows == first->sv_rows && svm->sv_coefs == first->sv_coefs);
@@ -418,7 +439,6 @@ static void test_log(void) {
     vmafgpu_close(context);
 }
 
-/* A rounding mode that would change the scores is refused. */
 /* What went wrong in the open is still told after the calls that a program makes without looking. */
 static void test_failed_open(void) {
     vmafgpu_config c = plain_config();
@@ -434,7 +454,20 @@ static void test_failed_open(void) {
     vmafgpu_close(context);
 }
 
-/* Overlaid options are read even where the model does not use their feature. */
+/* What was logged, as far as it is a warning: the sentences, a line each. */
+typedef struct warnings {
+    char text[2048];
+} warnings;
+
+static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
+    warnings *w = (warnings *)user;
+    size_t used = strlen(w->text);
+    if (level == VMAFGPU_LOG_WARNING) {
+        snprintf(w->text + used, sizeof w->text - used, "%s\n", message);
+    }
+}
+
+/* Overlaid options are read even where the model does not use their feature, if that is asked for. */
 static void test_unused_overlay(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
@@ -454,6 +487,40 @@ static void test_unused_overlay(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
     CHECK_INT(vmafgpu_column_index(context, "integer_vif_scale0_ssclz"), -1);
     vmafgpu_close(context);
+    {
+        /* what nobody has is ignored, as in libvmaf; what is used must be right */
+        static const struct {
+            const char *options, *words, *column;
+        } ignored[] = {
+            {"vif.no_such_option=banana", "model option 'vif.no_such_option=banana' is ignored: the model 'adm alone' does not use vif\n", "integer_adm2"},
+            {"vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1", "'vif.vif_enhn_gain_limit=0' is ignored", "integer_adm2_egl_1"},
+            {"float_banana.x=1", "model option 'float_banana.x=1' is ignored: there is no feature 'float_banana'\n", "integer_adm2"},
+            {"adm.x=1:adm.adm_enhn_gain_limit=1:adm.y=2", "feature 'adm' has no option 'x': it is ignored\nfeature 'adm' has no option 'y': it is ignored\n",
+             "integer_adm2_egl_1"},
+        };
+        for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+            warnings w = {""};
+            m.options = ignored[i].options;
+            c.log = note_warning;
+            c.log_user = &w;
+            snprintf(test_where, sizeof test_where, "unused overlay %s", m.options);
+            CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
+            CHECK_HAS(w.text, ignored[i].words);
+            CHECK(vmafgpu_column_index(context, ignored[i].column) == 0);
+            vmafgpu_close(context);
+        }
+        c.log = NULL;
+        snprintf(test_where, sizeof test_where, "unused overlay");
+    }
+    m.options = "adm.x=1:adm.adm_enhn_gain_limit=0";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+    CHECK_HAS(vmafgpu_last_error(context), "adm_enhn_gain_limit");
+    vmafgpu_close(context);
+    m.options = "adm=1";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+    CHECK_HAS(vmafgpu_last_error(context), "must look like feature.option=value");
+    vmafgpu_close(context);
+    c.strict_options = 1;
     m.options = "vif.no_such_option=banana";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
     CHECK(strstr(vmafgpu_last_error(context), "no_such_option") != NULL);
@@ -461,6 +528,180 @@ static void test_unused_overlay(void) {
     vmafgpu_model_free(model, NULL);
 }
 
+/* Options that are not there do nothing; of two features that no name tells apart the first one counts. */
+static void test_ignored_options(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu_feature_config f[2];
+    vmafgpu *context;
+    warnings w = {""};
+    snprintf(test_where, sizeof test_where, "ignored options");
+    memset(f, 0, sizeof f);
+    c.features = f;
+    c.feature_count = 1;
+    c.log = note_warning;
+    c.log_user = &w;
+    f[0].name = "vif";
+    f[0].options = "banana=1:vif_enhn_gain_limit=2:apple=x";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
+    CHECK(vmafgpu_column_index(context, "integer_vif_scale0_egl_2") > 0);
+    CHECK_INT(vmafgpu_get_config(context)->strict_options, 0);
+    CHECK_STR(w.text, "feature 'vif' has no option 'banana': it is ignored\nfeature 'vif' has no option 'apple': it is ignored\n");
+    vmafgpu_close(context);
+    f[0].options = "banana";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+    vmafgpu_close(context);
+    f[0].options = "vif_enhn_gain_limit=2:debug=true";
+    f[1].name = "vif";
+    f[1].options = "vif_enhn_gain_limit=2";
+    c.feature_count = 2;
+    c.no_model = 1;
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
+    CHECK(vmafgpu_column_count(context) > 4);
+    vmafgpu_close(context);
+    f[0].options = "vif_enhn_gain_limit=2";
+    f[1].options = "vif_enhn_gain_limit=2:debug=true";
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_column_count(context), 4);
+    vmafgpu_close(context);
+}
+
+/* vmafgpu_check() says what vmafgpu_open() would, for some size if none is given. */
+static void check_at(int line, const char *feature, const char *options, int width, int height, const char *words) {
+    vmafgpu_config c;
+    vmafgpu_feature_config f;
+    vmafgpu *context = NULL;
+    memset(&c, 0, sizeof c);
+    c.width = width;
+    c.height = height;
+    f.name = feature;
+    f.options = options;
+    c.features = &f;
+    c.feature_count = 1;
+    c.no_model = 1;
+    c.strict_options = 1;
+    snprintf(test_where, sizeof test_where, "line %d, %s %s", line, feature, options ? options : "");
+    if (CHECK_INT(vmafgpu_check(&c), words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK) && words) {
+        char said[512];
+        CHECK_HAS(vmafgpu_last_error(NULL), words);
+        snprintf(said, sizeof said, "%s", vmafgpu_last_error(NULL));
+        if (width) {
+            CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+            CHECK_STR(said, vmafgpu_last_error(context));
+            vmafgpu_close(context);
+        }
+    }
+}
+
+static void test_checked(void) {
+    vmafgpu_config c;
+    vmafgpu_model_config m[2];
+    warnings w = {""};
+    check_at(__LINE__, "vif", NULL, 0, 0, NULL);
+    check_at(__LINE__, "vif", "vif_enhn_gain_limit=0", 0, 0, "vif_enhn_gain_limit");
+    check_at(__LINE__, "vif", "banana=0", 0, 0, "no option 'banana'");
+    check_at(__LINE__, "banana", NULL, 0, 0, "there is no feature 'banana'");
+    check_at(__LINE__, "adm", "adm_csf_mode=2:adm_norm_view_dist=4", 0, 0, "adm_csf_mode");
+    check_at(__LINE__, "cambi", NULL, 0, 0, NULL);
+    check_at(__LINE__, "cambi", NULL, 64, 64, "216 or more pixels");
+    check_at(__LINE__, "cambi", "eotf=hlg", 0, 0, "option 'eotf'");
+    check_at(__LINE__, "cambi", "enc_width=200:enc_height=200", 0, 0, "not 200x200");
+    check_at(__LINE__, "cambi", "window_size=127", 0, 0, NULL);
+    check_at(__LINE__, "speed_chroma", "speed_prescale=0.1", 0, 0, NULL);
+    check_at(__LINE__, "speed_chroma", "speed_prescale=0.1", 1920, 1080, "here they have 960x540");
+    check_at(__LINE__, "speed_chroma", "speed_prescale=4", 0, 0, NULL);
+    check_at(__LINE__, "speed_chroma", "speed_kernelscale=1.1", 0, 0, "speed_kernelscale 1.1 is none");
+    check_at(__LINE__, "speed_temporal", "speed_prescale=0.1", 0, 0, NULL);
+    check_at(__LINE__, "speed_temporal", "speed_prescale=1.1", 0, 0, "speed_prescale 1.1 is not defined");
+    snprintf(test_where, sizeof test_where, "vmafgpu_check");
+    CHECK_INT(vmafgpu_check(NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "config is NULL");
+    memset(&c, 0, sizeof c);
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    c.width = 64;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "config.height must be from 16 to 16384, not 0");
+    c.width = 0;
+    c.bit_depth = 17;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    c.bit_depth = 0;
+    c.allocator.alloc = some_alloc;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    c.allocator.free = some_free;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    memset(m, 0, sizeof m);
+    m[0].version = "vmaf_v1.0.16_3d0h";
+    m[0].options = "adm.x=1";
+    m[1].name = "integer_motion2";
+    c.models = m;
+    c.model_count = 1;
+    c.log = note_warning;
+    c.log_user = &w;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_OK);
+    CHECK_STR(w.text, "feature 'adm' has no option 'x': it is ignored\n");
+    c.chroma = VMAFGPU_400;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_FEATURE);
+    CHECK_HAS(vmafgpu_last_error(NULL), "the feature speed_chroma, which the models vmaf_v1 use, needs chroma");
+    c.chroma = VMAFGPU_420;
+    c.model_count = 2;
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(NULL), "two columns would be named 'integer_motion2'");
+    m[0].version = "vmaf_v9";
+    CHECK_INT(vmafgpu_check(&c), VMAFGPU_ERROR_MODEL);
+    CHECK_HAS(vmafgpu_last_error(NULL), "vmaf_v9");
+}
+
+static void test_long_names(void) {
+    static const char *const names[][2] = {
+        {"VMAF_integer_feature_adm2_score", "integer_adm2"}, {"VMAF_integer_feature_vif_scale3_score", "integer_vif_scale3"},
+        {"VMAF_integer_feature_motion2_score", "integer_motion2"},
+        {"VMAF_integer_feature_motion_sad_score", "VMAF_integer_feature_motion_sad_score"},
+    };
+    vmafgpu_config c = plain_config();
+    vmafgpu *context = open_checked(&c);
+    snprintf(test_where, sizeof test_where, "long names");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        CHECK(vmafgpu_column_index(context, names[i][0]) >= 0);
+        CHECK_INT(vmafgpu_column_index(context, names[i][0]), vmafgpu_column_index(context, names[i][1]));
+    }
+    CHECK_INT(vmafgpu_column_index(context, "Cambi_feature_cambi_score"), -1);
+    CHECK_INT(vmafgpu_column_index(context, NULL), -1);
+    CHECK_INT(vmafgpu_column_index(NULL, names[0][0]), -1);
+    vmafgpu_close(context);
+}
+
+static void *no_alloc(size_t size, void *user) {
+    (void)size;
+    (void)user;
+    return NULL;
+}
+
+/* The sentence without a context: of failed opens, closed or never there, and of calls that get none. */
+static void test_no_context(void) {
+    vmafgpu_config c = plain_config();
+    vmafgpu *context, *other = open_checked(&c);
+    vmafgpu_score score;
+    snprintf(test_where, sizeof test_where, "no context");
+    c.width = 10;
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
+    vmafgpu_close(context);
+    CHECK_STR(vmafgpu_last_error(NULL), "config.width must be from 16 to 16384, not 10");
+    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* other contexts' failures are theirs */
+    CHECK_STR(vmafgpu_last_error(NULL), "config.width must be from 16 to 16384, not 10");
+    CHECK_HAS(vmafgpu_last_error(other), "reference");
+    c.width = 64;
+    c.allocator.alloc = no_alloc;
+    c.allocator.free = some_free;
+    CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
+    CHECK(context == NULL);
+    CHECK_HAS(vmafgpu_last_error(context), "no memory");
+    CHECK_INT(vmafgpu_push(NULL, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push: the context is NULL");
+    CHECK_INT(vmafgpu_next(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_next: the context is NULL");
+    vmafgpu_close(other);
+}
+
+/* A rounding mode that would change the scores is refused. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -519,7 +760,11 @@ int main(void) {
     test_builtin();
     test_log();
     test_failed_open();
+    test_no_context();
     test_unused_overlay();
+    test_ignored_options();
+    test_checked();
+    test_long_names();
     test_rounding();
     test_locale();
     return test_end();

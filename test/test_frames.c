@@ -1,7 +1,15 @@
 /* The pictures that a caller may hand over: pitches, layouts, word sizes, what is refused, and that neither threads nor
  * the way a picture lies in memory change a bit of the scores. */
+#ifndef _WIN32
+#  define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#  include <sys/mman.h>
+#  include <unistd.h>
+#endif
 #include <pthread.h>
 #include "scoring.h"
+#ifdef _WIN32
+#  include <windows.h>
+#endif
 
 /* A picture of the same samples as a film's frame, but laid out otherwise. */
 typedef struct picture {
@@ -111,6 +119,7 @@ static void test_layouts(void) {
         {"p410", 10, 2, 6, VMAFGPU_444, VMAFGPU_SEMIPLANAR_HIGH},
         {"p012", 12, 2, 4, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
         {"p016", 16, 2, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
+        {"8 bits high", 8, 2, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
         {"9 bits high", 9, 2, 7, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
         {"15 bits high", 15, 2, 1, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH},
         {"4:0:0", 8, 1, 0, VMAFGPU_400, VMAFGPU_PLANAR},
@@ -183,7 +192,7 @@ static void test_bad_samples(void) {
     static const struct {
         int      depth, high;
         uint16_t bad;
-    } ways[] = {{8, 0, 256},  {8, 0, 0xFFFF}, {9, 0, 512},  {10, 0, 1024}, {10, 0, 0x8000},
+    } ways[] = {{8, 0, 256},  {8, 0, 0xFFFF}, {8, 1, 1}, {9, 0, 512},  {10, 0, 1024}, {10, 0, 0x8000},
                 {12, 0, 4096}, {15, 0, 0x8000}, {10, 1, 1},   {10, 1, 0xFFFF}, {12, 1, 8}, {15, 1, 1}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         film f = film_make("texture+mix", 53, 37, ways[i].depth, 3, 4);
@@ -225,6 +234,14 @@ static void test_bad_frames(void) {
     CHECK_HAS(vmafgpu_last_error(context), "pitch[0]");
     narrow.pitch[0] = -31;
     CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
+    for (int i = 0; i < 4; i++) {
+        static const ptrdiff_t far_apart[] = {PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 24 + 1, -PTRDIFF_MAX / 24 - 1};
+        narrow.pitch[0] = far_apart[i];
+        CHECK_INT(vmafgpu_push(context, &good, &narrow), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), "distorted.pitch[0]");
+        CHECK_HAS(vmafgpu_last_error(context), "24 rows");
+        CHECK_INT(vmafgpu_score_pair(context, &narrow, &good, &good, &score), VMAFGPU_ERROR_ARGUMENT);
+    }
     CHECK_INT(vmafgpu_seed(context, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_seed(context, &empty), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_score_pair(context, NULL, &good, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
@@ -354,8 +371,293 @@ static void test_threads(void) {
     }
 }
 
+/* ---- pictures in one buffer ---- */
+
+static void test_one_buffer(void) {
+    static const struct {
+        const char    *name;
+        vmafgpu_chroma chroma;
+        vmafgpu_layout layout;
+        int            width, height, depth, bytes_per_sample;
+        ptrdiff_t      pitch, chroma_pitch;
+        size_t         u, v, size; /* 0: there is none */
+    } ways[] = {
+        {"I420", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608},
+        {"I420, odd", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983},
+        {"I420, pitch", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 8, 0, 128, 64, 6272, 7872, 9472},
+        {"I420, odd pitch", VMAFGPU_420, VMAFGPU_PLANAR, 64, 48, 8, 0, 65, 33, 3120, 3912, 4704},
+        {"NV12", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 64, 48, 8, 0, 0, 64, 3072, 0, 4608},
+        {"NV12, odd", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 68, 3283, 0, 4983},
+        {"NV12, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 128, 128, 6272, 0, 9472},
+        {"I010", VMAFGPU_420, VMAFGPU_PLANAR, 67, 49, 10, 0, 0, 68, 6566, 8266, 9966},
+        {"P010", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 0, 136, 6566, 0, 9966},
+        {"P010, pitch", VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 67, 49, 10, 0, 256, 256, 12544, 0, 18944},
+        {"I422", VMAFGPU_422, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4949, 6615},
+        {"NV16", VMAFGPU_422, VMAFGPU_SEMIPLANAR, 66, 49, 8, 0, 0, 66, 3234, 0, 6468},
+        {"I444", VMAFGPU_444, VMAFGPU_PLANAR, 67, 49, 12, 2, 0, 134, 6566, 13132, 19698},
+        {"NV24", VMAFGPU_444, VMAFGPU_SEMIPLANAR, 67, 49, 8, 0, 0, 134, 3283, 0, 9849},
+        {"8 bits in words", VMAFGPU_444, VMAFGPU_PLANAR, 64, 48, 8, 2, 0, 128, 6144, 12288, 18432},
+        {"grey", VMAFGPU_400, VMAFGPU_PLANAR, 67, 49, 8, 0, 0, 0, 0, 0, 3283},
+    };
+    static const unsigned char buffer[20000];
+    vmafgpu_config config = VMAFGPU_INIT;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        vmafgpu_frame frame;
+        snprintf(test_where, sizeof test_where, "one buffer, %s", ways[i].name);
+        config.chroma = ways[i].chroma;
+        config.layout = ways[i].layout;
+        config.width = ways[i].width;
+        config.height = ways[i].height;
+        config.bit_depth = ways[i].depth;
+        config.bytes_per_sample = ways[i].bytes_per_sample;
+        frame = vmafgpu_frame_of(&config, buffer, ways[i].pitch);
+        CHECK(frame.data[0] == buffer);
+        CHECK_INT(frame.memory, VMAFGPU_MEMORY_HOST);
+        CHECK(frame.data[1] == (ways[i].u ? buffer + ways[i].u : NULL));
+        CHECK(frame.data[2] == (ways[i].v ? buffer + ways[i].v : NULL));
+        CHECK_INT(frame.pitch[0], ways[i].pitch ? ways[i].pitch
+                                                : ways[i].width * (ways[i].depth > 8 || ways[i].bytes_per_sample == 2 ? 2 : 1));
+        CHECK_INT(frame.pitch[1], ways[i].chroma_pitch);
+        CHECK_INT(frame.pitch[2], ways[i].v ? ways[i].chroma_pitch : 0);
+        CHECK_INT(vmafgpu_frame_size(&config, ways[i].pitch), ways[i].size);
+    }
+    snprintf(test_where, sizeof test_where, "no such buffer");
+    for (int i = 0; i < 6; i++) {
+        static const struct {
+            int       width, height, bytes_per_sample;
+            ptrdiff_t pitch;
+        } none[] = {{0, 48, 0, 0},   {64, 16385, 0, 0}, {64, 48, 3, 0},
+                    {64, 48, 0, 63}, {64, 48, 0, -64},  {64, 48, 0, PTRDIFF_MAX}};
+        memset(&config, 0, sizeof config);
+        config.width = none[i].width;
+        config.height = none[i].height;
+        config.bytes_per_sample = none[i].bytes_per_sample;
+        CHECK(vmafgpu_frame_of(&config, buffer, none[i].pitch).data[0] == NULL);
+        CHECK_INT(vmafgpu_frame_size(&config, none[i].pitch), 0);
+    }
+    CHECK(vmafgpu_frame_of(NULL, buffer, 0).data[0] == NULL);
+    CHECK_INT(vmafgpu_frame_size(NULL, 0), 0);
+    /* the largest there is */
+    config.width = config.height = 16384;
+    config.bytes_per_sample = 2;
+    config.chroma = VMAFGPU_444;
+    CHECK_INT(vmafgpu_frame_size(&config, 0), 1610612736);
+    /* and it scores: colour film and one buffer are the same pictures */
+    {
+        film f = film_make_colour("bands+mix", 217, 181, 8, 420, 1, 3);
+        const vmafgpu_feature_config chroma = {"speed_chroma", NULL};
+        vmafgpu_config own = film_config(&f);
+        unsigned char *planes[2];
+        scores whole, s;
+        vmafgpu *context;
+        vmafgpu_frame frames[2];
+        own.features = &chroma;
+        own.feature_count = 1;
+        whole = film_score(&f, &own);
+        context = open_checked(&own);
+        for (int side = 0; side < 2; side++) {
+            const vmafgpu_frame from = film_frame(&f, 0, side);
+            planes[side] = (unsigned char *)malloc(vmafgpu_frame_size(&own, 0));
+            test_need(planes[side] != NULL, "memory");
+            CHECK_INT(vmafgpu_frame_size(&own, 0), f.plane_bytes + 2 * f.chroma_bytes);
+            memcpy(planes[side], from.data[0], f.plane_bytes);
+            memcpy(planes[side] + f.plane_bytes, from.data[1], f.chroma_bytes);
+            memcpy(planes[side] + f.plane_bytes + f.chroma_bytes, from.data[2], f.chroma_bytes);
+            frames[side] = vmafgpu_frame_of(vmafgpu_get_config(context), planes[side], 0);
+        }
+        CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        s = scores_of(context);
+        check_same_scores(&s, &whole);
+        scores_free(&s);
+        scores_free(&whole);
+        vmafgpu_close(context);
+        free(planes[0]);
+        free(planes[1]);
+        film_free(&f);
+    }
+}
+
+/* ---- nothing beside the samples is read ---- */
+
+/* Rows of bytes, each in pages of its own between pages that nobody may touch. */
+typedef struct fence {
+    unsigned char *memory;
+    size_t         size, step, row, slack; /* from row to row; bytes of a row, and how far it is into its pages */
+} fence;
+
+static size_t page_size(void) {
+#ifdef _WIN32
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+#else
+    return (size_t)sysconf(_SC_PAGESIZE);
+#endif
+}
+
+/* at_end: rows end where their pages do, else they begin there. */
+static fence fence_make(size_t row, size_t rows, int at_end) {
+    const size_t page = page_size(), open = (row + page - 1) / page * page;
+    fence f;
+    f.row = row;
+    f.slack = at_end ? open - row : 0;
+    f.step = open + page;
+    f.size = f.step * rows + page;
+#ifdef _WIN32
+    f.memory = (unsigned char *)VirtualAlloc(NULL, f.size, MEM_COMMIT | MEM_RESERVE, PAGE_NOACCESS);
+    test_need(f.memory != NULL, "memory");
+#else
+    f.memory = (unsigned char *)mmap(NULL, f.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    test_need(f.memory != (unsigned char *)MAP_FAILED, "memory");
+#endif
+    for (size_t y = 0; y < rows; y++) {
+        unsigned char *pages = f.memory + page + y * f.step;
+#ifdef _WIN32
+        DWORD was;
+        test_need(VirtualProtect(pages, open, PAGE_READWRITE, &was), "memory");
+#else
+        test_need(mprotect(pages, open, PROT_READ | PROT_WRITE) == 0, "memory");
+#endif
+        memset(pages, 0xEE, open);
+    }
+    return f;
+}
+
+static unsigned char *fence_row(const fence *f, size_t y) {
+    return f->memory + page_size() + y * f->step + f->slack;
+}
+
+static void fence_free(fence *f) {
+    if (f->memory) {
+#ifdef _WIN32
+        VirtualFree(f->memory, 0, MEM_RELEASE);
+#else
+        munmap(f->memory, f->size);
+#endif
+    }
+    f->memory = NULL;
+}
+
+typedef struct fenced {
+    fence         planes[3];
+    vmafgpu_frame frame;
+} fenced;
+
+static fenced fenced_make(const film *f, const vmafgpu_config *c, int index, int side, int at_end, int upside_down) {
+    const int interleaved = c->layout != VMAFGPU_PLANAR, bytes = c->bytes_per_sample;
+    const int shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
+    const vmafgpu_frame from = film_frame(f, index, side);
+    fenced p;
+    memset(&p, 0, sizeof p);
+    for (int plane = 0; plane < 3 && from.data[plane]; plane++) {
+        const int w = clip_plane_width(&f->clip, plane), h = clip_plane_height(&f->clip, plane);
+        const int target = interleaved && plane ? 1 : plane, each = interleaved && plane ? 2 : 1;
+        fence *to = &p.planes[target];
+        if (!to->memory) {
+            *to = fence_make((size_t)(w * bytes * each), (size_t)h, at_end);
+        }
+        for (int y = 0; y < h; y++) {
+            unsigned char *row = fence_row(to, (size_t)(upside_down ? h - 1 - y : y));
+            for (int x = 0; x < w; x++) {
+                const unsigned char *in =
+                    (const unsigned char *)from.data[plane] + (size_t)(y * w + x) * (size_t)f->bytes_per_sample;
+                uint16_t value = (uint16_t)(f->bytes_per_sample == 2 ? in[0] | in[1] << 8 : in[0]);
+                value = (uint16_t)(value << shift);
+                clip_store(&value, 1, bytes, row + (x * each + (interleaved && plane == 2)) * bytes);
+            }
+        }
+        p.frame.data[target] = fence_row(to, upside_down ? (size_t)(h - 1) : 0);
+        p.frame.pitch[target] = upside_down ? -(ptrdiff_t)to->step : (ptrdiff_t)to->step;
+    }
+    return p;
+}
+
+static void fenced_free(fenced *p) {
+    for (int i = 0; i < 3; i++) {
+        fence_free(&p->planes[i]);
+    }
+}
+
+/* Every call that takes frames, on every level: a byte read beside a row ends the program. */
+static void test_rectangle(void) {
+    static const vmafgpu_feature_config all[] = {
+        {"cambi", "full_ref=true"}, {"cambi", "enc_width=216:enc_height=160:topk=0.3"}, {"speed_chroma", NULL},
+        {"speed_chroma", "speed_prescale=0.9:speed_prescale_method=bilinear"},
+        {"motion", "motion_five_frame_window=true"}};
+    static const struct {
+        int            width, height, depth, chroma, bytes_per_sample;
+        vmafgpu_layout layout;
+    } ways[] = {
+        {16, 17, 8, 0, 1, VMAFGPU_PLANAR},       {16, 16, 12, 0, 2, VMAFGPU_PLANAR},
+        {33, 30, 10, 0, 2, VMAFGPU_PLANAR},      {67, 49, 12, 0, 2, VMAFGPU_PLANAR},
+        {70, 35, 16, 0, 2, VMAFGPU_PLANAR},      {97, 40, 8, 0, 1, VMAFGPU_PLANAR},
+        {95, 40, 8, 0, 2, VMAFGPU_PLANAR},       {81, 40, 10, 0, 2, VMAFGPU_SEMIPLANAR_HIGH},
+        {219, 181, 8, 420, 1, VMAFGPU_PLANAR},   {217, 183, 8, 420, 1, VMAFGPU_SEMIPLANAR},
+        {221, 184, 10, 420, 2, VMAFGPU_SEMIPLANAR_HIGH}, {223, 96, 12, 444, 2, VMAFGPU_SEMIPLANAR},
+        {225, 95, 16, 444, 2, VMAFGPU_PLANAR},   {227, 98, 8, 422, 2, VMAFGPU_PLANAR},
+    };
+    static const struct {
+        unsigned mask; /* of levels; 25 leaves plain C */
+        int      threads, at_end, upside_down;
+    } runs[] = {{0, 1, 1, 0}, {0, 3, 0, 1}, {16, 1, 1, 1}, {16, 1, 0, 0}, {25, 1, 1, 0}, {25, 2, 0, 0}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        film f = ways[i].chroma ? film_make_colour("bands+mix", ways[i].width, ways[i].height, ways[i].depth,
+                                                   ways[i].chroma, 3, 5)
+                                : film_make("noise+mix", ways[i].width, ways[i].height, ways[i].depth, 3, 5);
+        vmafgpu_config config = film_config(&f);
+        scores whole;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.features = all;
+        config.feature_count = ways[i].chroma ? 5 : 0;
+        whole = film_score(&f, &config);
+        config.bytes_per_sample = ways[i].bytes_per_sample;
+        config.layout = ways[i].layout;
+        config.together = 2;
+        for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
+            vmafgpu *contexts[2];
+            scores s;
+            snprintf(test_where, sizeof test_where, "rectangle %dx%d, %d bits, layout %d, cpumask %u, %s%s", ways[i].width,
+                     ways[i].height, ways[i].depth, (int)ways[i].layout, runs[k].mask, runs[k].at_end ? "end" : "beginning",
+                     runs[k].upside_down ? ", upside down" : "");
+            config.cpumask = runs[k].mask;
+            config.threads = runs[k].threads;
+            contexts[0] = open_checked(&config);
+            contexts[1] = open_checked(&config);
+            test_need(contexts[0] && contexts[1], "contexts");
+            for (int frame = 0; frame < 3; frame++) {
+                fenced p[2];
+                vmafgpu_frame distorted[2];
+                vmafgpu_score score;
+                for (int side = 0; side < 2; side++) {
+                    p[side] = fenced_make(&f, &config, frame, side, runs[k].at_end, runs[k].upside_down);
+                }
+                distorted[0] = distorted[1] = p[1].frame;
+                CHECK_INT(vmafgpu_score_pair(contexts[0], &p[1].frame, &p[0].frame, &p[1].frame, &score), VMAFGPU_OK);
+                if (frame < 2) {
+                    CHECK_INT(vmafgpu_push_many(contexts, 2, &p[0].frame, distorted), VMAFGPU_OK);
+                } else {
+                    CHECK_INT(vmafgpu_push(contexts[0], &p[0].frame, &p[1].frame), VMAFGPU_OK);
+                }
+                fenced_free(&p[0]);
+                fenced_free(&p[1]);
+            }
+            CHECK_INT(vmafgpu_flush(contexts[0]), VMAFGPU_OK);
+            s = scores_of(contexts[0]);
+            check_same_scores(&s, &whole);
+            scores_free(&s);
+            vmafgpu_close(contexts[0]);
+            vmafgpu_close(contexts[1]);
+        }
+        scores_free(&whole);
+        film_free(&f);
+    }
+}
+
 int main(void) {
     test_pitches();
+    test_one_buffer();
+    test_rectangle();
     test_layouts();
     test_bad_samples();
     test_bad_frames();

@@ -2,7 +2,7 @@
 # test_gpu on every simulated GPU: NVIDIA's with 32 lanes, with the image of compute capability 8.0 and with the one of
 # 7.5, and with 64 lanes; AMD's with 32 lanes and with 64, and a few groups with an old runtime. Fewer with sanitizers.
 #
-#     test/test_gpu.sh BUILD
+#     test/test_gpu.sh BUILD          DEPTH=all: every group on each
 build=$1
 for library in cuda32 cuda64 hip32 hip64 hip64_old; do
     if [ ! -f "$build/test/libsimulated_$library.so" ]; then
@@ -56,39 +56,41 @@ bundle() {
 }
 bundle > "$root/simulated.hsaco"
 
-# NAME VENDOR LIBRARY IMAGE GROUP...
-run() {
-    name=$1 vendor=$2 library=$3 image=$4
-    shift 4
-    VMAFGPU_TEST_BACKEND=$vendor VMAFGPU_TEST_DRIVER=$root/libsimulated_$library.so VMAFGPU_TEST_KERNELS=$root/$image \
-        $RUNNER "$build/test/test_gpu" "$@" > "$root/logs/test_gpu.$name" 2>&1
-    echo $? > "$root/logs/test_gpu.$name.status"
-}
 mkdir -p "$root/logs"
-# Sanitizers find the same in all of them: one of each vendor and lane count does.
-runs='matrix plain wide hip32 hip64 hip_old'
-[ -z "$SANITIZE" ] || runs='matrix hip64'
-while read -r name vendor library image groups; do
-    case " $runs " in
-    *" $name "*)
-        # shellcheck disable=SC2086
-        run "$name" "$vendor" "$library" "$image" $groups &
-        ;;
-    esac
-done << EOF
-matrix cuda cuda32 simulated_80.ptx
-plain cuda cuda32 simulated_75.ptx
-wide cuda cuda64 simulated_75.ptx
-hip32 hip hip32 simulated.hsaco
-hip64 hip hip64 simulated.hsaco
-hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory
-EOF
-wait
+# Everything once for each vendor. The other GPUs have other kernels and lane counts, but the same host code: what their
+# kernels compute. Sanitizers, with which all takes six times as long, look for other things: once through each vendor.
+computes='equality v1 random sums noise partial illegal'
+matrix=
+hip64=
+if [ "$DEPTH" = all ]; then
+    computes=
+elif [ -n "$SANITIZE" ]; then
+    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts threads kinds_of_memory failures'
+    hip64="$computes caller_context segments rhythm images no_device memory"
+fi
+{
+    echo "matrix cuda cuda32 simulated_80.ptx $matrix"
+    echo "hip64 hip hip64 simulated.hsaco $hip64"
+    if [ -z "$SANITIZE" ]; then
+        echo "plain cuda cuda32 simulated_75.ptx $computes"
+        echo "wide cuda cuda64 simulated_75.ptx $computes"
+        echo "hip32 hip hip32 simulated.hsaco $computes"
+        echo "hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory"
+    fi
+} | sed "s/ *$//" > "$root/logs/test_gpu.runs"   # xargs joins a line that ends in a blank with the next one
+
+# shellcheck disable=SC2016
+xargs -P "$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)" -L 1 sh -c '
+    root=$0 name=$1 log=$0/logs/test_gpu.$1
+    export VMAFGPU_TEST_BACKEND="$2" VMAFGPU_TEST_DRIVER="$root/libsimulated_$3.so" VMAFGPU_TEST_KERNELS="$root/$4"
+    shift 4
+    $RUNNER "$root/test_gpu" "$@" > "$log" 2>&1
+    echo $? > "$log.status"' "$root" < "$root/logs/test_gpu.runs"
 
 passed=0
 failed=0
 skipped=0
-for name in $runs; do
+while read -r name _; do
     log=$root/logs/test_gpu.$name
     last=$(tail -n 1 "$log")
     p=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*/\1/p')
@@ -104,6 +106,6 @@ for name in $runs; do
     passed=$((passed + p))
     failed=$((failed + f))
     skipped=$((skipped + ${s:-0}))
-done
+done < "$root/logs/test_gpu.runs"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

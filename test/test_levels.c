@@ -1,10 +1,51 @@
-/* Vector code against plain C: whole clips with each instruction set switched off in turn, and each function of a level by
- * itself, with guard bytes. Where the machine lacks a level, that is said and nothing is claimed. */
+/* Vector code against plain C: each function of a level by itself, with guard bytes, and whole clips with each instruction
+ * set switched off in turn. Where the machine lacks a level, that is said and nothing is claimed.
+ *
+ *     test_levels [bench]         with `bench` only functions, each with its time per sample: cycles of the time stamp
+ *                                 counter, elsewhere nanoseconds; the least of many runs
+ */
+#define _DEFAULT_SOURCE /* clock_gettime */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
 #include "scoring.h"
+#include <time.h>
 
 enum { ALL_OFF = 255 };
+
+/* ---- time ---- */
+
+enum { BENCH_WIDTH = 640, BENCH_BLOCKS = 352, BENCH_RUNS = 200 };
+
+static int bench_here;   /* functions are to be timed */
+
+static uint64_t ticks(void) {
+#ifdef VMAFGPU__HAS_X86
+    uint32_t low, high;
+    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+    return (uint64_t)high << 32 | low;
+#elif defined(CLOCK_MONOTONIC)
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+#else
+    return (uint64_t)clock() * (1000000000 / CLOCKS_PER_SEC);
+#endif
+}
+
+/* Times what comes after the number of samples, which is done again and again. */
+#define BENCH(of, what, samples, ...)                                                                                 \
+    do {                                                                                                               \
+        uint64_t least = UINT64_MAX;                                                                                   \
+        for (int run = 0; bench_here && run < BENCH_RUNS; run++) {                                                     \
+            const uint64_t begin = ticks();                                                                            \
+            __VA_ARGS__;                                                                                               \
+            const uint64_t took = ticks() - begin;                                                                     \
+            least = took < least ? took : least;                                                                       \
+        }                                                                                                              \
+        if (bench_here) {                                                                                              \
+            printf("%-8s %-24s %9.3f\n", (of)->name, (what), (double)least / (double)(samples));                    \
+        }                                                                                                              \
+    } while (0)
 
 static const unsigned masks[] = {0, 16};
 
@@ -148,8 +189,8 @@ static void check_many(const char *what, int width, int height, int depth, unsig
 static void check_many_illegal(void) {
     film f = film_make("texture+mix", 80, 60, 10, 1, 3);
     vmafgpu_config config = film_config(&f);
-    vmafgpu *contexts[2];
-    vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted[2];
+    vmafgpu *contexts[2], *several[3];
+    vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted[3];
     unsigned char *bad = (unsigned char *)malloc(f.plane_bytes);
     test_need(bad != NULL, "memory");
     memcpy(bad, f.luma + f.plane_bytes, f.plane_bytes);
@@ -160,6 +201,7 @@ static void check_many_illegal(void) {
         contexts[i] = open_checked(&config);
         distorted[i] = film_frame(&f, 0, CLIP_DISTORTED);
     }
+    distorted[2] = distorted[1];
     distorted[1].data[0] = bad;
     snprintf(test_where, sizeof test_where, "an illegal sample among many");
     CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted), VMAFGPU_ERROR_FRAME);
@@ -169,7 +211,28 @@ static void check_many_illegal(void) {
     CHECK_INT(vmafgpu_score_count(contexts[0]), 1);
     CHECK_INT(vmafgpu_score_count(contexts[1]), 0);
     CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is 0, not 1 or more");
     CHECK_INT(vmafgpu_push_many(NULL, 1, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 2, NULL, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: reference is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: distorted is NULL");
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(vmafgpu_reset(contexts[i]), VMAFGPU_OK);
+    }
+    several[0] = several[2] = contexts[0];
+    several[1] = contexts[1];
+    distorted[1].data[0] = distorted[0].data[0];
+    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is contexts[0] again");
+    several[2] = NULL;
+    CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is NULL");
+    for (int i = 0; i < 2; i++) { /* neither took a pair */
+        CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_count(contexts[i]), 0);
+    }
     for (int i = 0; i < 2; i++) {
         vmafgpu_close(contexts[i]);
     }
@@ -286,6 +349,12 @@ static void test_leavings(void) {
         }
         check_samples(w, 16 + w % 29, 8, w % 5);
     }
+    /* Noise over the whole range, at every size from 33 to 65. */
+    for (int w = 33; w <= 65; w++) {
+        for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4) {
+            check_samples(w, 98 - w, depth, 0);
+        }
+    }
     for (int kind = 0; kind < 5; kind++) {
         check_samples(1001, 61, 8, kind);
         check_samples(1001, 61, 10, kind);
@@ -300,7 +369,7 @@ static void test_leavings(void) {
 
 /* ---- functions ---- */
 
-/* Two frames, bytes or words, of which the vector code may read rows up to the next multiple of 64 columns. */
+/* Two frames, bytes or words; beyond the width there are samples, too, which must not matter. */
 enum { ROWS = 19, MAX_WIDTH = 640, MARGIN = 64, LINE = MAX_WIDTH + 2 * MARGIN + 64, PITCH = 2 * (MAX_WIDTH + 64) + 1 };
 
 static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int depth, int odd) {
@@ -344,6 +413,7 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
     snprintf(test_where, sizeof test_where, "%s motion_rows %d to %d, width %d, %d bits, kind %u", functions->name, first, end,
              w, depth, kind);
     CHECK_INT(functions->motion_rows(&job, first, end), vmafgpu__motion_rows_scalar(&job, first, end));
+    BENCH(functions, depth > 8 ? "motion_rows words" : "motion_rows bytes", w * ROWS, functions->motion_rows(&job, 0, ROWS));
     for (int i = 0; i < MARGIN - 8; i++) {
         for (int k = 0; k < 4; k++) {
             CHECK(lines[k][i] == 0x5a5a && lines[k][LINE - 1 - i] == 0x5a5a);
@@ -354,6 +424,7 @@ static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int
     }
     if (depth > 8) {
         CHECK_INT(functions->or_words(views[0].data, w), vmafgpu__or_words_scalar(views[0].data, w));
+        BENCH(functions, "or_words", w, functions->or_words(views[0].data, w));
     }
 }
 
@@ -362,6 +433,318 @@ static void test_functions(const vmafgpu__cpu_functions *functions) {
         for (int depth = 8; depth <= 16; depth++) {
             test_motion_rows(functions, w, depth, w % 2);
         }
+    }
+}
+
+/* ---- VIF and ADM, band by band ---- */
+
+enum { BAND_DISTORTED = 3, BAND_GUARD = 256 };
+
+/* Memory of just this size between guards, and what all its bytes were. */
+typedef struct block {
+    unsigned char *memory, *bytes;
+    size_t         size;
+    int            fill;
+} block;
+
+static block block_make(size_t size, int fill) {
+    block b;
+    b.memory = (unsigned char *)malloc(size + 2 * BAND_GUARD + 64);
+    test_need(b.memory != NULL, "memory");
+    b.bytes = b.memory + BAND_GUARD + (64 - ((uintptr_t)b.memory + BAND_GUARD) % 64) % 64;
+    b.size = size;
+    b.fill = fill;
+    memset(b.bytes - BAND_GUARD, 0x5a, BAND_GUARD);
+    memset(b.bytes, fill, size);
+    memset(b.bytes + size, 0x5a, BAND_GUARD);
+    return b;
+}
+
+static void block_free(block *b) {
+    int guarded = 1;
+    for (size_t i = 0; i < BAND_GUARD; i++) {
+        guarded &= b->bytes[(ptrdiff_t)i - BAND_GUARD] == 0x5a && b->bytes[b->size + i] == 0x5a;
+    }
+    CHECK(guarded);
+    free(b->memory);
+}
+
+/* Rows of samples. What lies beside them is 0x5a before anybody writes. */
+typedef struct image {
+    block     b;
+    int       w, h;
+    size_t    element;
+    ptrdiff_t pitch;   /* in bytes */
+} image;
+
+static image image_make(int w, int h, size_t element, ptrdiff_t pitch) {
+    image r;
+    r.b = block_make((size_t)pitch * (size_t)h, 0x5a);
+    r.w = w;
+    r.h = h;
+    r.element = element;
+    r.pitch = pitch;
+    return r;
+}
+
+/* The same samples in rows first..end-1, and beyond column `touched` and outside these rows nothing. */
+static void check_written(const image *got, const image *expected, int first, int end, int touched) {
+    int same = 1, untouched = 1;
+    for (int y = 0; y < got->h; y++) {
+        const unsigned char *a = got->b.bytes + y * got->pitch, *b = expected->b.bytes + y * expected->pitch;
+        const int is_inside = y >= first && y < end;
+        same &= !is_inside || memcmp(a, b, (size_t)got->w * got->element) == 0;
+        for (ptrdiff_t i = is_inside ? touched * (ptrdiff_t)got->element : 0; i < got->pitch; i++) {
+            untouched &= a[i] == 0x5a;
+        }
+    }
+    CHECK(same);
+    CHECK(untouched);
+}
+
+/* Samples of a kind: noise over the whole range; only the ends of it; squares; a gradient; black and white, by the side; a
+ * still picture with one bright sample. */
+enum { KINDS = 6 };
+static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
+    const uint32_t bits = random_bits() >> 3;
+    switch (kind) {
+    case 0: return bits & top;
+    case 1: return (bits & 1) * top;
+    case 2: return (uint32_t)((x / 3 + y / 5) & 1) * top;
+    case 3: return ((uint32_t)x * top / (uint32_t)w + (bits & 3)) & top;
+    case 4: return (uint32_t)(side > 0) * top;
+    default: return x == w / 2 && y == w % 7 ? top : top / 3 + (side && bits % 61 == 0);
+    }
+}
+
+/* A picture as a frame has it. Beside the samples lies noise. */
+static image picture_make(int kind, int side, int w, int h, int depth) {
+    const size_t bytes = depth > 8 ? 2 : 1;
+    const uint32_t top = (1u << depth) - 1;
+    image r = image_make(w, h, bytes, (ptrdiff_t)((size_t)(w + w % 5) * bytes + (size_t)(w % 3 == 0)));
+    for (size_t i = 0; i < r.b.size; i++) {
+        r.b.bytes[i] = (unsigned char)random_bits();
+    }
+    for (int y = 0; y < h; y++) {
+        for (int x = 0; x < w; x++) {
+            const uint16_t sample = (uint16_t)sample_of(kind, side, x, y, w, top);
+            clip_store(&sample, 1, (int)bytes, r.b.bytes + y * r.pitch + (ptrdiff_t)((size_t)x * bytes));
+        }
+    }
+    return r;
+}
+
+/* VIF of all scales, each from the scalar function's pictures. */
+static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count, int threads) {
+    const vmafgpu__cpu_functions *sides[2] = {level, &vmafgpu__functions_scalar};
+    const int is_wide = v->config.bit_depth > 8;
+    image now[1 + BAND_DISTORTED], next[2][1 + BAND_DISTORTED];
+    char what[sizeof test_where];
+    snprintf(what, sizeof what, "%s", test_where);
+    for (int i = 0; i <= count; i++) {
+        now[i] = pictures[i];
+    }
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
+        const int w = v->config.width >> scale, h = v->config.height >> scale, has_next = scale + 1 < VMAFGPU__SCALES;
+        const int first = scale || h < 40 ? 0 : (int)(random_bits() % 9) * 2, rest = h - first;
+        const int end = random_bits() % 3 || rest < 6 ? h : first + 2 + (int)(random_bits() % (uint32_t)(rest - 2)) / 2 * 2;
+        vmafgpu__vif_sums sums[2][BAND_DISTORTED];
+        memset(sums, 0, sizeof sums);
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__vif_picture distorted[BAND_DISTORTED];
+            vmafgpu__vif_sums *to[BAND_DISTORTED];
+            vmafgpu__vif_job job;
+            block scratch = block_make(sides[k]->vif_scratch_size(w, count, threads), 0xa5);
+            memset(&job, 0, sizeof job);
+            memset(distorted, 0, sizeof distorted);
+            for (int i = 0; i <= count; i++) {
+                vmafgpu__vif_picture *p = i ? &distorted[i - 1] : &job.reference;
+                next[k][i] = image_make(w / 2, h / 2, 2, (ptrdiff_t)vmafgpu__padded(w / 2) * 2);
+                p->row = now[i].b.bytes;
+                p->pitch = now[i].pitch;
+                p->next = has_next ? (uint16_t *)(void *)next[k][i].b.bytes : NULL;
+                p->next_stride = next[k][i].pitch / 2;
+            }
+            for (int i = 0; i < count; i++) {
+                to[i] = &sums[k][i];
+            }
+            job.distorted = distorted;
+            job.distorted_count = count;
+            job.wide = scale || is_wide;
+            job.scale = scale;
+            job.bit_depth = v->config.bit_depth;
+            job.w = w;
+            job.h = h;
+            job.first = first;
+            job.end = end;
+            job.images_only = scale == 0 && has_next && h % 7 == 0;
+            job.plan = &v->plan;
+            job.log_table = sides[k]->log_entries ? v->cpu->log_table : NULL;
+            job.scratch = scratch.bytes;
+            job.widest = vmafgpu__vif_strip_width(count, threads);
+            snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what, scale,
+                     first, end);
+            sides[k]->vif_rows(&job, to);
+            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+                char name[32];
+                snprintf(name, sizeof name, "vif_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
+                BENCH(level, name, w * (end - first), level->vif_rows(&job, to));
+                memset(sums[0], 0, sizeof sums[0]);
+                level->vif_rows(&job, to);
+            }
+            block_free(&scratch);
+        }
+        CHECK(memcmp(sums[0], sums[1], sizeof sums[0]) == 0);
+        for (int i = 0; i <= count; i++) {
+            check_written(&next[0][i], &next[1][i], has_next ? first / 2 : 0, has_next ? end / 2 : 0, w / 2);
+            check_written(&next[1][i], &next[0][i], has_next ? first / 2 : 0, has_next ? end / 2 : 0, w / 2);
+            block_free(&next[0][i].b);
+        }
+        /* The next scale needs whole pictures: rows that nobody wrote are as good as others. */
+        for (int i = 0; i <= count; i++) {
+            if (scale) {
+                block_free(&now[i].b);
+            }
+            now[i] = next[1][i];
+        }
+    }
+    for (int i = 0; i <= count; i++) {
+        block_free(&now[i].b);
+    }
+}
+
+/* ADM likewise. */
+static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
+    const vmafgpu__cpu_functions *sides[2] = {level, &vmafgpu__functions_scalar};
+    const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
+    image now[1 + BAND_DISTORTED], low[2][1 + BAND_DISTORTED];
+    block scratch[2];
+    char what[sizeof test_where];
+    snprintf(what, sizeof what, "%s", test_where);
+    for (int k = 0; k < 2; k++) {
+        scratch[k] = block_make(vmafgpu__adm_scratch_size(v->config.width, variants, count), 0);
+    }
+    for (int i = 0; i <= count; i++) {
+        now[i] = pictures[i];
+    }
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+        const size_t element = scale ? 4 : 2;
+        const int has_low = scale + 1 < VMAFGPU__SCALES, cut = g.h > 4 ? 1 + (int)(random_bits() % (uint32_t)(g.h - 1)) : g.h;
+        vmafgpu__adm_sums sums[2][BAND_DISTORTED];
+        memset(sums, 0, sizeof sums);
+        for (int k = 0; k < 2; k++) {
+            vmafgpu__adm_task task;
+            memset(&task, 0, sizeof task);
+            for (int i = 0; i <= count; i++) {
+                low[k][i] = image_make(g.w, g.h, element, (ptrdiff_t)(vmafgpu__padded(g.w) * element));
+                task.image[i].in = now[i].b.bytes;
+                task.image[i].in_pitch = now[i].pitch;
+                task.image[i].low = has_low ? low[k][i].b.bytes : NULL;
+                task.image[i].low_stride = low[k][i].pitch / (ptrdiff_t)element;
+            }
+            task.scale = scale;
+            task.bit_depth = v->config.bit_depth;
+            task.bytes = is_wide ? 2 : 1;
+            task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+            task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+            task.geometry = g;
+            task.variants = v->plan.adm;
+            task.variant_count = variants;
+            task.distorted = count;
+            task.scratch = scratch[k].bytes;
+            snprintf(test_where, sizeof test_where, "%s adm_rows %.200s, scale %d, rows 0 to %d to %d", level->name, what, scale,
+                     cut, g.h);
+            sides[k]->adm_rows(&task, 0, cut, sums[k]);
+            for (int i = 0; i <= count; i++) {
+                check_written(&low[k][i], &low[k][i], 0, has_low ? cut : 0, (int)vmafgpu__padded(g.w));
+            }
+            if (cut < g.h) {
+                sides[k]->adm_rows(&task, cut, g.h, sums[k]);
+            }
+            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+                char name[32];
+                vmafgpu__adm_sums unused[BAND_DISTORTED];
+                memset(unused, 0, sizeof unused);
+                snprintf(name, sizeof name, "adm_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
+                BENCH(level, name, task.in_width * task.in_height, level->adm_rows(&task, 0, g.h, unused));
+            }
+        }
+        CHECK(memcmp(sums[0][0].denominator, sums[1][0].denominator, sizeof sums[0][0].denominator) == 0);
+        for (int i = 0; i < count; i++) {
+            for (int n = 0; n < variants; n++) {
+                for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                    CHECK_INT(sums[0][i].numerator[n][b], sums[1][i].numerator[n][b]);
+                    CHECK_INT(sums[0][i].impairment[n][b], sums[1][i].impairment[n][b]);
+                }
+            }
+        }
+        for (int i = 0; i <= count; i++) {
+            check_written(&low[0][i], &low[1][i], 0, has_low ? g.h : 0, (int)vmafgpu__padded(g.w));
+            block_free(&low[0][i].b);
+            if (scale) {
+                block_free(&now[i].b);
+            }
+            now[i] = low[1][i];
+        }
+    }
+    for (int i = 0; i <= count; i++) {
+        block_free(&now[i].b);
+    }
+    block_free(&scratch[0]);
+    block_free(&scratch[1]);
+}
+
+static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, int h, int depth, int has_options, int count) {
+    image pictures[1 + BAND_DISTORTED];
+    vmafgpu_config config;
+    char what[128];
+    memset(&config, 0, sizeof config);
+    config.width = w;
+    config.height = h;
+    config.bit_depth = depth;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.cpumask = ALL_OFF;
+    config.no_model = has_options;
+    config.models = has_options ? NULL : both_models;
+    config.model_count = has_options ? 0 : 2;
+    config.features = has_options ? options : NULL;
+    config.feature_count = has_options ? OPTION_COUNT : 0;
+    vmafgpu *v = open_checked(&config);
+    test_need(v != NULL, "a context");
+    for (int i = 0; i <= count; i++) {
+        pictures[i] = picture_make(kind, i, w, h, depth);
+    }
+    snprintf(what, sizeof what, "%dx%d %d bits, kind %d, %d distorted, %s", w, h, depth, kind, count,
+             has_options ? "options" : "models");
+    snprintf(test_where, sizeof test_where, "%s", what);
+    check_vif_rows(level, v, pictures, count, 1 + w % 4);
+    snprintf(test_where, sizeof test_where, "%s", what);
+    check_adm_rows(level, v, pictures, count);
+    for (int i = 0; i <= count; i++) {
+        block_free(&pictures[i].b);
+    }
+    vmafgpu_close(v);
+}
+
+static void test_bands(const vmafgpu__cpu_functions *level) {
+    static const int depths[] = {8, 10, 12, 16, 9, 14};
+    /* every size from 33 to 65, at which a wrap was met elsewhere, with the largest values that there are */
+    for (int w = 33; w <= 65; w++) {
+        for (int i = 0; i < 4; i++) {
+            check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
+            check_bands(level, 1, w, 33 + (w * 5 + i * 13) % 33, depths[i], i == w % 4, 1);
+        }
+    }
+    /* around the lengths of vectors, and of strips */
+    for (int w = 16; w <= 140; w++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            check_bands(level, kind, w, 16 + (w * 3 + kind) % 37, depths[(w + kind) % 6], kind == w % 6, 1 + (w + kind) % 3);
+        }
+    }
+    for (int i = 0; i < 30; i++) {
+        check_bands(level, i % KINDS, (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 15, 16 + i % 25,
+                    depths[i % 5], 0, 1 + i % 3);
     }
 }
 
@@ -406,6 +789,8 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     static uint16_t a[2 * MAX_WIDTH + 256], b[2 * MAX_WIDTH + 256], c[2 * MAX_WIDTH + 256];
     static uint8_t bytes[2][2 * MAX_WIDTH + 256];
     static line got, expected, sums;
+    uint16_t *const out = (uint16_t *)(void *)(got.bytes + GUARD_BYTES);
+    uint8_t *const marks = got.bytes + GUARD_BYTES;
     const int wide = 2 * MAX_WIDTH + 256;
     fill_words(a, wide, 10, kind);
     fill_words(b, wide, 10, kind);
@@ -427,20 +812,27 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         f->import_row(source + depth % 2, depth > 8, depth, w, (uint16_t *)line_clear(&got));
         plain->import_row(source + depth % 2, depth > 8, depth, w, (uint16_t *)line_clear(&expected));
         check_line(&got, &expected, w, 2);
+        if (depth == 8 || depth == 10) {
+            BENCH(level, depth > 8 ? "cambi import_row words" : "cambi import_row bytes", w,
+                  f->import_row(source, depth > 8, depth, w, out));
+        }
     }
     for (int k = 0; k < 2; k++) {
         f->soften(a, k ? b : NULL, w, (uint16_t *)line_clear(&got));
         plain->soften(a, k ? b : NULL, w, (uint16_t *)line_clear(&expected));
         check_line(&got, &expected, w, 2);
+        BENCH(level, k ? "cambi soften" : "cambi soften last", w, f->soften(a, k ? b : NULL, w, out));
     }
     f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
     plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
     check_line(&got, &expected, (int)vmafgpu__padded(w), 1);   /* zeros beyond the row as well */
+    BENCH(level, "cambi flat_row", w, f->flat_row(a, b, w, marks));
     memcpy(line_clear(&got), bytes[0], (size_t)w);
     memcpy(line_clear(&expected), bytes[0], (size_t)w);
     f->slide(got.bytes + GUARD_BYTES, bytes[1], bytes[0], w);
     plain->slide(expected.bytes + GUARD_BYTES, bytes[1], bytes[0], w);
     check_line(&got, &expected, w, 1);
+    BENCH(level, "cambi slide", w, f->slide(marks, bytes[1], bytes[0], w));
     for (int halved = 0; halved < 2; halved++) {
         const int threshold = (int)(random_bits() % 50), half = halved ? (w + 1) / 2 : w;
         f->mask_row(bytes[0] + 64, w, halved, threshold, (uint8_t *)line_clear(&sums), (uint8_t *)line_clear(&got));
@@ -449,16 +841,21 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
             got.bytes[GUARD_BYTES + x] = got.bytes[GUARD_BYTES + x] != 0;
         }
         check_line(&got, &expected, half, 1);
+        BENCH(level, halved ? "cambi mask_row halved" : "cambi mask_row", w,
+              f->mask_row(bytes[0] + 64, w, halved, threshold, sums.bytes + GUARD_BYTES, marks));
     }
     f->halve_row(a, w, (uint16_t *)line_clear(&got));
     plain->halve_row(a, w, (uint16_t *)line_clear(&expected));
     check_line(&got, &expected, w, 2);
+    BENCH(level, "cambi halve_row", w, f->halve_row(a, w, out));
     f->halve_mask(bytes[0], w, (uint8_t *)line_clear(&got));
     plain->halve_mask(bytes[0], w, (uint8_t *)line_clear(&expected));
     check_line(&got, &expected, w, 1);
+    BENCH(level, "cambi halve_mask", w, f->halve_mask(bytes[0], w, marks));
     f->mode_row(a, b, c, w, (uint16_t *)line_clear(&got));
     plain->mode_row(a, b, c, w, (uint16_t *)line_clear(&expected));
     check_line(&got, &expected, w, 2);
+    BENCH(level, "cambi mode_row", w, f->mode_row(a, b, c, w, out));
     static float values[MAX_WIDTH], alike[2][MAX_WIDTH];
     size_t counts[2] = {0, 0};
     for (int x = 0; x < MAX_WIDTH; x++) {
@@ -469,6 +866,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
               plain->sum_above(values, (size_t)w, low, high, alike[1], &counts[1]));
     CHECK_INT(counts[0], counts[1]);
     CHECK(memcmp(alike[0], alike[1], sizeof(float) * counts[1]) == 0);
+    BENCH(level, "cambi sum_above", w, counts[0] = 0, f->sum_above(values, (size_t)w, low, high, alike[0], &counts[0]));
     for (int base = 0; base <= 400; base += 100) {
         vmafgpu__cambi_variant variant;
         memset(&variant, 0, sizeof variant);
@@ -477,6 +875,9 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
         plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
         check_line(&got, &expected, (int)vmafgpu__padded(w), 2);   /* nothing beyond the row */
+        if (base == 0) {
+            BENCH(level, "cambi code_row", w, f->code_row(&variant, a, bytes[0], w, out));
+        }
     }
 }
 
@@ -502,6 +903,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     static double wide[(HIGH + 1) * WIDE], ones[WIDE], sums[2][5 * WIDE];
     static uint8_t source[4 * WIDE + 64];
     static line got, expected;
+    float *const row = (float *)(void *)(got.bytes + GUARD_BYTES);
     vmafgpu__speed_matrix a, result[2];
     float vectors[2][VMAFGPU__SPEED_PITCH], x[2][VMAFGPU__SPEED_PITCH], totals[2][SIDE];
     fill_floats(rows, SIDE * WIDE);
@@ -516,13 +918,18 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
             const uint32_t seen = f->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&got));
             CHECK_INT(seen, plain->import(source + start, bytes, step, shift, 0.25f, w, (float *)line_clear(&expected)));
             check_line(&got, &expected, w, 4);
+            if (step == bytes) {
+                BENCH(level, bytes == 2 ? "speed import words" : "speed import bytes", w,
+                      f->import(source, bytes, step, 0, 0.25f, w, row));
+            }
         }
     }
     memcpy(line_clear(&got), rows, sizeof(float) * (size_t)w);
     memcpy(line_clear(&expected), rows, sizeof(float) * (size_t)w);
-    f->add_row((float *)(void *)(got.bytes + GUARD_BYTES), others, 0.1f, w);
+    f->add_row(row, others, 0.1f, w);
     plain->add_row((float *)(void *)(expected.bytes + GUARD_BYTES), others, 0.1f, w);
     check_line(&got, &expected, w, 4);
+    BENCH(level, "speed add_row", w, f->add_row(row, others, 0.1f, w));
 
     const float *pair[2] = {rows, others};
     const float weight[2] = {0.3f, 0.7f};
@@ -538,11 +945,13 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     f->bilinear(pair, weight, &columns, w, (float *)line_clear(&got));
     plain->bilinear(pair, weight, &columns, w, (float *)line_clear(&expected));
     check_line(&got, &expected, w, 4);
+    BENCH(level, "speed bilinear", w, f->bilinear(pair, weight, &columns, w, row));
 
     const int rows_high = 1 + w % 12;
     f->totals(rows, WIDE, w, rows_high, totals[0]);
     plain->totals(rows, WIDE, w, rows_high, totals[1]);
     CHECK(memcmp(totals[0], totals[1], sizeof totals[0]) == 0);
+    BENCH(level, "speed totals", w * rows_high, f->totals(rows, WIDE, w, rows_high, totals[0]));
     for (int i = 0; i < (HIGH + 1) * WIDE; i++) {
         wide[i] = (double)rows[i % (SIDE * WIDE)];
         ones[i % WIDE] = 1;
@@ -560,6 +969,10 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
                 untouched &= sums[0][k * WIDE + i] == 0;
             }
             CHECK(untouched);
+        }
+        if (places == 5) {
+            BENCH(level, "speed column_sums", w * h * places,
+                  f->column_sums(wide + 4, ones, WIDE, 0, w, h, places, sums[0], WIDE));
         }
     }
 
@@ -579,6 +992,9 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
             CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
             CHECK(memcmp(out[0] + r * WIDE + end, out[1] + r * WIDE + end, sizeof(float) * (size_t)(WIDE - end)) == 0);
         }
+        if (first == 0) {
+            BENCH(level, "speed multiply", w * SIDE, f->multiply(&a, 0, rows, WIDE, w, out[0]));
+        }
         for (int i = 0; i < 2; i++) {
             memset(vectors[i], 0, sizeof vectors[i]);
             fill_floats(vectors[i] + first, SIDE - first);
@@ -588,11 +1004,17 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         f->apply(&a, first, 0.7f, vectors[0], x[0]);
         plain->apply(&a, first, 0.7f, vectors[0], x[1]);
         CHECK(memcmp(x[0], x[1], sizeof(float) * SIDE) == 0);
+        if (first == 0) {
+            BENCH(level, "speed apply", SIDE * SIDE, f->apply(&a, 0, 0.7f, vectors[0], x[0]));
+        }
         f->rank_two(&result[0], first, vectors[0], vectors[1]);
         plain->rank_two(&result[1], first, vectors[0], vectors[1]);
         check_matrix(&result[0], &result[1], first);
         for (int r = 0; r < SIDE; r++) {   /* what is before `first` */
             CHECK(memcmp(result[0].at[r], a.at[r], sizeof(float) * (size_t)(r < first ? SIDE : first)) == 0);
+        }
+        if (first == 0) {
+            BENCH(level, "speed rank_two", SIDE * SIDE, f->rank_two(&result[0], 0, vectors[0], vectors[1]));
         }
     }
     memcpy(out[0], rows, sizeof rows);
@@ -602,9 +1024,11 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     for (int r = 0; r < SIDE; r++) {
         CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
     }
+    BENCH(level, "speed substitute", w * SIDE, f->substitute(&a, WIDE, w, out[0]));
     f->variances(rows, others, WIDE, w, (float *)line_clear(&got));
     plain->variances(rows, others, WIDE, w, (float *)line_clear(&expected));
     check_line(&got, &expected, w, 4);
+    BENCH(level, "speed variances", w * SIDE, f->variances(rows, others, WIDE, w, row));
 }
 
 static void test_v1_functions(const vmafgpu__cpu_functions *level) {
@@ -779,25 +1203,62 @@ static void test_v1_clips(void) {
     }
 }
 
-int main(void) {
+/* Every function of a level against the scalar ones. */
+static void test_level(const vmafgpu__cpu_functions *level) {
+    test_functions(level);
+    test_v1_functions(level);
+    test_bands(level);
+}
+
+/* Every function of a level at one width, with its time. */
+static void bench_level(const vmafgpu__cpu_functions *level) {
+    bench_here = 1;
+    for (int depth = 8; depth <= 10; depth += 2) {
+        test_motion_rows(level, BENCH_WIDTH, depth, 0);
+        check_bands(level, 0, BENCH_WIDTH, 96, depth, 0, 1);
+    }
+    test_cambi_rows(level, BENCH_WIDTH, 0);
+    test_speed_rows(level, BENCH_BLOCKS);
+    bench_here = 0;
+}
+
+int main(int argc, char **argv) {
+    const int is_bench = argc > 1 && strcmp(argv[1], "bench") == 0;
+    const vmafgpu__cpu_functions *levels[3];
+    int count = 0;
 #ifdef VMAFGPU__HAS_X86
-    static const struct { int level; const vmafgpu__cpu_functions *functions; } levels[] = {
+    static const struct { int level; const vmafgpu__cpu_functions *functions; } known[] = {
         {VMAFGPU__AVX2, &vmafgpu__functions_avx2},
         {VMAFGPU__AVX512, &vmafgpu__functions_avx512},
     };
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        if (vmafgpu__has_level(levels[i].level)) {
-            test_functions(levels[i].functions);
-            test_v1_functions(levels[i].functions);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (vmafgpu__has_level(known[i].level)) {
+            levels[count++] = known[i].functions;
         } else {
-            test_skip(levels[i].functions->name);
+            test_skip(known[i].functions->name);
         }
     }
+    __builtin_cpu_init();
+    snprintf(test_where, sizeof test_where, "what the compiler's library says of the processor");
+    CHECK_INT(vmafgpu__has_level(VMAFGPU__AVX2), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                                                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"));
+#elif defined(__x86_64__) && defined(__GNUC__) && !defined(VMAFGPU_NO_SIMD)
+    snprintf(test_where, sizeof test_where, "vector code for this processor");
+    CHECK(!"there is none");
 #endif
 #ifdef VMAFGPU__HAS_NEON
-    test_functions(&vmafgpu__functions_neon);
-    test_v1_functions(&vmafgpu__functions_neon);
+    levels[count++] = &vmafgpu__functions_neon;
 #endif
+    if (is_bench) {
+        levels[count++] = &vmafgpu__functions_scalar;
+        for (int i = 0; i < count; i++) {
+            bench_level(levels[i]);
+        }
+        return test_end();
+    }
+    for (int i = 0; i < count; i++) {
+        test_level(levels[i]);
+    }
     test_banding();
     test_v1_clips();
     test_leavings();

@@ -9,7 +9,7 @@ static const char whole_text[] =
     "{\"param_dict\": {\"C\": 4.0, \"nested\": [1, [2, {\"a\": null}], true, false, \"\\u0041\\n\\\"\"]},\n"
     " \"model_dict\": {\n"
     "  \"model_type\": \"LIBSVMNUSVR\", \"norm_type\": \"linear_rescale\",\n"
-    "  \"feature_names\": [\"VMAF_integer_feature_adm2_score\", \"VMAF_integer_feature_motion2_score\",\n"
+    "  \"feature_names\": [\"V\\u004DAF_integer_feature_adm2_score\", \"VMAF_integer_feature_\\u006dotion2_score\",\n"
     "                    \"VMAF_integer_feature_vif_scale0_score\"],\n"
     "  \"feature_opts_dicts\": [{\"adm_enhn_gain_limit\": 1.0}, {}, {}],\n"
     "  \"slopes\": [0.012, 2.8, 0.0626, 1.22], \"intercepts\": [-0.309, -1.79, -3.0e-3, -1.72E-1],\n"
@@ -160,18 +160,13 @@ static void test_prediction(void) {
     film_free(&f);
 }
 
-static void test_fields(void) {
-    const char *text = model_text(transforms[3].text);
-    vmafgpu_model *model = parse(text, strlen(text));
-    const vmafgpu_svm *s;
-    snprintf(test_where, sizeof test_where, "fields");
-    if (!CHECK(model != NULL)) {
-        return;
-    }
-    s = &model->svms[0];
+/* The figures of the small model, with the polynomial that only goes up. */
+static void check_fields(const vmafgpu_model *model) {
+    const vmafgpu_svm *s = &model->svms[0];
     CHECK_STR(model->name, "mine");
     CHECK_INT(model->svm_count, 1);
     CHECK_INT(s->feature_count, 3);
+    CHECK_STR(s->feature_names[0], "VMAF_integer_feature_adm2_score");
     CHECK_STR(s->feature_names[1], "VMAF_integer_feature_motion2_score");
     CHECK_STR(s->feature_options[0], "adm_enhn_gain_limit=1");
     CHECK_STR(s->feature_options[1], "");
@@ -196,13 +191,23 @@ static void test_fields(void) {
             CHECK_BITS(s->sv_table[s->sv_rows[v] * 3 + i], vectors[v][i]);
         }
     }
+}
+
+static void test_fields(void) {
+    const char *text = model_text(transforms[3].text);
+    vmafgpu_model *model = parse(text, strlen(text));
+    snprintf(test_where, sizeof test_where, "fields");
+    if (CHECK(model != NULL)) {
+        check_fields(model);
+    }
     vmafgpu_model_free(model, NULL);
 }
 
 /* ---- refusals ---- */
 
-/* A text that must not be read; a crash or a sanitizer's word is what this looks for as much as the code. */
-static void refuse(const char *text, size_t size, const char *what) {
+/* A text that must not be read, with words that the sentence must have; a crash or a sanitizer's word is what this looks
+ * for as much as the code. */
+static void refuse(const char *text, size_t size, const char *what, const char *words) {
     vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* must be overwritten */
     char error[256] = "";
     char *exact = (char *)malloc(size + 1); /* no byte more, so that reading on is seen */
@@ -216,6 +221,7 @@ static void refuse(const char *text, size_t size, const char *what) {
     CHECK(result == VMAFGPU_ERROR_MODEL || result == VMAFGPU_ERROR_FEATURE);
     CHECK(model == NULL);
     CHECK(error[0] != 0);
+    CHECK_HAS(error, words);
     if (result == VMAFGPU_OK) {
         vmafgpu_model_free(model, NULL);
     }
@@ -223,14 +229,14 @@ static void refuse(const char *text, size_t size, const char *what) {
 }
 
 /* One piece of the good text replaced. */
-static void refuse_with(const char *piece, const char *instead) {
+static void refuse_with(const char *piece, const char *instead, const char *words) {
     static char text[8192];
     char what[256];
     const char *good = model_text(transforms[3].text), *at = strstr(good, piece);
     test_need(at != NULL, piece);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, instead, at + strlen(piece));
     snprintf(what, sizeof what, "%.100s -> %.100s", piece, instead);
-    refuse(text, strlen(text), what);
+    refuse(text, strlen(text), what, words);
 }
 
 static void test_refusals(void) {
@@ -240,7 +246,7 @@ static void test_refusals(void) {
         {"\"LIBSVMNUSVR\"", "7"},
         {"linear_rescale", "something"},
         {"\"feature_names\"", "\"feature_nouns\""},
-        {"VMAF_integer_feature_adm2_score\"", "VMAF_integer_feature_adm2_score"},
+        {"AF_integer_feature_adm2_score\"", "AF_integer_feature_adm2_score"},
         {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626]"},
         {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": [0.012, 2.8, 0.0626, \"1.22\"]"},
         {"\"slopes\": [0.012, 2.8, 0.0626, 1.22]", "\"slopes\": {}"},
@@ -283,30 +289,86 @@ static void test_refusals(void) {
         {"\"C\": 4.0,", "\"C\": 4.0,,"},
         {"\"C\": 4.0,", "C: 4.0,"},
     };
+    /* what a model cannot mean, and the field that is named */
+    static const char *const named[][3] = {
+        {"total_sv 3", "total_sv 2", "total_sv"},
+        {"total_sv 3", "total_sv 1", "total_sv"},
+        {"total_sv 3", "total_sv 4", "total_sv"},
+        {"total_sv 3", "total_sv 30", "total_sv"},
+        {"gamma 0.04", "gamma -1e300", "gamma"},
+        {"gamma 0.04", "gamma -0.04", "gamma"},
+        {"gamma 0.04", "gamma 0", "gamma"},
+        {"[0.012, 2.8", "[0, 2.8", "slopes"},
+        {"[0.0, 100.0]", "[100.0, 0.0]", "score_clip"},
+        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [10, 40]]", "knots"},
+        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [20, 40]]", "knots"},
+        {"\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [60, 5]]", "knots"},
+    };
     const char *text = model_text(transforms[3].text);
     size_t size = strlen(text);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        refuse_with(changes[i][0], changes[i][1]);
+        refuse_with(changes[i][0], changes[i][1], "");
+    }
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        refuse_with(named[i][0], named[i][1], named[i][2]);
     }
     /* The last brace and the white space behind it aside, every shorter text is broken. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
         snprintf(what, sizeof what, "cut after %d bytes", (int)n);
-        refuse(text, n, what);
+        refuse(text, n, what, "");
     }
     {
         static char deep[200001];
         memset(deep, '[', sizeof deep - 1);
-        refuse(deep, sizeof deep - 1, "nested without end");
+        refuse(deep, sizeof deep - 1, "nested without end", "");
         for (size_t i = 0; i + 5 < sizeof deep; i += 5) {
             memcpy(deep + i, "{\"a\":", 5);
         }
-        refuse(deep, sizeof deep - 1, "nested objects without end");
+        refuse(deep, sizeof deep - 1, "nested objects without end", "");
     }
-    refuse("null", 4, "null");
-    refuse("{}", 2, "empty object");
-    refuse("{\"model_dict\":{}}", 17, "empty model");
-    refuse("\0\0\0\0", 4, "zeros");
+    refuse("null", 4, "null", "");
+    refuse("{}", 2, "empty object", "");
+    refuse("{\"model_dict\":{}}", 17, "empty model", "");
+    refuse("\0\0\0\0", 4, "zeros", "");
+}
+
+/* The same figures, whatever editor the text went through: a byte order mark, lines that end in \r\n inside the text of the
+ * SVM and around it, lines without figures. */
+static void test_editors(void) {
+    static const struct {
+        const char *what, *begin, *piece, *instead;
+    } cases[] = {
+        {"a byte order mark", "\xef\xbb\xbf", "", ""},
+        {"a byte order mark and white space", "\xef\xbb\xbf\r\n", "", ""},
+        {"\\r\\n in the text", "", "\\n", "\\r\\n"},
+        {"\\r\\n around it", "", "\n", "\r\n"},
+        {"empty lines", "", " \\n", " \\n \\n\\n"},
+        {"no end of the last line", "", ":-.5e1 \\n", ":-.5e1"},
+        {"blanks at the end", "", ":-.5e1 \\n", ":-.5e1 \\n\\r\\n  "},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        static char text[8192];
+        const char *at = model_text(transforms[3].text);
+        size_t size = (size_t)snprintf(text, sizeof text, "%s", cases[c].begin), length = strlen(cases[c].piece);
+        vmafgpu_model *model;
+        snprintf(test_where, sizeof test_where, "editors: %s", cases[c].what);
+        while (*at) {
+            if (length && strncmp(at, cases[c].piece, length) == 0) {
+                size += (size_t)snprintf(text + size, sizeof text - size, "%s", cases[c].instead);
+                at += length;
+            } else {
+                text[size++] = *at++;
+            }
+        }
+        model = parse(text, size);
+        if (CHECK(model != NULL)) {
+            check_fields(model);
+        }
+        vmafgpu_model_free(model, NULL);
+    }
+    refuse("\xef\xbb\xbf", 3, "a byte order mark alone", "");
+    refuse("\xef\xbb", 2, "half a byte order mark", "");
 }
 
 /* An error in half a sentence of room, none at all, and arguments that are missing. */
@@ -455,6 +517,7 @@ int main(void) {
     test_fields();
     test_prediction();
     test_refusals();
+    test_editors();
     test_arguments();
     test_mutations();
     test_files();

@@ -1,5 +1,36 @@
 /* Functions that no caller sees; here the implementation is private to this file. */
+#ifdef _WIN32
+#  include <process.h>
+#else
+#  include <pthread.h>
+#endif
+
+/* How many threads the system still starts; below 0: any number. */
+static int threads_left = -1;
+
+static int may_start(void) {
+    if (threads_left > 0) {
+        threads_left--;
+        return 1;
+    }
+    return threads_left < 0;
+}
+
+#ifdef _WIN32
+static uintptr_t scarce_thread(void *security, unsigned stack, unsigned(__stdcall *run)(void *), void *arg, unsigned flags,
+                               unsigned *id) {
+    return may_start() ? _beginthreadex(security, stack, run, arg, flags, id) : 0;
+}
+#  define _beginthreadex scarce_thread
+#else
+static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg) {
+    return may_start() ? pthread_create(thread, attributes, run, arg) : 11; /* EAGAIN */
+}
+#  define pthread_create scarce_thread
+#endif
+
 #define VMAFGPU_STATIC
+#define VMAFGPU_DEBUG
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
 
@@ -193,7 +224,147 @@ static void test_log2(void) {
     CHECK(isnan(vmafgpu__log2(NAN, vmafgpu__log2_table)));
 }
 
+/* ---- VMAFGPU_DEBUG: contexts that are closed, or none ---- */
+
+/* Keeps what it was given back, so that looking at it afterwards is no crime. */
+typedef struct hoard {
+    void *kept[64];
+    int   count;
+} hoard;
+
+static void *hoard_alloc(size_t size, void *user) {
+    (void)user;
+    return malloc(size);
+}
+
+static void hoard_free(void *pointer, void *user) {
+    hoard *h = (hoard *)user;
+    test_need(h->count < 64, "room");
+    h->kept[h->count++] = pointer;
+}
+
+static void test_closed(void) {
+    static const unsigned char plane[32 * 24];
+    static vmafgpu none;
+    hoard h;
+    vmafgpu_config config;
+    vmafgpu_frame frame;
+    vmafgpu_score score;
+    vmafgpu *contexts[2];
+    double value;
+    memset(&h, 0, sizeof h);
+    memset(&config, 0, sizeof config);
+    memset(&frame, 0, sizeof frame);
+    snprintf(test_where, sizeof test_where, "closed");
+    config.width = 32;
+    config.height = 24;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.allocator.alloc = hoard_alloc;
+    config.allocator.free = hoard_free;
+    config.allocator.user = &h;
+    frame.data[0] = plane;
+    contexts[0] = open_checked(&config);
+    vmafgpu_close(contexts[0]);
+    contexts[1] = &none;
+    for (int i = 0; i < 2; i++) {
+        vmafgpu *c = contexts[i];
+        const int given_back = h.count;
+#define CLOSED(call, function) \
+    do { \
+        CHECK_INT(call, VMAFGPU_ERROR_ARGUMENT); \
+        CHECK_STR(vmafgpu_last_error(c), function ": the context was closed, or never was one"); \
+    } while (0)
+        CLOSED(vmafgpu_push(c, &frame, &frame), "vmafgpu_push");
+        CLOSED(vmafgpu_push_many(&c, 1, &frame, &frame), "vmafgpu_push_many");
+        CLOSED(vmafgpu_next(c, &score), "vmafgpu_next");
+        CLOSED(vmafgpu_flush(c), "vmafgpu_flush");
+        CLOSED(vmafgpu_reset(c), "vmafgpu_reset");
+        CLOSED(vmafgpu_pool(c, 0, VMAFGPU_MEAN, &value), "vmafgpu_pool");
+        CLOSED(vmafgpu_score_pair(c, NULL, &frame, &frame, &score), "vmafgpu_score_pair");
+#undef CLOSED
+        vmafgpu_close(c);
+        CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: the context was closed, or never was one");
+        CHECK_INT(h.count, given_back);
+    }
+    while (h.count) {
+        free(h.kept[--h.count]);
+    }
+}
+
+/* ---- fewer threads than asked for ---- */
+
+static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
+    if (level == VMAFGPU_LOG_WARNING) {
+        snprintf((char *)user, 256, "%s", message);
+    }
+}
+
+static void test_few_threads(void) {
+    static const vmafgpu_feature_config features[] = {{"cambi", NULL}, {"speed_chroma", NULL}};
+    film f = film_make_colour("bands+mix", 216, 200, 8, 444, 2, 3);
+    vmafgpu_config config = film_config(&f);
+    scores whole;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.features = features;
+    config.feature_count = 2;
+    whole = film_score(&f, &config);
+    config.log = note_warning;
+    config.threads = 4;
+    for (int left = 0; left <= 3; left++) {
+        char warning[256] = "", expected[64];
+        scores s;
+        snprintf(test_where, sizeof test_where, "%d more threads, not 3", left);
+        snprintf(expected, sizeof expected, "only %d of 4 threads (config.threads)", left + 1);
+        config.log_user = warning;
+        threads_left = left;
+        s = film_score(&f, &config);
+        threads_left = -1;
+        check_same_scores(&s, &whole);
+        CHECK_HAS(warning, left < 3 ? expected : "");
+        CHECK(left < 3 || !warning[0]);
+        scores_free(&s);
+    }
+    scores_free(&whole);
+    film_free(&f);
+}
+
+/* Whether the sign of a coefficient changes nothing but the sign of what it is weighted to, and the centre does not wrap. */
+static int is_plain(uint32_t factor, int band, int32_t value) {
+    const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value), b = vmafgpu__adm_weigh(0, band, factor, -value);
+    return a.signal == b.signal && a.side == b.side && a.centre == b.centre && (int32_t)(a.side + a.centre) >= 0;
+}
+
+/* ADM's bounds at scale 0 against the definition, for factors of all sorts: they hold, and none could be larger. */
+static void test_adm_bounds(void) {
+    static const uint32_t factors[] = {1, 2, 3, 1000, 8192, 11453, 16384, 20000, 24576, 32768, 36453, 40000, 46822, 65536};
+    const uint32_t ordinary[2] = {36453, 16384}, none[2] = {0, 0}, large[2] = {46900, 16384};
+    snprintf(test_where, sizeof test_where, "ADM's bounds");
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        for (int band = 0; band < 3; band += 2) {
+            const int limit = vmafgpu__adm_plain_limit(factors[i], band);
+            int first = 1;
+            while (first <= 16383 && is_plain(factors[i], band, first)) {
+                first++;
+            }
+            CHECK_INT(limit, first - 1);
+        }
+    }
+    CHECK_INT(vmafgpu__adm_plain_limit(0, 0), 16383);
+    CHECK(vmafgpu__adm_restore(16383, 16382) == 16382 && vmafgpu__adm_restore(-16382, -16383) == -16382);
+    for (int scale = 0; scale < 4; scale++) {
+        CHECK(vmafgpu__adm_is_ordinary(ordinary, 100, scale));
+        CHECK(vmafgpu__adm_is_ordinary(ordinary, 1, scale));
+        CHECK(!vmafgpu__adm_is_ordinary(ordinary, 1.5, scale));
+        CHECK(!vmafgpu__adm_is_ordinary(ordinary, 0, scale));
+        CHECK_INT(vmafgpu__adm_is_ordinary(none, 100, scale), scale > 0);
+        CHECK_INT(vmafgpu__adm_is_ordinary(large, 100, scale), scale > 0);
+    }
+}
+
 int main(void) {
+    test_adm_bounds();
+    test_few_threads();
+    test_closed();
     test_log2();
     test_log_table();
     test_reciprocals();

@@ -605,7 +605,307 @@ static void test_pooling(void) {
     film_free(&f);
 }
 
+/* Intervals of frames, with and without gaps. */
+static void test_pool_range(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 10, 7);
+    for (int subsample = 1; subsample <= 4; subsample += 3) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu *context;
+        vmafgpu_score score;
+        double value = 0, whole = 1;
+        config.subsample = subsample;
+        context = open_checked(&config);
+        snprintf(test_where, sizeof test_where, "pooling intervals, subsample %d", subsample);
+        for (int i = 0; i < 10; i++) {
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 9, &value), VMAFGPU_ERROR_NOT_FOUND); /* not ready */
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        for (int first = 0; first < 10; first++) {
+            for (int last = first; last < 10; last++) {
+                double sum = 0, inverse = 0, low = 0, high = 0;
+                int count = 0;
+                for (int i = first; i <= last; i++) {
+                    if (i % subsample == 0) {
+                        CHECK_INT(vmafgpu_score_at(context, i, &score), VMAFGPU_OK);
+                        sum += score.values[0];
+                        inverse += 1.0 / (score.values[0] + 1.0);
+                        low = !count || score.values[0] < low ? score.values[0] : low;
+                        high = !count || score.values[0] > high ? score.values[0] : high;
+                        count++;
+                    }
+                }
+                if (!count) {
+                    CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value), VMAFGPU_ERROR_NOT_FOUND);
+                    continue;
+                }
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, first, last, &value), VMAFGPU_OK);
+                CHECK_BITS(value, sum / count);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_HARMONIC_MEAN, first, last, &value), VMAFGPU_OK);
+                CHECK_BITS(value, count / inverse - 1.0);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MIN, first, last, &value), VMAFGPU_OK);
+                CHECK_BITS(value, low);
+                CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MAX, first, last, &value), VMAFGPU_OK);
+                CHECK_BITS(value, high);
+            }
+        }
+        for (int method = VMAFGPU_MEAN; method <= VMAFGPU_MAX; method++) {
+            CHECK_INT(vmafgpu_pool(context, 0, (vmafgpu_pooling)method, &whole), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pooling)method, 0, 9, &value), VMAFGPU_OK);
+            CHECK_BITS(value, whole);
+        }
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 10, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, INT64_MAX, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, -1, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 4, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 0, (vmafgpu_pooling)4, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(context, 99, VMAFGPU_MEAN, 0, 3, &value), VMAFGPU_ERROR_NOT_FOUND);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_pool_range(NULL, 0, VMAFGPU_MEAN, 0, 3, &value), VMAFGPU_ERROR_ARGUMENT);
+        vmafgpu_close(context);
+        config.discard_scores = 1;
+        context = open_checked(&config);
+        CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_MEAN, 0, 0, &value), VMAFGPU_ERROR_STATE);
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
+/* ---- several candidates for one reference ---- */
+
+enum { CANDIDATES = 5 };
+
+static void check_candidates(const film *films, const vmafgpu_config *given, const char *what) {
+    static const struct {
+        unsigned mask;
+        int      threads, count, with_previous;
+    } runs[] = {{0, 1, CANDIDATES, 1}, {0, 3, 2, 0}, {16, 1, 3, 0}, {16, 2, CANDIDATES, 1}, {25, 1, 3, 1}, {0, 1, 1, 1}};
+    for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
+        vmafgpu_config config = *given;
+        vmafgpu *many, *single;
+        vmafgpu_frame previous = film_frame(&films[0], 0, 0), reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
+        const vmafgpu_frame *before = runs[k].with_previous ? &previous : NULL;
+        vmafgpu_score got[CANDIDATES], one;
+        size_t memory;
+        snprintf(test_where, sizeof test_where, "%s, %d candidates, cpumask %u, %d threads", what, runs[k].count, runs[k].mask,
+                 runs[k].threads);
+        config.backend = VMAFGPU_BACKEND_CPU;
+        single = open_checked(&config);
+        config.cpumask = runs[k].mask;
+        config.threads = runs[k].threads;
+        config.candidates = CANDIDATES;
+        many = open_checked(&config);
+        for (int i = 0; i < CANDIDATES; i++) {
+            distorted[i] = film_frame(&films[i], 1, 1);
+        }
+        memory = vmafgpu_memory(many);
+        CHECK_INT(vmafgpu_push(many, &previous, &distorted[0]), VMAFGPU_OK); /* a clip in progress is left alone */
+        CHECK_INT(vmafgpu_score_pair_many(many, before, &reference, distorted, runs[k].count, got), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_memory(many), memory);
+        CHECK_INT(vmafgpu_push(single, &previous, &distorted[0]), VMAFGPU_OK);
+        for (int i = 0; i < runs[k].count; i++) {
+            CHECK_INT(vmafgpu_score_pair(single, before, &reference, &distorted[i], &one), VMAFGPU_OK);
+            CHECK_BITS(got[i].score, one.score);
+            CHECK_INT(got[i].index, 0);
+            CHECK_INT(got[i].result, VMAFGPU_OK);
+            check_row(got[i].values, one.values, vmafgpu_column_count(single));
+        }
+        for (int c = 0; c < 2; c++) {
+            vmafgpu *context = c ? single : many;
+            CHECK_INT(vmafgpu_push(context, &reference, &distorted[1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        }
+        {
+            scores a = scores_of(many), b = scores_of(single);
+            check_same_scores(&a, &b);
+            scores_free(&a);
+            scores_free(&b);
+        }
+        vmafgpu_close(many);
+        vmafgpu_close(single);
+    }
+}
+
+static void test_candidates(void) {
+    static const vmafgpu_feature_config features[] = {{"cambi", "full_ref=true"}, {"speed_chroma", NULL},
+                                                      {"vif", "vif_enhn_gain_limit=1"}, {"adm", "adm_enhn_gain_limit=1.2"}};
+    film films[CANDIDATES];
+    vmafgpu_config config;
+    for (int way = 0; way < 4; way++) {
+        static const int depths[] = {8, 10, 12, 8};
+        for (int i = 0; i < CANDIDATES; i++) {
+            films[i] = way == 3 ? film_make_colour("bands+mix", 216, 181, 8, 444, 2, 7 + (uint32_t)i)
+                                : film_make("texture+mix", 157 - way, 99 + way, depths[way], 2, 7 + (uint32_t)i);
+        }
+        config = film_config(&films[0]);
+        if (way == 3) {
+            config.features = features;
+            config.feature_count = 4;
+        }
+        check_candidates(films, &config, way == 3 ? "all features" : way == 2 ? "12 bits" : way ? "10 bits" : "8 bits");
+        if (way == 1) {
+            /* a candidate with a bad sample is named, and no score is written; so is what is wrong with the arguments */
+            vmafgpu *context;
+            vmafgpu_frame reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
+            vmafgpu_score got[CANDIDATES];
+            memset(got, 0x5A, sizeof got);
+            config.candidates = CANDIDATES;
+            snprintf(test_where, sizeof test_where, "bad candidates");
+            for (unsigned mask = 0; mask <= 25; mask += 25) {
+                unsigned char *last = films[3].luma + 4 * films[3].plane_bytes - 1, was = *last;
+                config.cpumask = mask;
+                config.backend = VMAFGPU_BACKEND_CPU;
+                context = open_checked(&config);
+                for (int i = 0; i < CANDIDATES; i++) {
+                    distorted[i] = film_frame(&films[i], 1, 1);
+                }
+                *last = 0xFF;
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES, got), VMAFGPU_ERROR_FRAME);
+                CHECK_HAS(vmafgpu_last_error(context), "candidate 3, distorted: the luma word");
+                *last = was;
+                CHECK_INT(got[0].index, 0x5A5A5A5A5A5A5A5A);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, CANDIDATES + 1, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_HAS(vmafgpu_last_error(context), "config.candidates");
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 0, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, NULL, 2, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, NULL, distorted, 2, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 2, NULL), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_HAS(vmafgpu_last_error(context), ": scores is NULL");
+                distorted[2].data[0] = NULL;
+                CHECK_INT(vmafgpu_score_pair_many(context, NULL, &reference, distorted, 3, got), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_HAS(vmafgpu_last_error(context), "distorted[2].data[0] is NULL");
+                vmafgpu_close(context);
+            }
+        }
+        for (int i = 0; i < CANDIDATES; i++) {
+            film_free(&films[i]);
+        }
+    }
+}
+
+/* ---- calls from within a call ---- */
+
+/* What a callback may ask, and what it is refused. No checks in here but those of results: they are counted as elsewhere. */
+typedef struct visitor {
+    vmafgpu      *context;
+    vmafgpu_frame frame;
+    double        sum;
+    int           visits;
+} visitor;
+
+static void refused(vmafgpu *context, vmafgpu_result result, const char *function) {
+    CHECK_STR(vmafgpu_result_name(result), "VMAFGPU_ERROR_STATE");
+    CHECK_HAS(vmafgpu_last_error(context), function);
+    CHECK_HAS(vmafgpu_last_error(context), "callback");
+    CHECK_STR(vmafgpu_last_error(NULL), vmafgpu_last_error(context));
+}
+
+static void visit_calls(visitor *v) {
+    vmafgpu *c = v->context, *two[1];
+    vmafgpu_score score;
+    two[0] = c;
+    refused(c, vmafgpu_push(c, &v->frame, &v->frame), "vmafgpu_push");
+    refused(c, vmafgpu_push_many(two, 1, &v->frame, &v->frame), "vmafgpu_push_many");
+    refused(c, vmafgpu_score_pair(c, NULL, &v->frame, &v->frame, &score), "vmafgpu_score_pair");
+    refused(c, vmafgpu_score_pair_many(c, NULL, &v->frame, &v->frame, 1, &score), "vmafgpu_score_pair_many");
+    refused(c, vmafgpu_seed(c, &v->frame), "vmafgpu_seed");
+    refused(c, vmafgpu_tail(c, &v->frame), "vmafgpu_tail");
+    refused(c, vmafgpu_next(c, &score), "vmafgpu_next");
+    refused(c, vmafgpu_flush(c), "vmafgpu_flush");
+    refused(c, vmafgpu_reset(c), "vmafgpu_reset");
+    refused(c, vmafgpu_wait(c, -1), "vmafgpu_wait");
+    refused(c, vmafgpu_wait_on_stream(c, NULL, -1), "vmafgpu_wait_on_stream");
+    vmafgpu_close(c);
+    refused(c, VMAFGPU_ERROR_STATE, "vmafgpu_close");
+}
+
+static void visit(void *user, const vmafgpu_score *given) {
+    visitor *v = (visitor *)user;
+    const int column = vmafgpu_score_column(v->context, 0);
+    double value = -1;
+    vmafgpu_score score;
+    v->visits++;
+    v->sum += given->score;
+    visit_calls(v);
+    CHECK_INT(vmafgpu_pool(v->context, column, VMAFGPU_MEAN, &value), VMAFGPU_OK);
+    CHECK_BITS(value, v->sum / v->visits);
+    CHECK_INT(vmafgpu_percentile(v->context, column, 50, &value), VMAFGPU_OK);
+    CHECK(value >= 0 && value <= 100);
+    CHECK_INT(vmafgpu_score_at(v->context, given->index, &score), VMAFGPU_OK);
+    CHECK_BITS(score.score, given->score);
+    CHECK_INT(vmafgpu_score_at(v->context, given->index + 1, &score), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK(vmafgpu_reusable(v->context) >= given->index);
+    CHECK_INT(vmafgpu_score_count(v->context), given->index + 1);
+}
+
+static void visit_hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    visitor *v = (visitor *)user;
+    if (v->visits++ == 0) {
+        double value;
+        visit_calls(v);
+        refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_MEAN, &value), "vmafgpu_pool");
+    }
+    for (int i = 0; i < count; i++) {
+        task(arg, i);
+    }
+}
+
+static void visit_log(void *user, vmafgpu_log_level level, const char *message) {
+    visitor *v = (visitor *)user;
+    v->visits += level == VMAFGPU_LOG_ERROR;
+    if (v->context && level == VMAFGPU_LOG_ERROR) {
+        visit_calls(v);
+        CHECK_HAS(message, "reference");
+    }
+}
+
+static void test_visits(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 5, 2);
+    vmafgpu_config config = film_config(&f);
+    scores whole = film_score(&f, &config);
+    for (int kind = 0; kind < 3; kind++) {
+        visitor v;
+        scores s;
+        memset(&v, 0, sizeof v);
+        snprintf(test_where, sizeof test_where, "calls from callback %d", kind);
+        config = film_config(&f);
+        config.backend = VMAFGPU_BACKEND_CPU;
+        v.frame = film_frame(&f, 0, 0);
+        if (kind == 0) {
+            config.on_score = visit;
+            config.on_score_user = &v;
+        } else if (kind == 1) {
+            config.threads = 2;
+            config.parallel_for = visit_hook;
+            config.parallel_for_user = &v;
+        } else {
+            config.log = visit_log;
+            config.log_user = &v;
+        }
+        v.context = open_checked(&config);
+        if (kind == 2) {
+            CHECK_INT(vmafgpu_push(v.context, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL"); /* the call's own sentence again */
+        }
+        for (int i = 0; i < f.clip.frames; i++) {
+            CHECK_INT(film_push(&f, v.context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(v.context), VMAFGPU_OK);
+        CHECK(v.visits > 0);
+        s = scores_of(v.context);
+        check_same_scores(&s, &whole);
+        scores_free(&s);
+        vmafgpu_close(v.context);
+    }
+    scores_free(&whole);
+    film_free(&f);
+}
+
 int main(void) {
+    test_candidates();
+    test_visits();
     test_states();
     test_null_context();
     test_delivery();
@@ -615,5 +915,6 @@ int main(void) {
     test_score_pair();
     test_models();
     test_pooling();
+    test_pool_range();
     return test_end();
 }

@@ -170,12 +170,65 @@ static void test_strips(int depth) {
     film_free(&f);
 }
 
+/* ---- one context, two threads ---- */
+
+/* The parts of a frame run on another thread's watch: it calls the context meanwhile. */
+typedef struct trespass {
+    vmafgpu       *context;
+    vmafgpu_frame  frame;
+    vmafgpu_result result;
+    char           sentence[256], own[256], before[256];
+} trespass;
+
+static void *trespass_now(void *user) {
+    trespass *t = (trespass *)user;
+    snprintf(t->before, sizeof t->before, "%s", vmafgpu_last_error(NULL));
+    t->result = vmafgpu_push(t->context, &t->frame, &t->frame);
+    snprintf(t->sentence, sizeof t->sentence, "%s", vmafgpu_last_error(t->context));
+    snprintf(t->own, sizeof t->own, "%s", vmafgpu_last_error(NULL));
+    return NULL;
+}
+
+static void trespassing(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    pthread_t thread;
+    test_need(pthread_create(&thread, NULL, trespass_now, user) == 0, "a thread");
+    pthread_join(thread, NULL);
+    forwards(NULL, count, task, arg);
+}
+
+static void test_trespass(void) {
+    film f = film_make("texture+mix", 64, 48, 8, 1, 6);
+    vmafgpu_config config = film_config(&f);
+    trespass t;
+    memset(&t, 0, sizeof t);
+    snprintf(test_where, sizeof test_where, "one context on two threads");
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.threads = 2;
+    config.parallel_for = trespassing;
+    config.parallel_for_user = &t;
+    t.frame = film_frame(&f, 0, 0);
+    CHECK_INT(vmafgpu_open(NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    t.context = open_checked(&config);
+    CHECK_INT(vmafgpu_push(t.context, &t.frame, &t.frame), VMAFGPU_OK);
+    CHECK_STR(vmafgpu_result_name(t.result), "VMAFGPU_ERROR_STATE");
+    CHECK_STR(t.sentence, "vmafgpu_push: the context is busy with vmafgpu_push(), on another thread");
+    CHECK_STR(t.own, t.sentence);
+    CHECK_STR(t.before, ""); /* each thread has its own */
+    CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open: context is NULL");
+    CHECK_STR(vmafgpu_last_error(t.context), "");
+    CHECK_INT(vmafgpu_flush(t.context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(t.context), 1);
+    vmafgpu_close(t.context);
+    film_free(&f);
+}
+
 int main(void) {
     film films[WORKERS];
     worker workers[WORKERS];
     scores alone[WORKERS];
     pthread_t threads[WORKERS];
     vmafgpu_model_config model;
+    test_trespass();
     test_pieces("noise+mix", 48, 700, 8);
     test_pieces("noise+grain", 37, 500, 10);
     test_pieces("noise+mix", 200, 67, 10);

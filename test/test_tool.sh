@@ -43,7 +43,12 @@ refused() {
     check "status $status of $*" [ "$status" -eq 1 ]
     check "words of $*" grep -qi -e "$words" "$work/err"
     check "lines of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+    check "options, not fields, of $*" [ "$(grep -c 'config\.' "$work/err")" -eq 0 ]
 }
+
+# What hangs is ended.
+limit=
+! command -v timeout > /dev/null || limit='timeout 120'
 
 # ---- formats: the luma of these clips is the same, so the scores are ----
 
@@ -88,6 +93,7 @@ done
 make_pair tiny '' texture+mix 16x16 8 420 2 3
 score tiny tiny.csv
 check '16x16' grep -q '^1,' "$work/tiny.csv"
+check 'what the library warns of' grep -q '^vmafgpu: warning: with 32 or fewer pixels' "$work/log"
 
 # ---- pipes ----
 
@@ -137,7 +143,7 @@ check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" = "$(se
 $tool --help > "$work/help" 2>&1
 check '--help' [ $? -eq 0 ]
 for option in reference distorted width height pixel_format bitdepth model output xml json csv sub threads feature \
-    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool; do
+    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool strict aom_ctc nflx_ctc; do
     check "help on $option" grep -q -e "--$option" "$work/help"
 done
 if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
@@ -147,6 +153,91 @@ if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
 fi
 score 420 small.csv -m path=test/fuzz/seeds/model/small.json
 check 'model of our own' grep -q '^2,' "$work/small.csv"
+
+# ---- what is said of the whole clip ----
+
+# lacks FEATURE: this build has none of that name
+lacks() {
+    $tool -r "$work/420.ref" -d "$work/420.dist" -n --feature "$1" --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'
+}
+if lacks psnr; then
+    echo 'skipped: aggregates, for this build has no psnr'
+else
+    for format in xml json csv sub; do
+        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true --$format -o "$work/apsnr.$format"
+        $tool -r "$work/420.ref" -d "$work/420.dist" --quiet -n --feature psnr=enable_apsnr=true:enable_chroma=false --$format \
+            -o "$work/apsnr_y.$format"
+    done
+    check 'aggregates: XML' grep -Eq '^  <aggregate_metrics apsnr_y="[0-9]+\.[0-9]{6}" apsnr_cb="[0-9.]+" apsnr_cr="[0-9.]+" />$' "$work/apsnr.xml"
+    check 'aggregates: XML, planes left out' grep -q ' apsnr_cb="-inf" apsnr_cr="-inf" />$' "$work/apsnr_y.xml"
+    sed -n '/"aggregate_metrics"/,$p' "$work/apsnr_y.json" | sed 's/"apsnr_y": [0-9]*\.[0-9]\{6\},/Y,/' > "$work/out"
+    printf '  "aggregate_metrics": {\n    Y,\n    "apsnr_cb": null,\n    "apsnr_cr": null\n  }\n}\n' > "$work/expected"
+    check 'aggregates: JSON' same out expected
+    check 'aggregates: not in CSV and SUB' [ "$(cat "$work/apsnr.csv" "$work/apsnr.sub" | grep -c apsnr)" -eq 0 ]
+    if [ -f ../shared/golden_extra/seek_8b__extra_features.json ]; then
+        for kind in features:enable_apsnr=true db:reduced_hbd_peak=true:min_sse=0.5:enable_apsnr=true \
+            opts:enable_chroma=false:enable_apsnr=true; do
+            $tool -r ../shared/clips/odd_8b_ref.y4m -d ../shared/clips/odd_8b_dis.y4m --quiet -n --json -o "$work/out" --precision max \
+                --feature "psnr=${kind#*:}"
+            for side in "$work/out" "../shared/golden_extra/odd_8b__extra_${kind%%:*}.json"; do
+                sed -n '/"aggregate_metrics"/,$p' "$side" > "$work/${side##*/}.aggregates"
+            done
+            check "aggregates: libvmaf's, $kind" same out.aggregates "odd_8b__extra_${kind%%:*}.json.aggregates"
+        done
+    fi
+fi
+
+# ---- what is not there is ignored, as in libvmaf, and said; --strict refuses it ----
+
+score 420 ignored.csv -m version=vmaf_v0.6.1:float_banana.x=1:cambi.y=2:vif.z=3
+check 'ignored model options: scores' same ignored.csv 420.csv
+check 'ignored model options: features that are not there' grep -q "^vmafgpu: warning: model option 'float_banana.x=1' is ignored: there is no" "$work/log"
+check 'ignored model options: features that are not used' grep -q "'cambi.y=2' is ignored: the model 'vmaf_v0.6.1' does not use cambi" "$work/log"
+check 'ignored model options: options' grep -q "feature 'vif' has no option 'z': it is ignored" "$work/log"
+score 420 vif.csv -n --feature vif=debug=true
+score 420 ignored.csv -n --feature vif=z=3:debug=true --feature vif=debug=false
+check 'ignored options' same ignored.csv vif.csv
+
+# ---- presets ----
+
+preset_lacks=
+for feature in psnr ciede float_ssim float_ms_ssim psnr_hvs cambi; do
+    ! lacks $feature || preset_lacks="$preset_lacks $feature"
+done
+make_pair ctc '' bands+blur 288x224 8 420 2 61
+# preset FEATURES... : the report of $asked is that of the features, one by one
+preset() {
+    score ctc preset.csv $asked
+    set -- "$@"
+    features=
+    for feature; do
+        features="$features --feature $feature"
+    done
+    # shellcheck disable=SC2086
+    score ctc preset_expected.csv $models $features
+    check "$asked" [ -s "$work/preset.csv" ]
+    check "$asked: scores" same preset.csv preset_expected.csv
+}
+if [ -n "$preset_lacks" ]; then
+    echo "skipped: presets, for this build has no$preset_lacks"
+else
+    apsnr=psnr=reduced_hbd_peak=true:enable_apsnr=true:min_sse=0.5
+    db=enable_db=true:clip_db=true
+    models='-m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=vmaf_neg'
+    for version in 1 2 3 4 5 6 7; do
+        asked="--aom_ctc v$version.0"
+        case $version in
+        1 | 2) preset $apsnr ciede float_ssim=$db float_ms_ssim=$db psnr_hvs ;;
+        7) preset $apsnr ciede float_ssim=scale=1:$db float_ms_ssim=$db psnr_hvs cambi ;;
+        *) preset $apsnr ciede float_ssim=$db float_ms_ssim=$db psnr_hvs cambi ;;
+        esac
+    done
+    asked='--nflx_ctc v1.0'
+    models='-m version=vmaf_4k_v0.6.1 -m version=vmaf_4k_v0.6.1neg:name=vmaf_neg'
+    preset psnr=enable_apsnr=true float_ssim=$db cambi
+    asked='--aom_ctc v7.0 --nflx_ctc v1.0'
+    refused 'two models are named' -r "$work/ctc.ref" -d "$work/ctc.dist" $asked
+fi
 
 # ---- v1: chroma counts ----
 
@@ -163,7 +254,28 @@ refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v
 make_pair v1_small '' bands+blur 216x158 8 420 1 61
 refused '80x80 .* 108x79' -r "$work/v1_small.ref" -d "$work/v1_small.dist" -m version=vmaf_v1.0.16_3d0h
 refused '216' -r "$work/420.ref" -d "$work/420.dist" --feature cambi
-refused 'heatmaps_path' -r "$work/v1.ref" -d "$work/v1.dist" --feature cambi=heatmaps_path=here
+# heat maps: five files of words, which change nothing; what is not scored stays a hole
+make_pair maps '' bands+blur 289x225 8 420 3 61
+score maps maps.csv --feature cambi
+score maps maps_again.csv --feature "cambi=heatmaps_path=$work/maps/of/cambi"
+check 'heat maps: scores' same maps_again.csv maps.csv
+score maps maps_again.csv --feature "cambi=heatmaps_path=$work/maps/holes" --subsample 2 --threads 3
+score maps maps_again.csv -m "version=vmaf_v1.0.16_3d0h:cambi.heatmaps_path=$work/maps/model"
+for map in 0_289x225 1_145x113 2_73x57 3_37x29 4_19x15; do
+    size=${map#*_}
+    file=cambi_heatmap_scale_${map}_16b.gray
+    for folder in of/cambi holes model; do
+        check "heat maps: size of $folder $map" [ "$(wc -c < "$work/maps/$folder/$file")" -eq $((${size%x*} * ${size#*x} * 2 * 3)) ]
+    done
+    bytes=$((${size%x*} * ${size#*x} * 2))
+    check "heat maps: frame 2 of $map" [ "$(tail -c $bytes "$work/maps/of/cambi/$file" | cksum)" = "$(tail -c $bytes "$work/maps/holes/$file" | cksum)" ]
+    check "heat maps: hole in $map" [ "$(head -c $((2 * bytes)) "$work/maps/holes/$file" | tail -c $bytes | tr -d '\000' | wc -c)" -eq 0 ]
+    check "heat maps: something in $map" [ "$(head -c $bytes "$work/maps/of/cambi/$file" | tr -d '\000' | wc -c)" -gt 0 ]
+done
+refused 'heatmaps_path of cambi is for one distorted video' -r "$work/maps.ref" -d "$work/maps.dist" -d "$work/maps.ref" \
+    --feature "cambi=heatmaps_path=$work/maps/here"
+refused "'heatmaps_path' of feature 'cambi' must not be empty" -r "$work/maps.ref" -d "$work/maps.dist" --feature cambi=heatmaps_path=
+refused 'heat map ".*cannot be written' -r "$work/maps.ref" -d "$work/maps.dist" --feature "cambi=heatmaps_path=$work/maps.ref"
 if [ -f ../shared/models/vmaf_v1.0.16_3d0h.json ]; then
     make_pair v1_large '' bands+blur 320x320 8 444 2 62
     for view in 3d0h 5d0h 1d5h_2160 3d0h_2160 hfr_3d0h hfr_5d0h hfr_1d5h_2160 hfr_3d0h_2160; do
@@ -221,9 +333,9 @@ EOF
     check "$what: report" grep -q "^  \"backend\": \"$backend\",\$" "$work/gpu.json"
     check "$what: error stream" grep -q "^vmafgpu: backend $backend (..*)\$" "$work/err"
     score 420 gpu.csv --backend $backend --gpu 255 "$@"
-    check "$what: --gpu 255" grep -q 'vmafgpu: .*255' "$work/log"
+    check "$what: --gpu 255" grep -q 'vmafgpu: .*--gpu is 255' "$work/log"
     score 420 gpu.csv --gpu 255 "$@"
-    check "$what: --gpu 255, auto" grep -q 'vmafgpu: warning: .*255' "$work/log"
+    check "$what: --gpu 255, auto" grep -q 'vmafgpu: warning: .*--gpu is 255' "$work/log"
     check "$what: --gpu 255, scores" same gpu.csv 420.csv
 }
 
@@ -300,6 +412,7 @@ printf 'YUV4MPEG2 W99999999999999999999 H50 C420\n' > "$work/huge"
 make_pair other '' texture+mix 64x50 8 420 1 1
 make_pair deep '' texture+mix 66x50 10 420 1 1
 make_pair small '' texture+mix 15x50 8 420 1 1
+make_pair short '' texture+mix 66x50 8 420 2 1
 ref=$work/420.ref
 refused 'nothing' -r "$ref" -d "$work/nothing"
 refused 'empty' -r "$ref" -d "$work/empty"
@@ -311,7 +424,21 @@ refused 'size' -r "$ref" -d "$work/huge"
 refused 'frame' -r "$ref" -d "$work/noframes"
 refused '64x50' -r "$ref" -d "$work/other.dist"
 refused 'bit' -r "$ref" -d "$work/deep.dist"
-refused '16' -r "$work/small.ref" -d "$work/small.dist"
+refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
+for side in 15 16385; do
+    refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8
+done
+refused '400.* no chroma\|pixel format is 4:0:0' -r "$work/r400.ref" -d "$work/r400.dist" -w 66 -h 50 -p 400 -b 8 --feature speed_chroma
+refused '--feature: there is no feature' -r "$ref" -d "$ref" --feature nothing
+refused 'name in --model' -r "$ref" -d "$ref" -m "name=$(printf '%0300d' 0)"
+refused 'y4m file, not raw' -r "$ref" -d "$work/420.dist" -w 66 -h 50 -p 420 -b 8
+refused 'y4m file, not raw' -r "$work/raw.ref" -d "$work/420.dist" -w 66 -h 50 -p 420 -b 8
+refused 'y4m file, not raw' -r "$ref" -d "$ref" -w 6600 -h 5000 -p 420 -b 8
+refused 'only once' -r "$ref" -d "$ref" -r "$ref"
+refused 'two models' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:path=test/fuzz/seeds/model/small.json
+refused 'two models' -r "$ref" -d "$ref" -m path=test/fuzz/seeds/model/small.json:version=vmaf_v0.6.1
+refused 'version=vmaf_v0.6.1 and version=vmaf_4k_v0.6.1' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:version=vmaf_4k_v0.6.1
+refused 'name=a and name=b' -r "$ref" -d "$ref" -m name=a:name=b
 refused 'distorted' -r "$ref"
 refused 'reference' -d "$ref"
 refused 'height' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -p 420 -b 8
@@ -320,7 +447,12 @@ refused 'nonsense' -r "$ref" -d "$ref" --nonsense
 refused 'vmaf_v9' -r "$ref" -d "$ref" -m version=vmaf_v9
 refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
 refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
-refused 'psnr' -r "$ref" -d "$ref" --feature psnr
+refused 'psnr., has no option .x.\|psnr. has no option .x.\|build has no' -r "$ref" -d "$ref" --strict --feature psnr=x=1
+refused 'model option .float_banana.x=1. must look like' -r "$ref" -d "$ref" --strict -m version=vmaf_v0.6.1:float_banana.x=1
+refused 'v1.0 to v7.0, not "v8.0"' -r "$ref" -d "$ref" --aom_ctc v8.0
+refused 'v1.0 to v7.0, not "v1"' -r "$ref" -d "$ref" --aom_ctc v1
+refused 'which is v1.0, not "v2.0"' -r "$ref" -d "$ref" --nflx_ctc v2.0
+refused 'proposed is no longer' -r "$ref" -d "$ref" --aom_ctc proposed
 refused 'adm_enhn_gain_limit' -r "$ref" -d "$ref" -m version=vmaf_v0.6.1:adm.adm_enhn_gain_limit=0
 for gpu in -1 256 x ''; do
     refused '--gpu needs' -r "$ref" -d "$ref" --gpu "$gpu"
@@ -335,8 +467,149 @@ if [ -e /dev/full ]; then
     refused '/dev/full' -r "$ref" -d "$ref" -o /dev/full
 fi
 
+# ---- what is not open, and what a terminal must not get ----
+
+refused 'standard input is closed' -r "$ref" -d - <&-
+refused 'standard input is closed' -r - -d "$ref" <&-
+$tool -r "$ref" -d "$work/420.dist" --quiet --csv -o "$work/closed.csv" --pool mean <&- 1>&- 2> "$work/err"
+check 'standard output that is closed' grep -q 'standard output could not be written' "$work/err"
+check 'the report all the same' same closed.csv 420.csv
+refused '^vmafgpu: standard input is empty' -r "$ref" -d - < "$work/empty"
+escape=$(printf '\033')
+printf 'YUV4MPEG2 W66 H50 I%s[31m C420\n' "$escape" > "$work/escapes_1"
+printf 'YUV4MPEG2 W66 H50 C%s[31m\302\233\n' "$escape" > "$work/escapes_2"
+printf '{"model_dict": {"%s[31m": 1, "model_type": "%s[31m"}}' "$escape" "$escape" > "$work/escapes_3"
+for arguments in "-d $work/escapes_1" "-d $work/escapes_2" "-d $ref -m path=$work/escapes_3" "-d no$escape" "-d $ref -o no$escape/1" \
+    "-d $ref --no$escape" "-d $ref -$escape" "-d $ref --pool $escape" "-d $ref -m version=$escape" "-d $ref -m name=$escape" \
+    "-d $ref -m $escape" "-d $ref --feature $escape" "-d $ref --strict --feature vif=$escape=1" "-d $ref --feature vif=vif_enhn_gain_limit=$escape" \
+    "-d $ref --threads $escape" "-d $ref --backend $escape" "-d $ref $escape"; do
+    # shellcheck disable=SC2086
+    refused . -r "$ref" $arguments
+    check "unprintable bytes of $arguments" [ "$(LC_ALL=C tr -d '\n -~' < "$work/err" | wc -c)" -eq 0 ]
+done
+cp "$work/short.dist" "$work/no$escape.1"
+$tool -r "$ref" -d "$work/no$escape.1" -d "$work/420.dist" --quiet > "$work/out" 2>&1
+check 'unprintable bytes of what is no failure' [ "$(LC_ALL=C tr -d '\n -~' < "$work/out" | wc -c)" -eq 0 ]
+for range in FULL LIMITED; do
+    for side in ref dist; do
+        sed "1s/\$/ XCOLORRANGE=$range/" "$work/420.$side" > "$work/$range.$side"
+    done
+done
+for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 0' '420 LIMITED 0'; do
+    # shellcheck disable=SC2086
+    set -- $pair
+    $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --csv -o "$work/range.csv" 2> "$work/err"
+    check "colour ranges $1, $2: warnings" [ "$(grep -c '^vmafgpu: warning: the colour ranges differ' "$work/err")" -eq "$3" ]
+    check "colour ranges $1, $2: scores" same range.csv 420.csv
+done
+
+# ---- a report overwrites nothing that is read, whatever it is called, and an older report only when it is whole ----
+
+files=$work/files
+mkdir -p "$files/folder"
+absolute=$(cd "$files" && pwd)
+ln -s folder "$files/link"
+cp "$work/420.dist" "$files/video"
+cp test/fuzz/seeds/model/small.json "$files/model"
+cp "$work/kernels.cuda" "$files/kernels"
+for kind in video model kernels; do
+    ln -s $kind "$files/$kind.symbolic"
+    ln "$files/$kind" "$files/$kind.hard"
+    cp "$files/$kind" "$work/$kind.before"
+    for name in "$files/$kind" "$files/./$kind" "$files/link/../$kind" "$absolute/$kind" "$files/$kind.symbolic" "$files/$kind.hard"; do
+        refused "overwrite the $kind" -r "$ref" -d "$files/video" -m "path=$files/model" --kernels "$files/kernels" -o "$name"
+        check "$kind is left by $name" cmp -s "$files/$kind" "$work/$kind.before"
+    done
+done
+refused 'overwrite the video standard input' -r "$ref" -d - -o "$files/video" < "$files/video"
+refused 'one file' -r "$ref" -d "$ref" -d "$ref" -o "$files/new" -o "$files/./new"
+refused 'one file' -r "$ref" -d "$ref" -d "$ref" -o "$files/folder/new" -o "$files/link/new"
+ln -s folder/new "$files/dangling"
+refused 'one file' -r "$ref" -d "$ref" -d "$ref" -o "$files/folder/new" -o "$files/dangling"
+cp "$work/420.csv" "$files/old.csv"
+ln "$files/old.csv" "$files/old.hard"
+refused 'one file' -r "$ref" -d "$ref" -d "$ref" -o "$files/old.csv" -o "$files/old.hard"
+refused 'one file' -r "$ref" -d "$ref" -d "$ref" -o - -o -
+refused 'overwrite' -r "$ref" -d "$work/420.dist" -o "$ref"
+check 'no report was made' [ ! -e "$files/new" ]
+check 'nor in the folder' [ ! -e "$files/folder/new" ]
+
+# leftovers WHAT: neither temporary files nor a changed report
+leftovers() {
+    check "$1: nothing temporary" [ -z "$(find "$files" -name '.vmafgpu*')" ]
+    check "$1: the old report" cmp -s "$files/report" "$work/report.before"
+}
+echo 'an older report' > "$files/report"
+cp "$files/report" "$work/report.before"
+refused 'frame' -r "$ref" -d "$work/noframes" -o "$files/report"
+leftovers 'no pair'
+refused 'no pair' -r "$ref" -d "$work/420.dist" -o "$files/report" --frame_skip_ref 9
+leftovers 'all skipped'
+refused 'no/such' -r "$ref" -d "$ref" -d "$ref" -o "$files/report" -o "$work/no/such/report"
+leftovers 'the other report'
+refused '4:0:0' -r "$work/v1_grey.ref" -d "$work/v1_grey.dist" -m version=vmaf_v1.0.16_3d0h -o "$files/report"
+leftovers 'no context'
+$tool -r "$ref" -d "$work/noframes" --quiet -o - > "$work/out" 2> /dev/null
+check 'no pair: nothing on standard output' [ ! -s "$work/out" ]
+{
+    (
+        ulimit -f 1 || exit
+        $tool -r "$ref" -d "$work/420.dist" --feature vif=debug=true --feature adm=debug=true --precision max --quiet -o "$files/report"
+    )
+    leftovers 'a disk that is full' >&3
+} 3>&1 > /dev/null 2>&1
+if mkfifo "$files/fifo" 2> /dev/null; then
+    for signal in TERM HUP; do
+        $tool -r "$ref" -d "$files/fifo" --quiet -o "$files/report" > /dev/null 2>&1 &
+        interrupted=$!
+        exec 3<> "$files/fifo"
+        head -c $((size - 100)) "$work/420.dist" >&3
+        tries=0
+        while [ -z "$(find "$files" -name '.vmafgpu*')" ] && [ $tries -lt 300 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+        kill -$signal $interrupted
+        wait $interrupted 2> /dev/null
+        check "$signal: status" [ $? -gt 128 ]
+        exec 3>&-
+        leftovers $signal
+    done
+    if [ -n "$limit" ]; then
+        (
+            head -c $((size - 100)) "$work/420.dist"
+            exec sleep 3
+        ) | timeout -s INT 2 $tool -r "$ref" -d - --quiet -o "$files/report" > /dev/null 2>&1
+        leftovers INT
+    fi
+
+    # what is no file is written to as it is
+    cat "$files/fifo" > "$work/fifo.csv" &
+    $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o "$files/fifo"
+    wait
+    check 'a report through a pipe' same fifo.csv 420.csv
+    check 'the pipe stays' [ -p "$files/fifo" ]
+fi
+check '/dev/null stays' [ -c /dev/null ]
+$tool -r "$ref" -d "$ref" -d "$ref" --quiet -o /dev/null -o /dev/null > "$work/out" 2> "$work/err"
+check 'two reports that nobody wants' [ $? -eq 0 ]
+if [ -e /dev/stdout ]; then
+    $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o /dev/stdout --pool mean > "$work/stdout.csv" 2> "$work/err"
+    check '/dev/stdout' same stdout.csv 420.csv
+    check '/dev/stdout: pooled values do not get into it' grep -q '^vmaf mean' "$work/err"
+fi
+ln -s report "$files/report.link"
+chmod 640 "$files/report"
+check 'a link' $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o "$files/report.link"
+check 'a link stays' [ -L "$files/report.link" ]
+check 'what it leads to is replaced' cmp -s "$files/report" "$work/420.csv"
+check 'permissions stay' [ "$(find "$files/report" -perm 640)" = "$files/report" ]
+check 'a link to nothing' $tool -r "$ref" -d "$work/420.dist" --quiet --csv -o "$files/dangling"
+check 'what it leads to is made' cmp -s "$files/folder/new" "$work/420.csv"
+check 'that link stays' [ -L "$files/dangling" ]
+check 'nothing temporary is left' [ -z "$(find "$files" -name '.vmafgpu*')" ]
+
 # a shorter video: the common length, and that is not an error
-make_pair short '' texture+mix 66x50 8 420 2 1
 cp "$work/420.ref" "$work/uneven.ref"
 cp "$work/short.dist" "$work/uneven.dist"
 check 'a shorter one' score uneven uneven.csv
@@ -438,6 +711,49 @@ if [ -p "$work/fifo" ] && mkfifo "$work/fifo2"; then
     done
 fi
 
+# One program that writes both pipes: it opens them in its order before it writes, and is a frame ahead with one of them.
+# writes_both FIRST SECOND: what the shell that reads this writes to them, `first` and `second` being their videos
+writes_both() {
+    exec 3> "$1" 4> "$2"
+    read -r schedule
+    for step in $schedule; do
+        descriptor=${step%%:*}
+        step=${step#*:}
+        clip=$first
+        [ "$descriptor" = 3 ] || clip=$second
+        header=$(head -n 1 "$clip" | wc -c)
+        if [ "$step" = header ]; then
+            head -n 1 "$clip" >&$descriptor
+        else
+            tail -c +$((header + 1 + step * frame)) "$clip" | head -c "$frame" >&$descriptor
+        fi
+    done
+}
+$tool -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 3 --quiet --csv -o "$work/three.csv" --precision max
+if [ -p "$work/fifo2" ] && mkfifo "$work/ref.fifo" "$work/dist.fifo"; then
+    for schedule in '3:header 4:header 3:0 4:0 3:1 4:1 3:2 4:2' '3:header 3:0 4:header 4:0 3:1 4:1 3:2 4:2' \
+        '4:header 3:header 4:0 3:0 4:1 3:1 4:2 3:2' '3:header 3:0 3:1 4:header 4:0 4:1 3:2 4:2'; do
+        for order in 'ref dist' 'dist ref'; do
+            for threads in 1 3; do
+                first=$work/ahead.${order% *}
+                second=$work/ahead.${order#* }
+                rm -f "$work/open.csv"
+                echo "$schedule" | writes_both "$work/${order% *}.fifo" "$work/${order#* }.fifo" 2> /dev/null &
+                writer=$!
+                $limit $tool -r "$work/ref.fifo" -d "$work/dist.fifo" --quiet --threads $threads --csv -o "$work/open.csv" \
+                    --precision max 2> "$work/err"
+                kill $writer 2> /dev/null
+                wait $writer 2> /dev/null
+                check "one writer of $order, $schedule, $threads threads" same open.csv three.csv
+            done
+        done
+    done
+    mkfifo "$work/pipe"
+    refused 'one pipe' -r "$work/pipe" -d "$work/pipe"
+    mkdir -p "$work/folder"
+    refused 'folder.* cannot be read' -r "$work/folder" -d "$work/folder"
+fi
+
 # ---- several distorted videos ----
 
 ref=$work/420.ref
@@ -464,7 +780,7 @@ $tool -r "$ref" -d "$work/many.1" -d "$work/short.dist" --csv -o "$work/many.1.c
 check 'several: the shortest ends all' [ "$(grep -c . "$work/many.1.csv")" -eq 3 ]
 check 'several: that is said' grep -q 'short.dist" ended before' "$work/err"
 refused 'as many reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.1.csv"
-refused 'two reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.csv"
+refused 'one file' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.csv"
 refused 'overwrite' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.1"
 refused 'standard input' -r "$ref" -d - -d -
 refused '64x50' -r "$ref" -d "$work/many.1" -d "$work/other.dist"
@@ -474,6 +790,7 @@ refused '64x50' -r "$ref" -d "$work/many.1" -d "$work/other.dist"
 check 'minimal' [ "$($foreign "$build/minimal" 66 50 "$work/raw.ref" "$work/raw.dist" | grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]
 $foreign "$build/minimal" 66 50 nothing nothing > "$work/out" 2> "$work/err"
 check 'minimal fails' [ $? -ne 0 -a -s "$work/err" ]
+check 'minimal without arguments' [ "$($foreign "$build/minimal" 2>&1)" = 'minimal: needs WIDTH HEIGHT reference.yuv distorted.yuv' ]
 check 'encoder_loop' [ "$($foreign "$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
 check 'stream' [ "$($foreign "$build/stream" | grep -c '^frame')" -eq 50 ]
 $foreign "$build/device_frames" > "$work/out" 2> "$work/err"

@@ -1,5 +1,7 @@
 /* CAMBI, SpEED chroma and the models of v1, beyond their figures: layouts of chroma, threads, sizes, options, backends,
  * errors, clips in segments. */
+#include <math.h>
+
 #include "scoring.h"
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
@@ -214,6 +216,9 @@ static void test_options(void) {
     } bad[] = {
         {480, 352, "cambi", "cambi_eotf=hlg", "must be one of bt1886,pq, not 'hlg'"},
         {480, 352, "cambi", "eotf=", "must be one of bt1886,pq, not ''"},
+        {480, 352, "cambi", "eotf=hlg", "must be one of bt1886,pq, not 'hlg'"},
+        {480, 352, "cambi", "eotf=hlg:cambi_eotf=bt1886", "must be one of bt1886,pq, not 'hlg'"},
+        {480, 352, "cambi", "eotf=\"hlg\":cambi_eotf=pq", "must be one of bt1886,pq"},
         {480, 352, "cambi", "eotf=bt1886,pq", "must be one of"},
         {480, 352, "cambi", "heatmaps_path=/tmp", "'heatmaps_path' of feature 'cambi' is not supported"},
         {480, 352, "cambi", "enc_width=100", "from 180 to 7680"},
@@ -237,7 +242,6 @@ static void test_options(void) {
         {480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 pixels"},
         {4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too near 1"},
         {480, 352, "speed_chroma", "speed_weight_var_mode=7", "from 0 to 6"},
-        {480, 352, "speed_temporal", "speed_prescale=1", "there is no feature 'speed_temporal'"},
     };
     vmafgpu_feature_config feature;
     vmafgpu_config config;
@@ -250,6 +254,7 @@ static void test_options(void) {
         config.no_model = 1;
         config.features = &feature;
         config.feature_count = 1;
+        config.strict_options = 1;
         snprintf(test_where, sizeof test_where, "%s %s", bad[i].feature, bad[i].options);
         refused(&config, VMAFGPU_ERROR_FEATURE, bad[i].words);
     }
@@ -271,9 +276,177 @@ static void test_options(void) {
         config.chroma = VMAFGPU_420;
         model.options = "cambi.nothing=1";
         refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
-        model.options = "psnr.enable=1";
-        refused(&config, VMAFGPU_ERROR_FEATURE, "the feature being adm, vif, motion, cambi or speed_chroma");
+        model.options = "banana.enable=1";
+        refused(&config, VMAFGPU_ERROR_FEATURE, "the feature being adm, vif, motion, cambi");
     }
+}
+
+/* ---- heat maps ---- */
+
+enum { MAP_BYTES = 1 << 20 };
+
+/* All maps, one after the other. */
+typedef struct maps {
+    int      count;
+    size_t   used;
+    uint16_t samples[MAP_BYTES];
+    vmafgpu_heatmap first[5]; /* of frame 0 */
+    char     path[64];
+} maps;
+
+static void take_map(void *user, const vmafgpu_heatmap *map) {
+    maps *m = (maps *)user;
+    const size_t samples = (size_t)map->width * (size_t)map->height;
+    CHECK_INT(map->index, m->count / 5);
+    CHECK_INT(map->scale, m->count % 5);
+    if (m->count < 5) {
+        m->first[m->count] = *map;
+        m->first[m->count].samples = m->samples + m->used;
+    }
+    m->count++;
+    snprintf(m->path, sizeof m->path, "%s", map->path);
+    if (CHECK(m->used + samples <= MAP_BYTES)) {
+        memcpy(m->samples + m->used, map->samples, sizeof *map->samples * samples);
+        m->used += samples;
+    }
+}
+
+static int falling(const void *a, const void *b) {
+    return (int)*(const uint16_t *)b - (int)*(const uint16_t *)a;
+}
+
+/* CAMBI of frame 0 from its maps, as far as words tell; `window` has that many samples along a side, `most` is what 65535
+ * stands for. */
+static double cambi_of(maps *m, int window, int most) {
+    double score = 0;
+    for (int s = 0; s < 5; s++) {
+        const int samples = m->first[s].width * m->first[s].height, top = (int)(0.6 * samples);
+        double sum = 0;
+        uint16_t *sorted = (uint16_t *)malloc(sizeof *sorted * (size_t)samples);
+        test_need(sorted != NULL, "memory");
+        memcpy(sorted, m->first[s].samples, sizeof *sorted * (size_t)samples);
+        qsort(sorted, (size_t)samples, sizeof *sorted, falling);
+        for (int i = 0; i < top; i++) {
+            sum += (double)sorted[i] * most / 65535;
+        }
+        free(sorted);
+        score += sum / top * (16 >> s);
+    }
+    return score / (window * window);
+}
+
+static void test_heatmaps(void) {
+    static maps one, other;
+    film f = film_make("bands+blur", 289, 225, 8, 3, 61);
+    vmafgpu_feature_config features[2];
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_frame frames[2] = {film_frame(&f, 0, 0), film_frame(&f, 0, 1)};
+    vmafgpu_score score;
+    vmafgpu *context;
+    scores with, without;
+    char path[] = "some/where"; /* the text need not outlive the open */
+    char options[64];
+    snprintf(test_where, sizeof test_where, "heat maps");
+    memset(features, 0, sizeof features);
+    features[0].name = "cambi";
+    config.no_model = 1;
+    config.features = features;
+    config.feature_count = 1;
+    without = film_score(&f, &config);
+    config.on_heatmap = take_map;
+    config.on_heatmap_user = &one;
+    with = film_score(&f, &config);
+    CHECK_INT(one.count, 0); /* nobody has asked for them */
+    scores_free(&with);
+    snprintf(options, sizeof options, "heatmaps_path=%s", path);
+    features[0].options = options;
+    with = film_score(&f, &config);
+    check_same_scores(&with, &without);
+    scores_free(&with);
+    CHECK_INT(one.count, 15);
+    CHECK_STR(one.path, path);
+    for (int s = 0; s < 5; s++) {
+        CHECK_INT(one.first[s].width, (289 + (1 << s) - 1) >> s);
+        CHECK_INT(one.first[s].height, (225 + (1 << s) - 1) >> s);
+        CHECK_INT(one.first[s].named_width, one.first[s].width);
+        CHECK_INT(one.first[s].named_height, one.first[s].height);
+    }
+    {
+        const int window = (65 * (289 + 225) / 375 >> 4) | 1;
+        const double rebuilt = cambi_of(&one, window, 4 * window * window / 4);
+        CHECK(without.values[0] > 1);
+        CHECK(fabs(rebuilt - without.values[0]) < 1e-4 * without.values[0]);
+    }
+    for (int way = 0; way < 3; way++) {
+        memset(&other, 0, sizeof other);
+        config.on_heatmap_user = &other;
+        config.threads = way == 0 ? 3 : 1;
+        config.cpumask = way == 1 ? 255 : 0;
+        config.together = way == 2 ? 2 : 1;
+        context = open_checked(&config);
+        memset(options, 'x', sizeof options - 1);
+        snprintf(options, sizeof options, "heatmaps_path=%s", path);
+        for (int i = 0; i < 3; i++) {
+            frames[0] = film_frame(&f, i, 0);
+            frames[1] = film_frame(&f, i, 1);
+            CHECK_INT(vmafgpu_score_pair(context, NULL, &frames[0], &frames[1], &score), VMAFGPU_OK); /* gives none */
+            CHECK_INT(vmafgpu_push_many(&context, 1, &frames[0], &frames[1]), VMAFGPU_OK);
+        }
+        CHECK_INT(other.count, one.count);
+        CHECK(other.used == one.used && memcmp(other.samples, one.samples, one.used * sizeof *one.samples) == 0);
+        vmafgpu_close(context);
+    }
+    scores_free(&without);
+    film_free(&f);
+    {
+        film large = film_make("bands+blur", 1921, 1081, 8, 1, 61);
+        vmafgpu_config high = film_config(&large);
+        static maps half;
+        snprintf(test_where, sizeof test_where, "heat maps at half the size");
+        features[0].options = "heatmaps_path=p:cambi_high_res_speedup=1080";
+        features[1].name = "cambi"; /* the very one, which comes too late */
+        features[1].options = "heatmaps_path=q:cambi_high_res_speedup=1080";
+        high.no_model = 1;
+        high.features = features;
+        high.feature_count = 2;
+        high.on_heatmap = take_map;
+        high.on_heatmap_user = &half;
+        without = film_score(&large, &high);
+        CHECK_INT(half.count, 5);
+        CHECK_STR(half.path, "p");
+        CHECK_INT(half.first[0].width, 961);
+        CHECK_INT(half.first[0].named_width, 1921);
+        CHECK_INT(half.first[4].height, 34);
+        CHECK_INT(half.first[4].named_height, 68);
+        scores_free(&without);
+        film_free(&large);
+    }
+}
+
+/* What nobody looks at may be wrong, but it is part of the name. */
+static void test_eotf(void) {
+    static const char *const same[2] = {"cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq"};
+    film f = film_make("bands+blur", 240, 224, 10, 1, 2);
+    scores s[2];
+    snprintf(test_where, sizeof test_where, "eotf");
+    for (int i = 0; i < 2; i++) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config feature;
+        vmafgpu *context;
+        feature.name = "cambi";
+        feature.options = same[i];
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        context = open_checked(&config);
+        CHECK_STR(vmafgpu_column_name(context, 0), i ? "cambi_ceot_pq_eotf_hlg" : "cambi_ceot_pq");
+        vmafgpu_close(context);
+        s[i] = film_score(&f, &config);
+    }
+    check_same_scores(&s[1], &s[0]);
+    scores_free(&s[0]);
+    scores_free(&s[1]);
+    film_free(&f);
 }
 
 /* One extractor for equal options, one more for others; what is not part of a name is the first one's. */
@@ -480,6 +653,8 @@ int main(void) {
     test_threads();
     test_sizes();
     test_options();
+    test_heatmaps();
+    test_eotf();
     test_sharing();
     test_backends();
     test_bad_chroma();

@@ -441,6 +441,13 @@ inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const S
     if (height > 1 && (to.pitch < width || from.pitch < width)) {
         return call.mistake(INVALID_VALUE, "the rows are longer than the pitch");
     }
+    const uintptr_t first = from.kind == HOST ? reinterpret_cast<uintptr_t>(from.host) : from.device;
+    const Range *const range = machine.memory.find(first, from.pitch * (height - 1) + width);
+    for (size_t y = 0; range && y < height; y++) {
+        if (!range->may_be_read(first + y * from.pitch, width)) {
+            return call.mistake(INVALID_VALUE, "bytes are copied that must not be read");
+        }
+    }
     if (from.kind == HOST && !is_pinned(from.host, from.pitch * (height - 1) + width)) {
         /* The driver takes pageable memory into buffers of its own before it returns. */
         auto taken = std::make_shared<std::vector<unsigned char>>(width * height);
@@ -980,6 +987,16 @@ CONTROL(long, simulated_pending)(void) {
         count += stream->queue.size();
     }
     return static_cast<long>(count);
+}
+
+CONTROL(void, simulated_forbid)(uint64_t address, size_t bytes, int is_forbidden) {
+    const std::lock_guard<std::mutex> lock(driver.mutex);
+    Range *const range = machine.memory.find(address, bytes);
+    if (range) {
+        range->forbidden.resize(range->end - range->begin);
+        const auto begin = range->forbidden.begin() + static_cast<ptrdiff_t>(address - range->begin);
+        std::fill(begin, begin + static_cast<ptrdiff_t>(bytes), is_forbidden != 0);
+    }
 }
 
 CONTROL(int, simulated_lanes)(void) {

@@ -195,6 +195,16 @@ struct Range {
     std::unique_ptr<uint32_t[]> stamps; /* per 64 bytes the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
     const void *owner;                  /* whose it is; NULL: anybody's */
+    std::vector<bool> forbidden;        /* per byte, whether it must not be read; empty: none */
+
+    bool may_be_read(uintptr_t address, size_t bytes) const {
+        for (size_t i = 0; !forbidden.empty() && i < bytes; i++) {
+            if (forbidden[address - begin + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
 };
 
 class Memory {
@@ -472,10 +482,15 @@ struct Machine {
                  static_cast<unsigned long long>(address), alignment);
         }
         found = &range->stamps[(address - range->begin) / STAMP_BYTES];
+        found_in = range;
         return range->host + (address - range->begin);
     }
     const unsigned char *global_read(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
         const unsigned char *host = global(pointer, bytes, alignment, access);
+        if (!found_in->may_be_read(reinterpret_cast<uintptr_t>(pointer), bytes)) {
+            fail("%s of %u bytes at %#llx, where it must not read", access, bytes,
+                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
+        }
         if (*found == launches) {
             fail("%s of %u bytes at %#llx, which this launch has written", access, bytes,
                  static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
@@ -513,6 +528,7 @@ struct Machine {
     uint32_t arrived = 0;            /* warps, at the present meeting */
     Operation operation = END;
     uint32_t *found = nullptr;       /* the stamp of the last address looked up */
+    Range *found_in = nullptr;       /* and where that is */
     char sentence[1024] = "";
 
     __attribute__((format(printf, 2, 3))) void say(const char *format, ...) {

@@ -1,7 +1,8 @@
 /* primitives.h - what the primitives of vmafgpu_kernels.cu mean on the simulated GPU
  *
  * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies. Include this before vmafgpu_kernels.cu. simulated_launch() runs a kernel; see README.md.
+ * asynchronous copies. Include this before vmafgpu_kernels.cu, whose room >>primitives says what each must do.
+ * simulated_launch() runs a kernel; see README.md.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -60,7 +61,7 @@ GPU_FN unsigned char *shared_memory() {
     return simulated::machine.shared;
 }
 
-/* ---- exchange between the lanes of a warp; all of them take part ---- */
+/* ---- exchange ---- */
 
 /* Every lane brings a word and may read all of them. */
 GPU_FN const uint32_t *simulated_exchange(simulated::Operation operation, uint32_t v) {
@@ -139,7 +140,6 @@ GPU_FN Words4 load(const Words4 *p) {
 template <class T> GPU_FN void store(T *p, T v) {
     memcpy(simulated::machine.global_write(p, sizeof v, alignof(T), "store"), &v, sizeof v);
 }
-/* A word that earlier launches wrote and that is this thread's alone in this one: reads it and sets it to zero. */
 GPU_FN int64_t take(int64_t *p) {
     unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "take");
     int64_t v;
@@ -168,7 +168,6 @@ GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     bits |= v;
     memcpy(at, &bits, sizeof bits);
 }
-/* Reads what this launch may have written, too. */
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     memcpy(&v, simulated::machine.global(p, sizeof v, sizeof v, "peek"), sizeof v);

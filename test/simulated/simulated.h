@@ -75,6 +75,8 @@ enum {
     X(launches, long, (void)) \
     /* Work submitted that has not run. */ \
     X(pending, long, (void)) \
+    /* Reading these bytes of device or pinned memory is a mistake from now on, or is none any more. */ \
+    X(forbid, void, (uint64_t address, size_t bytes, int is_forbidden)) \
     X(lanes, int, (void))
 
 typedef struct simulated_gpu {

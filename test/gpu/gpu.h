@@ -1,12 +1,17 @@
-/* What the tests of the GPU backend stand on: the driver's functions that they call themselves, films in pageable,
+/* What the files of test_gpu stand on: the driver's functions that they call themselves, films in pageable,
  * pinned and device memory, and an allocator that counts. The driver is the real one or test/simulated; only the latter
  * can be steered and asked what was left behind. */
 #ifndef GPU_H
 #define GPU_H
 
+/* test_gpu.c has the counts of all files. */
+#ifndef TEST_STATE
+#  define TEST_STATE extern
+#endif
+#include <dlfcn.h>
 #include <stdarg.h>
-#include "scoring.h"
-#include "simulated/simulated.h"
+#include "../scoring.h"
+#include "../simulated/simulated.h"
 
 /* ---- the driver ---- */
 
@@ -171,6 +176,7 @@ typedef struct plane_layout {
     const unsigned char *source[2];
     int                  width, height, interleaved;
     ptrdiff_t            pitch; /* the frame's; 0: tight */
+    size_t               row;   /* bytes of a row */
     size_t               at;    /* of the top row, from the first byte of the picture */
 } plane_layout;
 
@@ -193,6 +199,7 @@ static inline plane_layout plane_place(const film *f, int index, int plane, cons
         l.pitch = how->pitch < 0 ? -(tight + slack) : tight + slack;
     }
     step = tight + slack;
+    l.row = (size_t)tight;
     l.at = (plane ? (*size + 15) / 16 * 16 : 0) + (size_t)how->offset;
     *size = l.at + (size_t)step * (size_t)(l.height - 1) + (size_t)tight; /* not a byte more */
     l.at += l.pitch < 0 ? (size_t)step * (size_t)(l.height - 1) : 0;
@@ -212,6 +219,22 @@ static inline void plane_write(const film *f, const plane_layout *l, const stora
             uint16_t value = (uint16_t)(f->bytes_per_sample == 1 ? sample[0] : sample[0] | sample[1] << 8);
             value = (uint16_t)(value << how->shift);
             clip_store(&value, 1, size, row + i * size);
+        }
+    }
+}
+
+/* On the simulated GPU, what lies beside the samples must not be read. */
+static inline void picture_fence(gpu *g, const picture *p, const plane_layout *layouts, int planes) {
+    const uint64_t start = p->address ? p->address : (uint64_t)(uintptr_t)p->bytes;
+    if (!g->is_simulated || p->frame.memory == VMAFGPU_MEMORY_HOST) {
+        return;
+    }
+    g->sim.forbid(start, p->size, 1);
+    for (int plane = 0; plane < planes; plane++) {
+        const plane_layout *l = &layouts[plane];
+        const ptrdiff_t pitch = l->pitch ? l->pitch : (ptrdiff_t)l->row;
+        for (int y = 0; y < l->height; y++) {
+            g->sim.forbid(start + (uint64_t)((ptrdiff_t)l->at + y * pitch), l->row, 0);
         }
     }
 }
@@ -247,6 +270,7 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
         p.frame.pitch[plane] = layouts[plane].pitch;
     }
     p.frame.memory = kind == 'd' ? VMAFGPU_MEMORY_DEVICE : kind == 'p' ? VMAFGPU_MEMORY_PINNED : VMAFGPU_MEMORY_HOST;
+    picture_fence(g, &p, layouts, planes);
     return p;
 }
 
@@ -309,6 +333,11 @@ static inline vmafgpu_result reel_push(const reel *r, vmafgpu *context, int fram
 }
 
 /* ---- contexts ---- */
+
+/* AUTO takes frames in device memory for CUDA's. */
+static inline vmafgpu_backend backend_for_device(const gpu *g) {
+    return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
+}
 
 /* The config with which a film is scored on this GPU, and nowhere else. */
 static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
@@ -442,5 +471,48 @@ static inline void where(const char *format, ...) {
     vsnprintf(test_where, sizeof test_where, format, arguments);
     va_end(arguments);
 }
+
+/* ---- groups: what test_gpu runs of all this ---- */
+
+#define GPU_GROUPS(X) \
+    X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(reuse) \
+    X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
+    X(threads) X(kinds_of_memory) X(images) X(no_device) X(memory) X(illegal) X(failures) X(orders)
+#define GPU_GROUP(name) void test_##name(gpu *g);
+GPU_GROUPS(GPU_GROUP)
+#undef GPU_GROUP
+
+/* ---- what equality.c has for the others ---- */
+
+typedef struct selection {
+    const char            *name;
+    int                    model_count; /* 0: features only */
+    vmafgpu_model_config   models[3];
+    int                    feature_count;
+    vmafgpu_feature_config features[6];
+} selection;
+
+enum { DEFAULT, MANY, ADM, VIF, MOTION, LIMITS, CSF, SKIPS, WINDOWS, LUMA_ONLY, V1 = LUMA_ONLY, V1_ALL, BANDING, CHROMA,
+       V0_AND_V1, SELECTIONS };
+
+extern const selection selections[SELECTIONS];
+
+void select_features(vmafgpu_config *config, const selection *s);
+/* A small film that is large enough for what looks at it; the models of v1 need chroma with some life in it. */
+film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed);
+
+enum { KEPT, CALLBACK, NEXT }; /* how scores are taken */
+
+typedef struct equality {
+    const char         *what; /* clip; NULL: texture+mix */
+    int                 width, height, depth, frames;
+    storage             how;
+    int                 batch, queue, selected, subsample, arithmetic, delivery;
+    vmafgpu_memory_kind promised;
+} equality;
+
+/* Scores a film both ways; one that is generated. */
+void check_equality(gpu *g, const film *f, const equality *e);
+void check_generated(gpu *g, const equality *e, uint32_t seed);
 
 #endif /* GPU_H */

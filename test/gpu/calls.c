@@ -1,0 +1,645 @@
+/* Orders of calls: clips after one another, streams and contexts of the caller, batches, several contexts and threads. */
+#include <pthread.h>
+#include "gpu.h"
+
+/* ---- orders of calls ---- */
+
+/* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable() and _wait(). */
+void test_reuse(gpu *g) {
+    static const char *const kinds[] = {"d", "p", "dp", "pdd"};
+    enum { FRAMES = 9, RING = 3 };
+    for (int way = 0; way < 28; way++) {
+        const int batch = 1 + way / 4 % 3, queue = 1 + way % 2,
+                  selected = way >= 24 ? V1 : way % 3 == 2 ? WINDOWS : DEFAULT;
+        film f = small_film(selected, 40, 36, way % 5 == 4 ? 10 : 8, FRAMES, (uint32_t)way + 1);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r;
+        scores expected;
+        int64_t spoilt = 0;
+        vmafgpu *context;
+        where("reuse, '%s', batch %d, queue %d, %s", kinds[way % 4], batch, queue, selections[selected].name);
+        config.gpu.batch = batch;
+        config.gpu.queue = queue;
+        select_features(&config, &selections[selected]);
+        expected = cpu_score(&f, &config);
+        r = reel_of_kinds(g, &f, kinds[way % 4]);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            int64_t reusable;
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            if (way % 2 && i + 1 >= RING) {
+                CHECK_INT(vmafgpu_wait(context, i + 1 - RING), VMAFGPU_OK);
+                CHECK(vmafgpu_reusable(context) >= i + 1 - RING);
+            }
+            if (way >= 12 && i == 4) {
+                CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_reusable(context), i + 1);
+            }
+            reusable = vmafgpu_reusable(context);
+            CHECK(reusable >= spoilt && reusable <= i + 1);
+            for (; spoilt < reusable; spoilt++) {
+                picture_spoil(g, &r.pictures[2 * spoilt]);
+                picture_spoil(g, &r.pictures[2 * spoilt + 1]);
+            }
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_wait(context, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_reusable(context), FRAMES);
+            check_context(g, context, &expected);
+            vmafgpu_close(context);
+        }
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* Frames come by copies on the caller's stream and are overwritten on it; nobody waits on the host. */
+void test_caller_stream(gpu *g) {
+    enum { FRAMES = 7 };
+    for (int way = 0; way < 14; way++) {
+        const int depth = way % 3 == 2 ? 10 : 8, selected = way >= 12 ? V1 : DEFAULT;
+        film f = small_film(selected, way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel target = reel_of_kinds(g, &f, "d"), source = reel_of_kinds(g, &f, "p");
+        vmafgpu *context = NULL;
+        void *stream = NULL;
+        int overwritten = 0;
+        scores expected;
+        config.gpu.batch = 1 + way % 4;
+        config.gpu.queue = 1 + way / 4;
+        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        select_features(&config, &selections[selected]);
+        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue,
+              selections[selected].name);
+        expected = cpu_score(&f, &config);
+        CHECK_INT(g->stream_create(&stream, 1), 0);
+        config.gpu.stream = stream;
+        for (int i = 0; i < target.count; i++) {
+            picture_spoil(g, &target.pictures[i]);
+        }
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            for (int side = 0; side < 2; side++) {
+                const picture *to = &target.pictures[2 * i + side], *from = &source.pictures[2 * i + side];
+                CHECK_INT(g->write_later(to->address, from->bytes, to->size, stream), 0);
+            }
+            CHECK_INT(reel_push(&target, context, i), VMAFGPU_OK);
+            if (i % 3 == 1) {
+                CHECK_INT(vmafgpu_wait_on_stream(context, stream, way & 1 ? -1 : i), VMAFGPU_OK);
+                for (; overwritten < 2 * (i + (way & 1)); overwritten++) {
+                    const picture *p = &target.pictures[overwritten];
+                    CHECK_INT(g->fill_later(p->address, 0x3c, p->size, stream), 0);
+                }
+            }
+        }
+        if (context) {
+            vmafgpu_score score;
+            CHECK_INT(vmafgpu_wait_on_stream(context, stream, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_INT(vmafgpu_wait_on_stream(context, stream, -1), VMAFGPU_OK);
+            /* a pair by itself waits for the stream as well */
+            CHECK_INT(
+                g->write_later(target.pictures[0].address, source.pictures[0].bytes, target.pictures[0].size, stream),
+                0);
+            CHECK_INT(
+                g->write_later(target.pictures[1].address, source.pictures[1].bytes, target.pictures[1].size, stream),
+                0);
+            if (CHECK_INT(
+                    vmafgpu_score_pair(context, NULL, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), &score),
+                    VMAFGPU_OK)) {
+                CHECK_BITS(score.values[0], expected.values[0]); /* adm2, or cambi, looks at no neighbour */
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_context(g, context, &expected);
+            vmafgpu_close(context);
+        }
+        CHECK_INT(g->stream_wait(stream), 0);
+        CHECK_INT(g->stream_destroy(stream), 0);
+        reel_free(g, &target);
+        reel_free(g, &source);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* The caller's own CUcontext, of the last device; whatever context is current stays so. */
+static void check_caller_context(gpu *g) {
+    film f = film_make("texture+mix", 40, 36, 8, 5, 9);
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    void *own = NULL, *popped = NULL, *current = NULL;
+    int devices = 0;
+    where("the caller's context");
+    CHECK_INT(g->device_count(&devices), 0);
+    if (CHECK_INT(g->create(&own, 0, devices - 1), 0)) {
+        reel r = reel_of_kinds(g, &f, "dph");
+        vmafgpu *context;
+        vmafgpu_score score;
+        config.gpu.context = own;
+        config.gpu.batch = 2;
+        for (int round = 0; round < 2; round++) {
+            void *expected_current = round ? g->context : own;
+            if (round) {
+                CHECK_INT(g->pop(&popped), 0); /* the primary context lies below */
+            }
+            context = open_checked(&config);
+            for (int i = 0; i < 5 && context; i++) {
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                CHECK_INT(g->current(&current), 0);
+                CHECK(current == expected_current);
+            }
+            if (context) {
+                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                          VMAFGPU_OK);
+                CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+                check_context(g, context, &expected);
+            }
+            vmafgpu_close(context);
+            CHECK_INT(g->current(&current), 0);
+            CHECK(current == expected_current);
+        }
+        CHECK_INT(g->push(own), 0);
+        reel_free(g, &r);
+        CHECK_INT(g->pop(&popped), 0);
+        CHECK_INT(g->destroy(own), 0);
+    }
+    scores_free(&expected);
+    film_free(&f);
+}
+
+/* What the caller sees of a thread with HIP: its current device, and the error that waits to be asked for. That one may
+ * become one of ours, since the latest counts, but not none. */
+static void check_thread(gpu *g, int device, int has_error) {
+    int current = -1;
+    CHECK_INT(g->get_device(&current), 0);
+    CHECK_INT(current, device);
+    CHECK_INT(g->peek_error && g->peek_error() != 0, g->peek_error && has_error);
+}
+
+/* Leaves an error that nobody has asked for yet. */
+static void leave_error(gpu *g) {
+    int count = 0;
+    if (g->is_simulated) {
+        g->sim.fail("hipGetDeviceCount", 1, 2);
+        CHECK_INT(g->device_count(&count), 2);
+    } else {
+        CHECK(g->set_device(9999) != 0);
+    }
+}
+
+/* Whichever device is current stays so, ours or another; and so does the caller's last error. */
+static void check_caller_device(gpu *g) {
+    film f = film_make("texture+mix", 40, 36, 8, 5, 9);
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    vmafgpu *context = NULL;
+    vmafgpu_score score;
+    int devices = 0;
+    CHECK_INT(g->device_count(&devices), 0);
+    for (int way = 0; way < 8; way++) {
+        const int ours = way & 1 ? devices - 1 : 0, current = way & 2 ? devices - 1 : 0, has_error = way >> 2;
+        reel r;
+        where("device %d, current device %d%s", ours, current, has_error ? ", an error waits" : "");
+        CHECK_INT(g->set_device(ours), 0);
+        r = reel_of_kinds(g, &f, "dph");
+        CHECK_INT(g->set_device(current), 0);
+        if (has_error) {
+            leave_error(g);
+        }
+        config.gpu.device = ours;
+        config.gpu.batch = 2;
+        context = open_checked(&config);
+        check_thread(g, current, has_error);
+        for (int i = 0; i < 5 && context; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            (void)vmafgpu_next(context, &score);
+            check_thread(g, current, has_error);
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                      VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+            (void)vmafgpu_reusable(context);
+            check_thread(g, current, has_error);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+            check_context(g, context, &expected);
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            check_thread(g, current, has_error);
+        }
+        vmafgpu_close(context);
+        check_thread(g, current, has_error);
+        /* an open that fails early, and one that fails late */
+        for (int late = 0; late < 2; late++) {
+            vmafgpu_config bad = config;
+            bad.gpu.device = late ? ours : 99;
+            bad.gpu.kernels_path = late ? "." : config.gpu.kernels_path;
+            CHECK_INT(vmafgpu_open(&context, &bad), VMAFGPU_ERROR_BACKEND);
+            vmafgpu_close(context);
+            check_thread(g, current, has_error);
+        }
+        if (g->is_simulated) {
+            g->sim.fail("hipInit", 1, 101); /* what a runtime without a card says */
+            CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+            CHECK_HAS(vmafgpu_last_error(context), "no device");
+            vmafgpu_close(context);
+            check_thread(g, current, has_error);
+        }
+        if (g->take_error) {
+            (void)g->take_error();
+        }
+        CHECK_INT(g->set_device(ours), 0);
+        reel_free(g, &r);
+    }
+    CHECK_INT(g->set_device(0), 0);
+    where("a context for HIP");
+    config.gpu.device = 0;
+    config.gpu.context = &devices;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.context");
+    vmafgpu_close(context);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+void test_caller_context(gpu *g) {
+    if (g->is_hip) {
+        check_caller_device(g);
+    } else {
+        check_caller_context(g);
+    }
+}
+
+/* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
+void test_single(gpu *g) {
+    static const char *const kinds[] = {"h", "d", "p", "hdp", "pdh"};
+    enum { FRAMES = 5 };
+    for (int way = 0; way < 5; way++) {
+        const int selected = way == 4 ? V1 : way % 2 ? MANY : DEFAULT;
+        film f = small_film(selected, 40, 37, way == 3 ? 10 : 8, FRAMES, 21);
+        vmafgpu_config config = gpu_config(g, &f), plain = film_config(&f);
+        reel r = reel_of_kinds(g, &f, kinds[way]);
+        vmafgpu *context, *cpu;
+        scores expected;
+        config.gpu.batch = 1 + way;
+        config.candidates = 2;
+        plain.backend = VMAFGPU_BACKEND_CPU;
+        where("single pairs, '%s'", kinds[way]);
+        select_features(&config, &selections[selected]);
+        select_features(&plain, &selections[selected]);
+        expected = cpu_score(&f, &config);
+        cpu = open_checked(&plain);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context && cpu; i++) {
+            const int other = (3 * i + 1) % FRAMES, previous = (2 * i + 3) % FRAMES;
+            vmafgpu_frame before = film_frame(&f, previous, 0), reference = film_frame(&f, other, 0),
+                          distorted = film_frame(&f, other, 1);
+            vmafgpu_score score, score_expected;
+            /* one that is refused while parts of it are on their way already */
+            if (way == 3) {
+                reel bad = reel_of_kinds(g, &f, "ph");
+                memset(bad.pictures[1].bytes, 0xff, bad.pictures[1].size);
+                CHECK_INT(vmafgpu_score_pair(context, reel_frame(&bad, 1, 0), reel_frame(&bad, 0, 0),
+                                             reel_frame(&bad, 0, 1), &score),
+                          VMAFGPU_ERROR_FRAME);
+                picture_spoil(g, &bad.pictures[0]);
+                picture_spoil(g, &bad.pictures[2]);
+                reel_free(g, &bad);
+            }
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            if (CHECK_INT(vmafgpu_score_pair(context, i % 2 ? reel_frame(&r, previous, 0) : NULL,
+                                             reel_frame(&r, other, 0), reel_frame(&r, other, 1), &score),
+                          VMAFGPU_OK) &&
+                CHECK_INT(vmafgpu_score_pair(cpu, i % 2 ? &before : NULL, &reference, &distorted, &score_expected),
+                          VMAFGPU_OK)) {
+                CHECK_BITS(score.score, score_expected.score);
+                check_row(score.values, score_expected.values, expected.columns);
+            }
+            /* the same as the second of two candidates */
+            {
+                vmafgpu_frame two[2];
+                vmafgpu_score both[2];
+                two[0] = *reel_frame(&r, previous, 1);
+                two[1] = *reel_frame(&r, other, 1);
+                if (CHECK_INT(vmafgpu_score_pair_many(context, i % 2 ? reel_frame(&r, previous, 0) : NULL,
+                                                      reel_frame(&r, other, 0), two, 2, both), VMAFGPU_OK)) {
+                    check_row(both[1].values, score_expected.values, expected.columns);
+                    distorted = film_frame(&f, previous, 1);
+                    CHECK_INT(vmafgpu_score_pair(cpu, i % 2 ? &before : NULL, &reference, &distorted, &score_expected),
+                              VMAFGPU_OK);
+                    check_row(both[0].values, score_expected.values, expected.columns);
+                }
+            }
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_context(g, context, &expected);
+        }
+        vmafgpu_close(context);
+        vmafgpu_close(cpu);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* A clip in segments, with seeds and tails in memory of every kind. */
+void test_segments(gpu *g) {
+    static const char *const kinds[] = {"h", "d", "p", "phd"};
+    enum { FRAMES = 11 };
+    for (int way = 0; way < 8; way++) {
+        const int selected = way % 2 ? WINDOWS : DEFAULT;
+        film f = film_make("texture+mix", 33, 32, 8, FRAMES, 31);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, kinds[way % 4]);
+        scores expected;
+        vmafgpu *context;
+        config.gpu.batch = 1 + way % 3;
+        config.gpu.queue = 1 + way / 4;
+        select_features(&config, &selections[selected]);
+        expected = cpu_score(&f, &config);
+        context = open_checked(&config);
+        for (int first = 0; first < FRAMES && context; first += 4) {
+            const int end = first + 4 < FRAMES ? first + 4 : FRAMES, seeds = vmafgpu_seed_count(context);
+            scores got;
+            where("segment from %d, '%s', batch %d, %s", first, kinds[way % 4], config.gpu.batch,
+                  selections[selected].name);
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            for (int i = first < seeds ? 0 : first - seeds; i < first; i++) {
+                CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+            }
+            for (int i = first; i < end; i++) {
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            }
+            if (end < FRAMES) {
+                CHECK_INT(vmafgpu_tail(context, reel_frame(&r, end, 0)), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_on_gpu(g, context);
+            got = scores_of(context);
+            CHECK_INT(got.rows, end - first);
+            check_rows(&got, &expected, first);
+            scores_free(&got);
+        }
+        vmafgpu_close(context);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* Reset and close at every point of a run. */
+void test_break_off(gpu *g) {
+    static const char *const kinds[] = {"h", "d", "p"};
+    enum { FRAMES = 7 };
+    for (int way = 0; way < 3; way++) {
+        film f = film_make("texture+mix", 24, 20, 8, FRAMES, 41);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, kinds[way]);
+        scores expected = cpu_score(&f, &config);
+        tally t;
+        memset(&t, 0, sizeof t);
+        config.allocator = tally_allocator(&t);
+        config.gpu.batch = 2;
+        config.gpu.queue = 2;
+        for (int pushed = 0; pushed <= FRAMES; pushed++) {
+            for (int wait = 0; wait < 2; wait++) {
+                reel first = reel_of_kinds(g, &f, kinds[way]);
+                vmafgpu *context = open_checked(&config);
+                where("broken off after %d, '%s', %s", pushed, kinds[way], wait ? "reset" : "closed");
+                for (int i = FRAMES - pushed; i < FRAMES && context; i++) {
+                    CHECK_INT(reel_push(&first, context, i), VMAFGPU_OK);
+                }
+                if (wait && context) {
+                    CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+                    CHECK_INT(vmafgpu_reusable(context), 0);
+                    if (g->is_simulated) { /* what was not waited for comes as late as it may */
+                        g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
+                    }
+                    for (int i = 0; i < first.count; i++) {
+                        picture_spoil(g, &first.pictures[i]);
+                    }
+                    reel_finish(&r, context, 0);
+                    check_context(g, context, &expected);
+                }
+                vmafgpu_close(context);
+                CHECK_INT(t.live, 0);
+                if (g->is_simulated) {
+                    g->sim.set_order(SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+                }
+                reel_free(g, &first);
+            }
+        }
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* Nobody fetches scores: at 64 the next pair is refused, and nothing is lost. */
+static void check_full(gpu *g, int batch, int queue) {
+    enum { FRAMES = 70, ROOM = 64 };
+    film f = film_make("texture+mix", 16, 16, 8, FRAMES, 51);
+    vmafgpu_config config = gpu_config(g, &f);
+    reel r = reel_of_kinds(g, &f, "hd");
+    scores expected = cpu_score(&f, &config);
+    collector c = collector_like(&expected, 1);
+    vmafgpu *context;
+    vmafgpu_score score;
+    where("full, batch %d", batch);
+    config.discard_scores = 1;
+    config.gpu.batch = batch;
+    config.gpu.queue = queue;
+    context = open_checked(&config);
+    if (context) {
+        for (int i = 0; i < ROOM; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        for (int again = 0; again < 3; again++) {
+            CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_ERROR_FULL);
+            CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_next");
+        }
+        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK); /* they do wait: no need to flush */
+        collect(&c, &score);
+        CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_OK);
+        CHECK_INT(reel_push(&r, context, ROOM + 1), VMAFGPU_ERROR_FULL);
+        collect_next(context, &c);
+        for (int i = ROOM + 1; i < FRAMES; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        collect_next(context, &c);
+        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+        check_on_gpu(g, context);
+        check_collected(&c, &expected);
+    }
+    vmafgpu_close(context);
+    reel_free(g, &r);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+void test_full(gpu *g) {
+    check_full(g, 5, 3);
+    check_full(g, 32, 4); /* all of it is on its way */
+}
+
+/* next() in any rhythm, and a wait for a part of what was pushed. */
+void test_rhythm(gpu *g) {
+    enum { FRAMES = 12 };
+    film f = film_make("texture+mix", 32, 28, 8, FRAMES, 61);
+    vmafgpu_config config = gpu_config(g, &f);
+    reel r = reel_of_kinds(g, &f, "dh");
+    scores expected = cpu_score(&f, &config);
+    for (uint32_t way = 0; way < 12; way++) {
+        collector c = collector_like(&expected, 1);
+        vmafgpu *context;
+        where("rhythm %u", (unsigned)way);
+        config.gpu.batch = 1 + (int)(way % 4);
+        config.gpu.queue = 1 + (int)(way % 3);
+        config.discard_scores = (int)(way % 2);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            const uint32_t dice = clip_hash((uint32_t)i, way, 7);
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            if (dice % 3 == 0) {
+                collect_next(context, &c);
+            }
+            if (dice / 3 % 4 == 0) {
+                CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
+                CHECK(vmafgpu_reusable(context) > i / 2);
+                CHECK(vmafgpu_score_count(context) >= i / 2); /* but for the last, whose motion looks ahead */
+            }
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            collect_next(context, &c);
+            check_on_gpu(g, context);
+            check_collected(&c, &expected);
+        }
+        vmafgpu_close(context);
+    }
+    reel_free(g, &r);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+/* ---- several at a time ---- */
+
+void test_two_contexts(gpu *g) {
+    enum { FRAMES = 6 };
+    film f[2];
+    vmafgpu_config config[2];
+    vmafgpu *context[2];
+    scores expected[2];
+    reel r[2];
+    int devices = 0;
+    CHECK_INT(g->device_count(&devices), 0);
+    for (int i = 0; i < 2; i++) {
+        f[i] = film_make("texture+mix", i ? 33 : 48, 40, i ? 10 : 8, FRAMES, 71 + (uint32_t)i);
+        r[i] = reel_of_kinds(g, &f[i], i ? "dh" : "hd");
+    }
+    for (int round = 0; round < 2; round++) {
+        where("two contexts, %s", round ? "two devices" : "one device");
+        if (round && devices < 2) {
+            test_skip("there is one device only");
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            config[i] = gpu_config(g, &f[i]);
+            config[i].gpu.batch = 1 + i;
+            if (round && i) {
+                reel_free(g, &r[i]);
+                r[i] = reel_of_kinds(g, &f[i], "h");
+                config[i].gpu.device = 1;
+            }
+            expected[i] = cpu_score(&f[i], &config[i]);
+            context[i] = open_checked(&config[i]);
+        }
+        for (int frame = 0; frame < FRAMES && context[0] && context[1]; frame++) {
+            for (int i = 0; i < 2; i++) {
+                CHECK_INT(reel_push(&r[i], context[i], frame), VMAFGPU_OK);
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            if (context[i]) {
+                CHECK_INT(vmafgpu_flush(context[i]), VMAFGPU_OK);
+                check_context(g, context[i], &expected[i]);
+                CHECK(vmafgpu_device_name(context[i])[0] != 0);
+            }
+            vmafgpu_close(context[i]);
+            scores_free(&expected[i]);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        reel_free(g, &r[i]);
+        film_free(&f[i]);
+    }
+}
+
+enum { WORKERS = 4, ROUNDS = 3 };
+
+typedef struct worker {
+    const film    *f;
+    vmafgpu_config config;
+    const char    *backend;
+    collector      collected[ROUNDS];
+    int            ok;
+} worker;
+
+/* No checks in here: their counters belong to the main thread. */
+static void *work(void *user) {
+    worker *w = (worker *)user;
+    w->ok = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        vmafgpu *context = NULL;
+        w->config.on_score = collect;
+        w->config.on_score_user = &w->collected[round];
+        w->ok &= vmafgpu_open(&context, &w->config) == VMAFGPU_OK;
+        for (int i = 0; i < w->f->clip.frames && w->ok; i++) {
+            w->ok &= film_push(w->f, context, i) == VMAFGPU_OK;
+        }
+        w->ok = w->ok && vmafgpu_flush(context) == VMAFGPU_OK && strcmp(vmafgpu_backend_name(context), w->backend) == 0;
+        vmafgpu_close(context);
+    }
+    return NULL;
+}
+
+void test_threads(gpu *g) {
+    film f[WORKERS];
+    worker workers[WORKERS];
+    scores expected[WORKERS];
+    pthread_t threads[WORKERS];
+    memset(workers, 0, sizeof workers);
+    for (int i = 0; i < WORKERS; i++) {
+        f[i] = film_make("texture+mix", 40 + 3 * i, 36, i % 2 ? 10 : 8, 5, 81 + (uint32_t)i);
+        workers[i].f = &f[i];
+        workers[i].backend = g->vendor->name;
+        workers[i].config = gpu_config(g, &f[i]);
+        workers[i].config.gpu.batch = 1 + i;
+        expected[i] = cpu_score(&f[i], &workers[i].config);
+        for (int round = 0; round < ROUNDS; round++) {
+            workers[i].collected[round] = collector_like(&expected[i], 1);
+        }
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        where("thread %d", i);
+        CHECK(workers[i].ok);
+        for (int round = 0; round < ROUNDS; round++) {
+            check_collected(&workers[i].collected[round], &expected[i]);
+        }
+        scores_free(&expected[i]);
+        film_free(&f[i]);
+    }
+}

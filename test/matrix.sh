@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# What the README promises, and then other compilers, sanitizers, valgrind, NEON, Windows and a short fuzz. Prints the
+# time of each step; the last line adds up what passed and failed.
+#
+#     test/matrix.sh            what decides whether a change lands: each kind of check once
+#     test/matrix.sh all        every compiler, sanitizer and processor on everything (`make test-all`)
+set -u
+cd "$(dirname "$0")/.." || exit 1
+all=${1:-}
+jobs=$(nproc 2> /dev/null || echo 2)
+passed=0
+failed=0
+begin=$(date +%s)
+
+# step NAME COMMAND...: counts the last 'N passed, N failed' that it prints, or itself where it prints none
+step() {
+    local name=$1 log status line p f start
+    shift
+    log=$(mktemp)
+    start=$(date +%s)
+    echo "== $name: $*"
+    "$@" > "$log" 2>&1
+    status=$?
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+    if [ -n "$line" ]; then
+        p=${line%% passed*}
+        f=${line#* passed, }
+        f=${f%% failed*}
+        [ "$status" -ne 0 ] && [ "$f" -eq 0 ] && f=1
+    else
+        p=$((status == 0))
+        f=$((status != 0))
+    fi
+    grep -E '^ *skipped: ' "$log"
+    [ "$f" -ne 0 ] && tail -n 60 "$log"
+    [ -n "$line" ] && grep -E '^[a-z_0-9]+(\.sh)? +[0-9]+ s  ' "$log"
+    tail -n 1 "$log"
+    echo "   $name: $(($(date +%s) - start)) s"
+    passed=$((passed + p))
+    failed=$((failed + f))
+    rm -f "$log"
+}
+
+# have WHAT PROGRAM...: whether all of them are there; says so if not
+have() {
+    local what=$1 program
+    shift
+    for program in "$@"; do
+        command -v "$program" > /dev/null || { echo "== $what: skipped, there is no $program"; return 1; }
+    done
+}
+
+# A test of one kind: make VARIABLE=VALUE...
+check() {
+    local name=$1
+    shift
+    step "$name" make -j"$jobs" test "$@"
+}
+[ -z "$all" ] || export DEPTH=all
+
+step 'build' make -j"$jobs"
+step 'demo' make demo
+check 'tests'
+
+# with the kernels that the tests have built
+step 'amd runtime without a card' test/amd_runtime.sh build
+
+# the rest of what make does
+step 'help' make help
+step 'install' make install DESTDIR=build/installed PREFIX=/usr
+step 'installed header' sh -c "printf '#define VMAFGPU_IMPLEMENTATION\n#include <vmafgpu/vmafgpu.h>\nint main(void) { return !vmafgpu_builtin_model(\"vmaf_v0.6.1\"); }\n' > build/installed.c &&
+    cc -Ibuild/installed/usr/include build/installed.c -lm -lpthread -o build/installed/program && build/installed/program"
+step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}"
+step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked && tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked &&
+    cd build/unpacked/vmafgpu-* && cc -O1 examples/vmafgpu.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
+step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|ptx|hsaco)" | grep -qx 5'
+
+# other compilers and flags give the same bits
+check 'clang, all it has' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
+if [ -n "$all" ]; then
+    check 'gcc, all it has' BUILD=build/native CC=gcc CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
+    check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
+fi
+
+# Where each check takes ten times as long or more: what is about memory, and what is about vectors.
+memory='test_config test_model test_frames test_memory'
+vectors='test_levels test_figures test_v1 test_private test_frames'
+[ -z "$all" ] || memory= vectors=
+
+# sanitizers and valgrind
+check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
+[ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang RUNNER=env
+check 'thread' SANITIZE=thread CFLAGS=-O1
+# Its fused negated products (3.19) are not the processor's, so the vector code would have other bits.
+have valgrind valgrind &&
+    check 'valgrind' BUILD=build/valgrind CFLAGS='-O1 -g -DVMAFGPU_NO_SIMD' \
+        RUNNER='valgrind -q --error-exitcode=9 --leak-check=full' \
+        TESTS="$memory"
+
+# NEON, on a simulated processor
+have NEON aarch64-linux-gnu-gcc qemu-aarch64 &&
+    check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 TESTS="$vectors"
+# Windows: the header by itself, and the tests under wine, which sets itself up once before they all start
+windows() {
+    local lines compiler
+    export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+    mkdir -p build/windows
+    lines='#define VMAFGPU_IMPLEMENTATION\n#include "vmafgpu.h"\n'
+    for compiler in 'gcc -xc -std=c99 -O0' 'g++ -xc++ -std=c++11 -O0'; do
+        printf "#include <windows.h>\n$lines" > build/windows/before.c
+        printf "$lines#include <windows.h>\n" > build/windows/behind.c
+        for file in before behind; do
+            # shellcheck disable=SC2086
+            x86_64-w64-mingw32-$compiler -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I. -c -o /dev/null \
+                "build/windows/$file.c" || return 1
+        done
+    done
+    make -j"$jobs" test-programs BUILD=build/windows CC=x86_64-w64-mingw32-gcc || return 1
+    if ! timeout 120 wine wineboot -i; then
+        echo 'built, but wine does not start here: the tests are skipped'
+        return 0
+    fi
+    make test BUILD=build/windows CC=x86_64-w64-mingw32-gcc RUNNER=wine
+}
+have Windows x86_64-w64-mingw32-g++ wine && step 'Windows under wine' windows
+
+step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
+
+echo "$(nproc 2> /dev/null) processors, $(($(date +%s) - begin)) s"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

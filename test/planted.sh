@@ -1,0 +1,207 @@
+#!/bin/sh
+# Whether the tests can fail: plants one fault after the other in a copy of the sources, and runs the program that is to find
+# it. Not part of `make test`: it takes a quarter of an hour. Prints the table that stands in test/README.md.
+#
+#     test/planted.sh BUILD [NAME...]       CC, CXX: the compilers
+#
+# A fault is a sed script. It knows functions by their names and text, not lines; where it changes nothing, that is a failure.
+build=$1
+shift
+rm -rf "$build/planted"
+mkdir -p "$build/planted/test" || exit 1
+work=$(cd "$build/planted" && pwd)
+cc="${CC:-cc} -std=c99 -w"
+cxx="${CXX:-c++} -std=c++17 -O0 -w -ffp-contract=off -fPIC -fvisibility=hidden"
+libs='-lm -lpthread -ldl'
+export TEST_FIRST=1   # one failure is enough
+
+# NAME FILE FINDER and the sed script. Finders: a test program; cuda or hip with a group of test_gpu, for host code; plain,
+# matrix or amd with a group, for kernels without and with matrix products and AMD's with 64 lanes.
+faults() {
+    cat <<'END'
+settings vmafgpu.h test_levels s/^#    define VMAFGPU__HAS_X86$//
+arithmetic vmafgpu.h test_figures /^VMAFGPU__FN int vmafgpu__reflect(/,/^}/s/2 \* (n - 1) - k/2 * n - 1 - k/
+arithmetic_bounds vmafgpu.h test_private /^static.* vmafgpu__adm_plain_limit(uint32_t/,/^}/s/return (int)limit;/return (int)limit + 1;/
+launch vmafgpu.h plain:v1_speed /^VMAFGPU__FN int vmafgpu__speed_is_wide(/,/^}/s/return !launch->columns/return 1 || !launch->columns/
+memory vmafgpu.h test_memory /^static void vmafgpu__memory_give(/,/^}/s/allocator->free(pointer, allocator->user);/(void)0;/
+text vmafgpu.h test_model /^static const char \*vmafgpu__skip_digits(/,/^}/s/at < end/at + 1 < end/
+frames vmafgpu.h test_v1 /vmafgpu__chroma_pitch(/,/^}/s/(c->width + 1) >> 1/c->width >> 1/
+json vmafgpu.h test_model /^static int vmafgpu__hex_digit(/,/^}/s/c - 'A' + 10/c - 'A'/
+model_reader vmafgpu.h test_model /^static int vmafgpu__read_clip(/,/^}/s/clip_max = limits\[1\]/clip_max = limits[0]/
+models vmafgpu.h test_figures /^static double vmafgpu__sorted_percentile(/,/^}/s/scores\[low\] \* /scores[high] * /
+features vmafgpu.h test_config /vmafgpu__set_option(/,/^}/s/"true"/"yes"/
+threads vmafgpu.h test_threads /^static void vmafgpu__part(/,/^}/s/(index + 1)/(index + 1 - (index > 0))/
+cambi vmafgpu.h test_levels /^static uint16_t vmafgpu__cambi_mode(/,/^}/s/(a == b) | (a == c)/a == b/
+speed vmafgpu.h test_figures /^static void vmafgpu__speed_rotation(/,/^}/s/fabsf(z) > fabsf(x)/fabsf(z) < fabsf(x)/
+vif_scalar vmafgpu.h test_levels /^static void vmafgpu__vif_shrink(/,/^}/s/(job->end + 1) \/ 2/job->end \/ 2 - 1/
+motion_scalar vmafgpu.h test_levels /^static int64_t vmafgpu__motion_rows_scalar(/,/^}/s/y < end/y + 1 < end/
+chains vmafgpu.h test_levels /^static int vmafgpu__cut(/,/^}/s/size = units - at;/size = units - at - 2;/
+kernels vmafgpu.h cuda:sums /^static vmafgpu__vif_gain vmafgpu__vif_gain_of(/,/^}/s/limit \* 16777216.0/limit * 16777215.0/
+driver vmafgpu.h cuda:no_device /^static void \*vmafgpu__library_symbol(/,/^}/s/return dlsym(library, name);/return dlsym(library, name + 1);/
+gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}/s/vendor->leave(v->gpu)/vendor == NULL/
+gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
+vendors_cuda vmafgpu.h cuda:images /^static int vmafgpu__is_whole_text(/,/^}/s/end >= length \&\& !memcmp.*;/end >= length;/
+vendors_hip vmafgpu.h hip:images /^static int vmafgpu__is_bundle(/,/^}/s/|| size > image->size - offset//
+finish vmafgpu.h test_figures /^static void vmafgpu__finish_vif(/,/^}/s/65025.0/65024.0/
+scores vmafgpu.h test_figures /^static void vmafgpu__add_to_totals(/,/^}/s/row\[i\] > t->max/row[i] < t->max/
+open vmafgpu.h test_config /^static vmafgpu_result vmafgpu__in_range(/,/^}/s/value <= max/value <= max + 1/
+public vmafgpu.h test_stream /^static vmafgpu_result vmafgpu__enter(/,/^}/s/return VMAFGPU_ERROR_STATE;/return VMAFGPU_OK;/
+level_avx2 vmafgpu.h test_levels s/_mm256_or_si256(_mm256_and_si256(a, b), c)/_mm256_xor_si256(_mm256_and_si256(a, b), c)/
+level_avx512 vmafgpu.h test_levels s/_mm512_ternarylogic_epi32(a, b, c, 0xea)/_mm512_ternarylogic_epi32(a, b, c, 0xe8)/
+level_motion vmafgpu.h test_levels s/\(vmafgpu__inside + 32 - (w - x)\)/vmafgpu__inside + 31 - (w - x)/
+level_vif vmafgpu.h test_levels s/join_truncated_f64(signal\[0\], signal\[1\])/join_truncated_f64(signal[1], signal[0])/
+level_cambi vmafgpu.h test_levels /^static void vmafgpu__cambi_mode_row(/,/^}/s/vmafgpu__v_equal16(va, vc)/vmafgpu__v_equal16(vb, vc)/
+level_speed vmafgpu.h test_levels /^static void vmafgpu__speed_variances(/,/^}/s/p < VMAFGPU__SPEED_SIDE/p + 1 < VMAFGPU__SPEED_SIDE/
+level_adm vmafgpu.h test_levels s/= vmafgpu__adm_pair(low\[2\], low\[3\])/= vmafgpu__adm_pair(low[3], low[2])/
+kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
+kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
+kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
+kernel_vif_f64 vmafgpu_kernels.cu amd:sums /^GPU_FN void vif_levels(/,/^}/s/gain < gain_limit/gain > gain_limit/
+kernel_vif_int vmafgpu_kernels.cu plain:sums /^GPU_FN bool vif_integer_levels(/,/^}/s/m -= s1, q++/m -= s1/
+kernel_vif_plain vmafgpu_kernels.cu plain:noise /GPU_FN void vif_square_column(/,/^}/s/(1u << shift >> 1)/0/
+kernel_vif_matrix vmafgpu_kernels.cu matrix:noise /^GPU_FN void multiply_bytes(/,/^}/s/a2 \* b2 + a3 \* b3/a2 * b2/
+kernel_adm_8 vmafgpu_kernels.cu plain:sums /^GPU_FN uint32_t adm_restore_magnitude(/,/^}/s/16384 + negative/16384/
+kernel_adm_general vmafgpu_kernels.cu plain:noise /GPU_FN AdmPixel adm_pixel(/,/^}/s/t\[band\] - value\[0\]/value[0] - t[band]/
+kernel_adm_rows vmafgpu_kernels.cu plain:sums /^GPU_FN void adm_rows(/,/^}/s/take(sums + y) : -half/take(sums + y) : 0/
+kernel_cambi_prepare vmafgpu_kernels.cu plain:v1_cambi /cambi_majority(uint32_t a/s/(c & (a | b))/(c \& a)/
+kernel_cambi_shrink vmafgpu_kernels.cu plain:v1_cambi /GPU_FN void cambi_shrink_scale(/,/^}/s/x < plane.width - 1/x < plane.width/
+kernel_cambi_count_4 vmafgpu_kernels.cu plain:v1_cambi /GPU_FN uint32_t cambi_value_of_four(/,/^}/s/launch.reach - 1;/launch.reach - 2;/
+kernel_cambi_count vmafgpu_kernels.cu plain:v1_cambi /GPU_FN uint32_t cambi_value_of_any(/,/^}/s/k <= contrasts/k < contrasts/
+kernel_cambi_select vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN uint32_t cambi_find_bin(/,/^}/s/\*rank <= before + sum/*rank < before + sum/
+kernel_cambi_order vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN int64_t cambi_rounded(/,/^}/s/(down & unit)/0/
+kernel_speed_low vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_column(/,/^}/s/t <= reach/t < reach/
+kernel_speed_scaled vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_bilinear_column(/,/^}/s/speed_weight(lower) \* speed_weight(right)/speed_weight(lower) * speed_weight(left)/
+kernel_speed_check vmafgpu_kernels.cu plain:illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
+kernel_speed_flat vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_local_mean(/,/^}/s/k <= reach/k < reach/
+kernel_speed_covariance vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_sum_column(/,/^}/s/above\[y + 1\] + above\[y\]/above[y]/
+kernel_speed_matrix vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_shift(/,/^}/s/corner + side \* ratio/corner - side * ratio/
+kernel_speed_entropy vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_entropy(/,/^}/s/p < SPEED_SIDE; p++/p < SPEED_SIDE - 1; p++/
+kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/,/^}/s/score += terms\[i\]/score += terms[0]/
+reduction_halves vmafgpu_kernels.cu plain:noise s/v += (int64_t)((uint64_t)high << 32 | low)/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
+reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
+reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,
+reduction_or vmafgpu_kernels.cu amd:illegal /^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,
+reduction_block vmafgpu_kernels.cu amd:sums /^GPU_FN.* motion_finish(/,/^}/s,block_threads() / LANES,block_threads() / 128,
+END
+}
+
+mkdir -p "$work/tree"
+cp -R vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$work/tree/" || exit 1
+ln -s "$(cd .. && pwd)/shared" "$work/shared" 2> /dev/null
+cd "$work/tree" || exit 1
+
+# What stays as it is: the tests' own files, the drivers, and kernels without faults.
+printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
+printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
+for part in calls equality failures illegal images inside; do
+    $cc -O0 -c -o "$work/$part.o" "test/gpu/$part.c" || exit 1
+done
+for lanes in 32 64; do
+    $cxx -DLANES=$lanes -c -o "$work/cuda$lanes.o" test/simulated/cuda.cpp || exit 1
+    $cxx -DLANES=$lanes -c -o "$work/hip$lanes.o" test/simulated/hip.cpp || exit 1
+done
+hip='-DSIMULATED_KERNELS="../../vmafgpu_kernels.hip"'
+kernels() { # OUTPUT IMAGE
+    case $2 in
+    plain) $cxx -DLANES=32 -c -o "$1" test/simulated/kernels.cpp ;;
+    matrix) $cxx -DLANES=32 -DGPU_MATRIX -c -o "$1" test/simulated/kernels.cpp ;;
+    amd) $cxx -DLANES=64 "$hip" -c -o "$1" test/simulated/kernels.cpp ;;
+    esac
+}
+library() { # OUTPUT PLAIN MATRIX
+    $cxx -shared -o "$1" "$2" "$3" "$work/cuda32.o" -lpthread
+}
+for image in plain matrix amd; do
+    kernels "$work/$image.o" $image || exit 1
+done
+library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
+$cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
+parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o"
+$cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
+
+# HIP's image is a file that test/test_gpu.sh makes.
+sed '/^mkdir -p "\$root\/logs"/,$d' test/test_gpu.sh > "$work/images.sh"
+mkdir -p "$work/images/test"
+for name in cuda32 cuda64 hip32 hip64 hip64_old; do
+    : > "$work/images/test/libsimulated_$name.so"
+done
+sh "$work/images.sh" "$work/images"
+mv "$work/images/test/simulated.hsaco" "$work/"
+
+on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
+    VMAFGPU_TEST_BACKEND=$2 VMAFGPU_TEST_DRIVER=$3 VMAFGPU_TEST_KERNELS=$4 timeout 300 "$1" "$5"
+}
+
+# find FINDER NAME: builds what the fault is in and runs the finder; its status, 200 where something is not built
+find() {
+    group=${1#*:}
+    case $1 in
+    test_levels | test_private)
+        $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
+        timeout 300 "$work/$2" ;;
+    test_*)
+        $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
+        $cc -O0 -o "$work/$2" "test/$1.c" "$work/$2.o" $libs || return 200
+        timeout 300 "$work/$2" ;;
+    cuda:* | hip:*)
+        $cc -O0 -c -o "$work/$2.o" test/gpu/inside.c || return 200
+        $cc -O0 -o "$work/$2" test/test_gpu.c $parts "$work/$2.o" $libs || return 200
+        if [ "${1%%:*}" = cuda ]; then
+            on_gpu "$work/$2" cuda "$work/cuda.so" "$work/matrix.ptx" "$group"
+        else
+            on_gpu "$work/$2" hip "$work/hip.so" "$work/simulated.hsaco" "$group"
+        fi ;;
+    *)
+        kernels "$work/$2.o" "${1%%:*}" || return 200
+        case $1 in
+        plain:*) library "$work/$2.so" "$work/$2.o" "$work/matrix.o" ;;
+        matrix:*) library "$work/$2.so" "$work/plain.o" "$work/$2.o" ;;
+        amd:*) $cxx -shared -o "$work/$2.so" "$work/$2.o" "$work/hip64.o" -lpthread ;;
+        esac || return 200
+        case $1 in
+        amd:*) on_gpu "$work/test_gpu" hip "$work/$2.so" "$work/simulated.hsaco" "$group" ;;
+        *) on_gpu "$work/test_gpu" cuda "$work/$2.so" "$work/${1%%:*}.ptx" "$group" ;;
+        esac ;;
+    esac
+}
+
+passed=0
+failed=0
+echo '| fault | what is changed | found by |'
+echo '| --- | --- | --- |'
+faults > "$work/faults"
+while read -r name file finder script; do
+    case " $* " in
+    '  ' | *" $name "*) ;;
+    *) continue ;;
+    esac
+    cp "$file" "$work/whole"
+    sed "$script" "$work/whole" > "$file"
+    if cmp -s "$work/whole" "$file"; then
+        result='NOT PLANTED: the text is another one now'
+        failed=$((failed + 1))
+    else
+        find "$finder" "$name" > "$work/$name.log" 2>&1 < /dev/null
+        status=$?
+        where=$(grep -m 1 '^test/.*: \[' "$work/$name.log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' -e 's/^[^[]*\[\] //' |
+            cut -c 1-70)
+        if [ $status -eq 200 ]; then
+            result="the compiler: $(grep -m 1 -o 'error: .*' "$work/$name.log")"
+            failed=$((failed + 1))
+            grep -q 'static_assert\|static assertion' "$work/$name.log" && failed=$((failed - 1)) && passed=$((passed + 1))
+        elif [ $status -ne 0 ]; then
+            passed=$((passed + 1))
+            result="$finder: ${where:-a crash}"
+            [ $status -ne 124 ] || result="$finder: a wait without end"
+        else
+            failed=$((failed + 1))
+            result="NOT FOUND by $finder"
+        fi
+    fi
+    function=$(echo "$script" | sed -n 's/^\/[^/]*[ *.]\([a-z_0-9]*\)(.*\/,.*/\1/p')
+    echo "| $name | ${function:-$(diff "$work/whole" "$file" | sed -n 's/^< *\(.\{1,60\}\).*/`\1`/p' | head -n 1)} | $result |"
+    cp "$work/whole" "$file"
+    rm -f "$work/$name" "$work/$name.o" "$work/$name.so"
+done < "$work/faults"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

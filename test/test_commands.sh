@@ -1,0 +1,177 @@
+#!/bin/sh
+# Runs the commands that README.md, the comments on top of examples/*.c and the tool's help show, as they stand there, on
+# clips of the names that they mention. So what is shown works, and scores what it should.
+#
+#     test/test_commands.sh BUILD
+build=$(cd "${1:-build}" && pwd) || exit 1
+work=$build/test/commands
+root=$(pwd)
+. "$(dirname "$0")/check.sh"
+skipped=0
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+ln -s "$build" "$work/build"
+ln -s "$root/examples" "$root/models" "$root/vmafgpu.h" "$work/"
+PATH=$build:$PATH
+limit=
+! command -v timeout > /dev/null || limit='timeout 300'
+
+skip() { # WHY COMMAND
+    skipped=$((skipped + 1))
+    echo "skipped: $2 ($1)"
+}
+
+# ---- the commands, one a line; what ends in \ or & goes on in the next line ----
+
+join() {
+    awk '{ line = line $0 } /\\$/ { sub(/\\$/, "", line); next } /&$/ { line = line " "; next } { print line; line = "" }'
+}
+
+# Indented by four, outside of fenced blocks; without comments.
+readme_commands() {
+    awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' README.md | sed -e 's/^    //' -e 's/  *# .*//' | join
+}
+
+# Indented by five behind the star; without what is said of them, two spaces or more behind, and without what may be left
+# out.
+example_commands() {
+    for file in examples/*.c; do
+        sed -n '1,/\*\//p' "$file" | awk '/^ \*     [^ ]/ || more { print } { more = /\\$/ }' |
+            sed -e 's/^ \*  *//' -e 's/ *\*\/$//' -e '/"/!s/   *.*//' -e '/"/!s/ \[.*\]//' | join
+    done | sed -e 's/WIDTH HEIGHT/320 180/' -e 's/ REF / reference.y4m /' -e 's/ DIST / distorted.y4m /'
+}
+
+help_commands() {
+    vmafgpu --help | sed -n 's/^Example: //p'
+}
+
+# ---- what they score ----
+
+clip() { # FLAGS SIZE FRAMES REFERENCE DISTORTED
+    # shellcheck disable=SC2086
+    "$build/test/make_clip" $1 texture+mix "$2" 8 420 "$3" 4 "$work/$4" "$work/$5" || exit 1
+}
+clip '' 320x180 10 reference.y4m distorted.y4m
+clip --raw 320x180 10 reference.yuv distorted.yuv
+clip --raw 1920x1080 1 ref.yuv dist.yuv
+cp "$work/reference.y4m" "$work/ref.y4m"
+cp "$work/distorted.y4m" "$work/low.y4m"
+cp "$work/reference.y4m" "$work/high.y4m"
+cp test/fuzz/seeds/model/small.json "$work/my_model.json"
+ffmpeg=
+if command -v ffmpeg > /dev/null 2>&1; then
+    encode() { # FROM CODEC TO
+        ffmpeg -v error -nostdin -i "$work/$1" -c:v "$2" -y "$work/$3" || exit 1
+    }
+    ffmpeg=yes
+    encode distorted.y4m mpeg4 encoded.mp4
+    encode distorted.y4m mpeg4 out.mp4
+    encode reference.y4m ffv1 a.mkv
+    encode distorted.y4m ffv1 b.mkv
+fi
+
+# The program of README.md, with what its reader has.
+{
+    echo '#include <stdio.h>'
+    echo 'static unsigned char ref_yuv[1920 * 1080 * 3 / 2], dist_yuv[1920 * 1080 * 3 / 2];'
+    echo 'static int left = 1;'
+    echo 'static int next_pair(void) { return left--; }'
+    awk '/^```/ { fences++; next } fences == 1' README.md
+    echo 'int main(void) { return !(score_clip() > 0); }'
+} > "$work/program.c"
+
+# ---- running them ----
+
+run_make() { # TARGET...: the demo; of the rest, that make knows how
+    case $1 in
+    demo) make -s BUILD="$build" demo > "$work/out" 2>&1 ;;
+    *) make -n BUILD="$build" "$@" > "$work/out" 2>&1 ;;
+    esac
+}
+
+run_command() { # COMMAND: its output in out and err
+    rm -f "$work/out" "$work/err"
+    (cd "$work" && $limit sh -c "$1" > out 2> err < /dev/null)
+}
+
+# What the tool says of two files.
+score() {
+    vmafgpu -r "$work/$1" -d "$work/$2" --quiet
+}
+
+run_shown() { # COMMAND
+    case $1 in
+    'make '*)
+        # shellcheck disable=SC2086
+        check "$1" run_make ${1#make }
+        return
+        ;;
+    *ffmpeg*)
+        if [ -z "$ffmpeg" ]; then
+            skip 'there is no ffmpeg' "$1"
+            return
+        fi
+        ;;
+    esac
+    run_command "$1"
+    status=$?
+    if grep -q -e 'no GPU' -e 'no kernels were found' "$work/out" "$work/err"; then
+        skip 'there is no GPU' "$1"
+        return
+    fi
+    case $1 in
+    'cc '*) [ $status -eq 0 ] || run_command "$1 -ldl"; status=$? ;; # glibc before 2.34
+    esac
+    if [ $status -ne 0 ] && grep -q "fps_mode" "$work/err"; then
+        skip 'this ffmpeg is older than 5.1' "$1"
+        return
+    fi
+    check "$1: status" [ $status -eq 0 ]
+    [ $status -eq 0 ] || cat "$work/err"
+    case $1 in
+    *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
+    mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
+    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
+    *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
+    *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
+    *low.json*) check "$1: reports" grep -q '"frameNum": 9' "$work/low.json" "$work/high.json" ;;
+    'cc -O2 program.c'*) check "$1: the program" "$work/a.out" ;;
+    'cc '*) check "$1: the tool" "$work/vmafgpu" --quiet -r "$work/ref.y4m" -d "$work/ref.y4m" -o /dev/null ;;
+    *) check "$1: output" [ -s "$work/out" ] ;;
+    esac
+}
+
+{
+    readme_commands
+    example_commands
+    help_commands
+    grep -o '[`]cc [^`]*' README.md | tr -d '`'
+} > "$work/shown"
+check 'commands of README.md' [ "$(grep -c '^build/vmafgpu' "$work/shown")" -ge 4 ]
+check 'commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' -e '^device_frames' "$work/shown")" -eq 5 ]
+while read -r command <&3; do
+    run_shown "$command"
+done 3< "$work/shown"
+
+# what is said of make in running text
+grep -o '[`]make [a-z][a-z-]*' README.md | sed 's/.* //' | sort -u > "$work/targets"
+while read -r target <&3; do
+    check "make $target" run_make "$target"
+done 3< "$work/targets"
+check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e 'examples/[a-z_]*\.c' -e 'test/[a-z_]*\.c' | sort -u | tr '\n' ' ')" = 'examples/vmafgpu.c test/implementation.c test/make_clip.c ' ]
+
+# One ffmpeg that feeds two pipes, in either order: it opens both before it writes to one, and waits wherever nobody reads.
+if [ -n "$ffmpeg" ]; then
+    for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do
+        shown=$(echo "$outputs" | sed 's/ \([rd]\)\( \|$\)/ -f yuv4mpegpipe -strict -1 -y \1\2/g')
+        for threads in 1 3; do
+            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & $limit vmafgpu -r r -d d --quiet --threads $threads"
+            check "one ffmpeg, $outputs, $threads threads" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
+        done
+    done
+else
+    skip 'there is no ffmpeg' 'one ffmpeg that feeds two pipes'
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

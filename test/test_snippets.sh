@@ -1,0 +1,150 @@
+#!/bin/sh
+# The C that README.md and the comments of the headers show compiles, as C99 and as C++11, without a warning. It is taken
+# from the text itself: what stands between ```c and ```, and each paragraph of a comment that is indented throughout.
+#
+#     test/test_snippets.sh BUILD
+build=${1:-build}
+work=$build/test/snippets
+root=$(pwd)
+# An initialiser that names fewer fields or braces than there are.
+. "$(dirname "$0")/check.sh"
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+
+# ---- what the snippets are about ----
+
+# A model of the reader's own, embedded as README.md says.
+cat > "$work/my_model.json" << 'MODEL'
+{"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale", "feature_names": ["VMAF_integer_feature_adm2_score"],
+ "slopes": [0.012, 2.8], "intercepts": [-0.309, -1.79],
+ "model": "svm_type nu_svr\nkernel_type rbf\ngamma 0.04\nnr_class 2\ntotal_sv 1\nrho -1.3\nSV\n4 1:0.6 \n"}}
+MODEL
+check 'a private model' "$build/embed_model" --private -o "$work/my_model.h" "$work/my_model.json"
+
+# The names that the snippets leave to the reader.
+cat > "$work/yours.h" << 'YOURS'
+#include <stdio.h>
+#include <string.h>
+#include "vmafgpu.h"
+extern vmafgpu *v;
+extern vmafgpu_config cfg;
+extern vmafgpu_frame ref, dist;
+extern int64_t n;
+extern void *my_context, *my_stream, *ref_luma, *dist_luma;
+extern unsigned char ref_yuv[], dist_yuv[];
+extern uintptr_t ref_address;
+extern ptrdiff_t ref_pitch, dist_pitch;
+int next_pair(void);
+int read_pair(void *reference, void *distorted);
+YOURS
+
+# ---- the snippets ----
+
+# fenced FILE: writes FILE.1.text, .2.text ... of a text in Markdown
+fenced() {
+    awk -v out="$work/$(basename "$1")" '
+        /^```c$/ { name = out "." (++count) ".text"; printf "" > name; on = 1; next }
+        /^```/   { on = 0 }
+        on       { print > name }' "$1"
+}
+
+# indented FILE: the same of the comments of a C file, whose lines begin with " * "
+indented() {
+    awk -v out="$work/$(basename "$1")" '
+        function end() {
+            if (lines && code) printf "%s", text > (out "." (++count) ".text")
+            lines = 0; code = 1; text = ""
+        }
+        !/^ \* /       { end(); next }
+        { lines++ }
+        !/^ \*     /   { code = 0 }
+        { text = text substr($0, 8) "\n" }
+        END            { end() }' "$1"
+}
+
+# Statements go into a function, the directives among them before it; what defines functions itself is a file as it stands.
+program() { # TEXT
+    echo '#include "yours.h"'
+    if grep -q '^[a-z].*) {$' "$1" && ! grep -Eq '^(if|for|while) ' "$1"; then
+        cat "$1"
+        return
+    fi
+    grep '^#' "$1"
+    printf 'void snippet(void);\nvoid snippet(void) {\n'
+    grep -v '^#' "$1"
+    echo '}'
+}
+
+fenced README.md
+for file in vmafgpu.h models/model_embed.h; do
+    indented "$file"
+done
+for name in README.md vmafgpu.h; do
+    check "$name has snippets" [ -f "$work/$name.2.text" ]
+done
+
+# ---- names ----
+
+# A function that the text speaks of is one that there is.
+{
+    cat README.md
+    sed -n '1,/^#define VMAFGPU_H$/p' vmafgpu.h
+} | grep -oE 'vmafgpu_[a-z][a-z_0-9]*\(' | sort -u > "$work/named"
+sed -n 's/^VMAFGPU_API .*[ *]\(vmafgpu_[a-z_0-9]*(\).*/\1/p' vmafgpu.h | sort -u > "$work/declared"
+comm -23 "$work/named" "$work/declared" > "$work/strays"
+check "functions that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+check 'the text names functions' [ "$(wc -l < "$work/named")" -gt 20 ]
+
+# The manual's inner names are in the code, and its rooms are the ones there are, in this order.
+sed -n '1,/^#define VMAFGPU_H$/p' vmafgpu.h > "$work/manual"
+sed '1,/^#define VMAFGPU_H$/d' vmafgpu.h > "$work/code"
+grep -oE 'vmafgpu__[a-z_0-9]+' "$work/manual" | sort -u > "$work/inner"
+grep -oE 'vmafgpu__[a-z_0-9]+' "$work/code" | sort -u > "$work/there"
+comm -23 "$work/inner" "$work/there" > "$work/strays"
+check "inner names that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
+sed -n '/^ \* ROOMS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' | grep -oE '>>(level |model |float )?[a-z_]+' > "$work/listed"
+sed -nE 's/^ \* (>>(level |model |float )?[a-z_]+)  .*/\1/p' "$work/code" > "$work/banners"
+check 'the rooms listed are the ones there are' cmp "$work/listed" "$work/banners"
+
+# Whoever comes from libvmaf finds each function of its headers.
+for name in init model_load model_load_from_path model_collection_load model_collection_load_from_path \
+    model_feature_overload model_collection_feature_overload model_destroy model_collection_destroy \
+    use_features_from_model use_features_from_model_collection use_feature feature_dictionary_set \
+    feature_dictionary_free import_feature_score picture_alloc picture_unref preallocate_pictures \
+    fetch_preallocated_picture read_pictures score_at_index score_at_index_model_collection feature_score_at_index \
+    score_pooled score_pooled_model_collection feature_score_pooled write_output close version cuda_state_init \
+    cuda_import_state cuda_preallocate_pictures cuda_fetch_preallocated_picture; do
+    check "libvmaf's vmaf_$name" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
+done
+
+# ---- compilers ----
+
+compilers() { # NAME...: those that are there, each once
+    seen=
+    for name in "$@"; do
+        file=$(readlink -f "$(command -v "$name")") || continue
+        case " $seen " in *" $file "*) continue ;; esac
+        seen="$seen $file"
+        echo "$name"
+    done
+}
+
+compiles() { # COMMAND...
+    # shellcheck disable=SC2086
+    "$@" -Wall -Wextra -Werror -fsyntax-only "-I$root" "-I$work" "$work/snippet.c"
+}
+
+for text in "$work"/*.text; do
+    program "$text" > "$work/snippet.c"
+    name=$(basename "$text" .text)
+    for compiler in $(compilers gcc clang "${CC:-cc}"); do
+        check "$name" compiles "$compiler" -std=c99
+    done
+    for compiler in $(compilers g++ clang++ "${CXX:-c++}"); do
+        check "$name" compiles "$compiler" -x c++ -std=c++11
+    done
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,485 @@
+/* float_psnr, float_moment, float_ssim and float_ms_ssim against their formulas written down once more, without any short cut:
+ * sizes, depths, levels, threads; the order of additions; what is refused. */
+#define VMAFGPU_STATIC
+#define VMAFGPU_IMPLEMENTATION
+#include "scoring.h"
+
+#include <math.h>
+
+enum { SUMS = 4, SCALES = 5 }; /* all, l, c, s */
+
+typedef struct grid {
+    int    w, h;
+    float *at;
+} grid;
+
+static grid grid_make(int w, int h) {
+    grid g;
+    g.w = w;
+    g.h = h;
+    g.at = (float *)malloc(sizeof(float) * (size_t)w * (size_t)h);
+    test_need(g.at != NULL, "memory");
+    return g;
+}
+
+static int mirror(int i, int n) {
+    return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
+}
+
+static int sample(const film *f, int i, int x, int y) {
+    const unsigned char *at = f->luma + (size_t)i * f->plane_bytes;
+    const size_t place = (size_t)y * (size_t)f->clip.width + (size_t)x;
+    return f->bytes_per_sample == 1 ? at[place] : at[2 * place] | at[2 * place + 1] << 8;
+}
+
+static grid luma(const film *f, int i) {
+    grid g = grid_make(f->clip.width, f->clip.height);
+    for (int y = 0; y < g.h; y++) {
+        for (int x = 0; x < g.w; x++) {
+            g.at[y * g.w + x] = (float)sample(f, i, x, y) / (float)(1 << (f->clip.depth - 8));
+        }
+    }
+    return g;
+}
+
+/* float_ssim's reduced picture. */
+static grid reduce(grid from, int f) {
+    grid to = grid_make(from.w / f + (from.w & 1), from.h / f + (from.h & 1));
+    const float k = 1.0f / (float)(f * f);
+    for (int y = 0; y < to.h; y++) {
+        for (int x = 0; x < to.w; x++) {
+            double sum = 0;
+            for (int j = 0; j < f; j++) {
+                for (int i = 0; i < f; i++) {
+                    const float p = from.at[mirror(y * f - f / 2 + j, from.h) * from.w + mirror(x * f - f / 2 + i, from.w)] * k;
+                    sum += (double)p;
+                }
+            }
+            to.at[y * to.w + x] = (float)sum;
+        }
+    }
+    return to;
+}
+
+/* float_ms_ssim's next scale. */
+static grid halve(grid from) {
+    static const float half[5][5] = {{0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f},
+                                     {0, 0.000283f, 0.001316f, -0.004490f, -0.010146f},
+                                     {0, 0, 0.006115f, -0.020867f, -0.047149f},
+                                     {0, 0, 0, 0.071207f, 0.160885f},
+                                     {0, 0, 0, 0, 0.363505f}};
+    grid to = grid_make((from.w + 1) / 2, (from.h + 1) / 2);
+    for (int y = 0; y < to.h; y++) {
+        for (int x = 0; x < to.w; x++) {
+            double sum = 0;
+            for (int j = 0; j < 9; j++) {
+                for (int i = 0; i < 9; i++) {
+                    const int a = j < 5 ? j : 8 - j, b = i < 5 ? i : 8 - i;
+                    const float p = from.at[mirror(2 * y - 4 + j, from.h) * from.w + mirror(2 * x - 4 + i, from.w)] *
+                                    (a < b ? half[a][b] : half[b][a]);
+                    sum += (double)p;
+                }
+            }
+            to.at[y * to.w + x] = (float)sum;
+        }
+    }
+    return to;
+}
+
+static float eleven(const float *from, int step) {
+    static const float g[6] = {0.001028f, 0.007599f, 0.036001f, 0.109361f, 0.213006f, 0.266012f};
+    double sum = 0;
+    for (int k = 0; k < 11; k++) {
+        const float p = from[k * step] * g[k < 6 ? k : 10 - k];
+        sum += (double)p;
+    }
+    return (float)sum;
+}
+
+static grid windows(grid a, grid b) {
+    grid across = grid_make(a.w - 10, a.h), to = grid_make(a.w - 10, a.h - 10), product = grid_make(a.w, a.h);
+    for (int i = 0; i < a.w * a.h; i++) {
+        product.at[i] = b.at ? a.at[i] * b.at[i] : a.at[i];
+    }
+    for (int y = 0; y < across.h; y++) {
+        for (int x = 0; x < across.w; x++) {
+            across.at[y * across.w + x] = eleven(product.at + y * a.w + x, 1);
+        }
+    }
+    for (int y = 0; y < to.h; y++) {
+        for (int x = 0; x < to.w; x++) {
+            to.at[y * to.w + x] = eleven(across.at + y * to.w + x, to.w);
+        }
+    }
+    free(across.at);
+    free(product.at);
+    return to;
+}
+
+static void compare_pictures(grid a, grid b, double means[SUMS]) {
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = 29.2612476f;
+    const grid none = {0, 0, NULL};
+    grid w[5];
+    double sums[SUMS] = {0, 0, 0, 0};
+    w[0] = windows(a, none);
+    w[1] = windows(b, none);
+    w[2] = windows(a, a);
+    w[3] = windows(b, b);
+    w[4] = windows(a, b);
+    for (int i = 0; i < w[0].w * w[0].h; i++) {
+        const float ma = w[0].at[i], mb = w[1].at[i], a2 = ma * ma, b2 = mb * mb, ab = ma * mb;
+        float va = w[2].at[i] - a2, vb = w[3].at[i] - b2, cv = w[4].at[i] - ab, sg, top, bottom;
+        double l, c, s;
+        va = va < 0 ? 0 : va;
+        vb = vb < 0 ? 0 : vb;
+        sg = va * vb;
+        sg = sqrtf(sg);
+        cv = cv < 0 && sg <= 0 ? 0 : cv;
+        bottom = a2 + b2;
+        bottom = bottom + c1;
+        l = (2.0 * (double)ma * (double)mb + (double)c1) / (double)bottom;
+        bottom = va + vb;
+        bottom = bottom + c2;
+        c = (2.0 * (double)sg + (double)c2) / (double)bottom;
+        top = cv + c3;
+        bottom = sg + c3;
+        top = top / bottom;
+        s = (double)top;
+        sums[0] += l * c * s;
+        sums[1] += l;
+        sums[2] += c;
+        sums[3] += s;
+    }
+    for (int k = 0; k < SUMS; k++) {
+        means[k] = (double)(float)(sums[k] / (double)(w[0].w * w[0].h));
+    }
+    for (int k = 0; k < 5; k++) {
+        free(w[k].at);
+    }
+}
+
+/* The columns of float_psnr, float_moment, float_ssim and, unless the film is too small, float_ms_ssim; how many. */
+static int formulas(const film *f, int scale, double *out) {
+    static const float weights[SCALES] = {0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f};
+    grid a = luma(f, 0), b = luma(f, 1);
+    const int w = a.w, h = a.h, side = w < h ? w : h;
+    const double peak = 256 - 1.0 / (1 << (f->clip.depth - 8)), max = 6 * f->clip.depth + 12;
+    double sums[5] = {0, 0, 0, 0, 0}, means[SUMS], total = 1;
+    int n = 0, factor = scale ? scale : (int)((double)side / 256 + 0.5);
+    for (int i = 0; i < w * h; i++) {
+        const float d = a.at[i] - b.at[i], dd = d * d, aa = a.at[i] * a.at[i], bb = b.at[i] * b.at[i];
+        sums[0] += (double)dd;
+        sums[1] += (double)a.at[i];
+        sums[2] += (double)b.at[i];
+        sums[3] += (double)aa;
+        sums[4] += (double)bb;
+    }
+    for (int k = 0; k < 5; k++) {
+        sums[k] /= (double)w * h;
+    }
+    sums[0] = 10 * log10(peak * peak / (sums[0] > 1e-10 ? sums[0] : 1e-10));
+    out[n++] = sums[0] < max ? sums[0] : max;
+    for (int k = 1; k < 5; k++) {
+        out[n++] = sums[k];
+    }
+    if (factor > 1) {
+        grid ra = reduce(a, factor), rb = reduce(b, factor);
+        compare_pictures(ra, rb, means);
+        free(ra.at);
+        free(rb.at);
+    } else {
+        compare_pictures(a, b, means);
+    }
+    for (int k = 0; k < SUMS; k++) {
+        out[n++] = means[k];
+    }
+    if (side >= 176) {
+        for (int k = 0; k < SCALES; k++) {
+            compare_pictures(a, b, means);
+            total *= pow(means[1], k == 4 ? (double)weights[k] : 0.0) * pow(means[2], (double)weights[k]) *
+                     pow(means[3], (double)weights[k]);
+            for (int i = 0; i < 3; i++) {
+                out[n + 1 + i * SCALES + k] = means[1 + i];
+            }
+            if (k < 4) {
+                grid next = halve(a);
+                free(a.at);
+                a = next;
+                next = halve(b);
+                free(b.at);
+                b = next;
+            }
+        }
+        out[n] = total;
+        n += 1 + 3 * SCALES;
+    }
+    free(a.at);
+    free(b.at);
+    return n;
+}
+
+static void configure(vmafgpu_config *config, const film *f) {
+    memset(config, 0, sizeof *config);
+    config->width = f->clip.width;
+    config->height = f->clip.height;
+    config->bit_depth = f->clip.depth;
+    config->chroma = VMAFGPU_400;
+    config->no_model = 1;
+    config->backend = VMAFGPU_BACKEND_CPU;
+}
+
+static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
+    memset(frame, 0, sizeof *frame);
+    frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
+}
+
+/* Each level, with one thread and some. kind: noise instead of the clip. */
+static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
+    static const struct {
+        int      threads;
+        unsigned cpumask;
+    } ways[] = {{1, 0}, {1, 16}, {1, 255}, {3, 0}, {64, 0}};
+    vmafgpu_feature_config features[4];
+    char options[64];
+    double expected[32];
+    film f = film_make(what, w, h, depth, 1, 7);
+    int count;
+    if (kind >= 0) {
+        film_fill_noise(&f, kind, (uint32_t)(w + h));
+    }
+    count = formulas(&f, scale, expected);
+    memset(features, 0, sizeof features);
+    snprintf(options, sizeof options, "enable_lcs=true:scale=%d", scale);
+    features[0].name = "float_psnr";
+    features[1].name = "float_moment";
+    features[2].name = "float_ssim";
+    features[2].options = options;
+    features[3].name = "float_ms_ssim";
+    features[3].options = "enable_lcs=true";
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+        vmafgpu_config config;
+        vmafgpu_frame frames[2];
+        vmafgpu_score score;
+        vmafgpu *context = NULL;
+        configure(&config, &f);
+        config.features = features;
+        config.feature_count = count > 9 ? 4 : 3;
+        config.threads = ways[way].threads;
+        config.cpumask = ways[way].cpumask;
+        frame_of(&f, 0, &frames[0]);
+        frame_of(&f, 1, &frames[1]);
+        memset(&score, 0, sizeof score);
+        snprintf(test_where, sizeof test_where, "%s %d %dx%d %d bits, scale %d, way %d", what, kind, w, h, depth, scale, (int)way);
+        if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_column_count(context), count)) {
+            for (int k = 0; k < count; k++) {
+                CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
+            }
+        }
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
+static void test_films(void) {
+    static const struct {
+        const char *what;
+        int         kind, w, h, depth, scale;
+    } films[] = {
+        {"texture+mix", -1, 16, 16, 8, 0},    {"texture+mix", -1, 16, 17, 16, 0},    {"noise", 0, 17, 16, 10, 0},
+        {"texture+mix", -1, 43, 38, 8, 0},    {"texture+mix", -1, 139, 31, 12, 0},   {"texture+mix", -1, 138, 75, 8, 1},
+        {"noise", 0, 171, 139, 16, 1},        {"noise", 1, 171, 139, 8, 1},          {"texture+mix", -1, 22, 22, 8, 2},
+        {"texture+mix", -1, 33, 33, 10, 3},   {"texture+mix", -1, 101, 111, 16, 10}, {"noise", 0, 333, 117, 8, 7},
+        {"texture+mix", -1, 176, 176, 8, 0},  {"texture+mix", -1, 177, 191, 10, 0},  {"noise", 0, 191, 177, 12, 0},
+        {"noise", 0, 333, 217, 16, 0},        {"noise", 1, 200, 180, 16, 3},         {"texture+stretch", -1, 418, 383, 8, 0},
+        {"texture+mix", -1, 517, 384, 10, 0}, {"texture+same", -1, 257, 178, 8, 1},  {"black+same", -1, 300, 200, 8, 0},
+        {"flat+grain", -1, 290, 222, 8, 0},   {"blocks+invert", -1, 201, 190, 8, 1}, {"dusk+faint", -1, 400, 401, 10, 0},
+    };
+    for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
+        test_film(films[i].what, films[i].kind, films[i].w, films[i].h, films[i].depth, films[i].scale);
+    }
+}
+
+/* So much in 16 bits that sums of squares are rounded: the order of additions counts. */
+static void test_great_sums(void) {
+    static const vmafgpu_feature_config features[2] = {{"float_psnr", NULL}, {"float_moment", NULL}};
+    film f = film_make("black", 2081, 1201, 16, 1, 1);
+    double expected[5] = {0, 0, 0, 0, 0};
+    vmafgpu_config config;
+    vmafgpu_frame frames[2];
+    vmafgpu_score score;
+    vmafgpu *context = NULL;
+    const double n = 2081.0 * 1201.0, peak = 256 - 1.0 / 256;
+    for (int i = 0; i < 2081 * 1201; i++) {
+        const uint16_t value = (uint16_t)(65535u - (clip_hash((uint32_t)i, 1, 1) & 15));
+        float d;
+        clip_store(&value, 1, 2, f.luma + 2 * (size_t)i);
+        d = (float)value / 256;
+        expected[1] += (double)d;
+        d = d * d;
+        expected[3] += (double)d;
+    }
+    for (int k = 0; k < 5; k++) {
+        expected[k] /= n;
+    }
+    expected[0] = 10 * log10(peak * peak / expected[3]);
+    configure(&config, &f);
+    config.features = features;
+    config.feature_count = 2;
+    config.threads = 2;
+    frame_of(&f, 0, &frames[0]);
+    frame_of(&f, 1, &frames[1]);
+    memset(&score, 0, sizeof score);
+    snprintf(test_where, sizeof test_where, "great sums");
+    if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
+        CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
+        for (int k = 0; k < 5; k++) {
+            CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
+        }
+    }
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+#if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
+/* Means that leave no doubt are those of terms added in order. */
+static void test_order(void) {
+    static const vmafgpu_feature_config feature = {"float_ms_ssim", NULL};
+    film f = film_make("texture+mix", 333, 217, 8, 1, 3);
+    vmafgpu_config config;
+    vmafgpu_frame frames[2];
+    vmafgpu *v = NULL;
+    configure(&config, &f);
+    config.features = &feature;
+    config.feature_count = 1;
+    config.threads = 3;
+    snprintf(test_where, sizeof test_where, "order");
+    for (int seed = 0; seed < 20; seed++) {
+        vmafgpu__sight pair;
+        vmafgpu__carver carver;
+        vmafgpu__ssim_task *t;
+        film_fill_noise(&f, 0, (uint32_t)seed);
+        if (!CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK)) {
+            break;
+        }
+        memset(&pair, 0, sizeof pair);
+        for (int i = 0; i < 2; i++) {
+            frame_of(&f, i, &frames[i]);
+            pair.frame[i] = &frames[i];
+            pair.luma[i].data = (const uint8_t *)frames[i].data[0];
+            pair.luma[i].pitch = 333;
+        }
+        pair.functions = v->cpu->functions;
+        carver.base = (unsigned char *)v->cpu->scratch;
+        carver.base += (VMAFGPU__ALIGNMENT - (uintptr_t)carver.base % VMAFGPU__ALIGNMENT) % VMAFGPU__ALIGNMENT;
+        carver.used = 0;
+        t = vmafgpu__ssim_layout(v, &v->extractors[0], &carver);
+        t->v = v;
+        t->pair = &pair;
+        for (t->at = 0; t->at < t->scales; t->at++) {
+            double means[SUMS], sums[VMAFGPU__SSIM_SUMS];
+            const double n = (double)((t->scale[t->at].w - 10) * (t->scale[t->at].h - 10));
+            CHECK_INT(vmafgpu__ssim_means(t, 15, means), VMAFGPU_OK);
+            CHECK_INT(vmafgpu__ssim_in_order(t, sums), VMAFGPU_OK);
+            for (int k = 0; k < SUMS; k++) {
+                CHECK_BITS(means[k], (double)(float)(sums[k] / n));
+            }
+        }
+        vmafgpu_close(v);
+    }
+    film_free(&f);
+}
+
+static void test_doubt(void) {
+    double mean;
+    snprintf(test_where, sizeof test_where, "doubt");
+    CHECK_INT(vmafgpu__ssim_mean(100, 1e-9, 100, &mean), 0);
+    CHECK_BITS(mean, 1.0);
+    CHECK_INT(vmafgpu__ssim_mean(1 + 3.0 / (1 << 24), 1e-12, 1, &mean), 1); /* between two floats */
+    CHECK_INT(vmafgpu__ssim_mean(1 + 3.1 / (1 << 24), 1e-12, 1, &mean), 0);
+    CHECK_INT(vmafgpu__ssim_mean(0, 1e-12, 1, &mean), 1);
+}
+#endif
+
+static void test_refused(void) {
+    static const struct {
+        const char *name, *options;
+        int         w, h, depth;
+        const char *words;
+    } bad[] = {
+        {"float_ssim", "scale=2", 21, 16, 8, "11x11"},        {"float_ssim", "scale=2", 64, 20, 8, "are 32x10"},
+        {"float_ssim", "scale=11", 640, 640, 8, "scale"},     {"float_ssim", "scale=-1", 640, 640, 8, "scale"},
+        {"float_ssim", "scale=true", 640, 640, 8, "number"},  {"float_ssim", "enable_lcs=1", 64, 64, 8, "true or false"},
+        {"float_ssim", "enable_mse=true", 64, 64, 8, "no option"}, {"float_ms_ssim", "scale=1", 640, 640, 8, "no option"},
+        {"float_ms_ssim", NULL, 175, 176, 8, "176x176"},      {"float_ms_ssim", NULL, 176, 175, 8, "176x176"},
+        {"float_ssim", NULL, 64, 64, 9, "not for 9"},         {"float_ms_ssim", NULL, 200, 200, 14, "not for 14"},
+        {"float_psnr", NULL, 64, 64, 11, "not for 11"},       {"float_moment", NULL, 64, 64, 15, "not for 15"},
+        {"float_psnr", "enable_mse=true", 64, 64, 8, "no option"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        vmafgpu_feature_config feature;
+        vmafgpu_config config;
+        vmafgpu *context = NULL;
+        feature.name = bad[i].name;
+        feature.options = bad[i].options;
+        memset(&config, 0, sizeof config);
+        config.width = bad[i].w;
+        config.height = bad[i].h;
+        config.bit_depth = bad[i].depth;
+        config.strict_options = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        config.no_model = 1;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        snprintf(test_where, sizeof test_where, "refused %d", (int)i);
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
+        CHECK_HAS(vmafgpu_last_error(context), bad[i].words);
+        vmafgpu_close(context);
+    }
+}
+
+/* Decibels of the same pictures: without end, or clipped. */
+static void test_decibels(void) {
+    static const vmafgpu_feature_config features[2][2] = {
+        {{"float_ssim", "enable_db=true"}, {"float_ms_ssim", "enable_db=true"}},
+        {{"float_ssim", "enable_db=true:clip_db=true"}, {"float_ms_ssim", "enable_db=true:clip_db=true"}},
+    };
+    film f = film_make("texture+same", 320, 240, 8, 1, 5);
+    for (int clipped = 0; clipped < 2; clipped++) {
+        vmafgpu_config config;
+        vmafgpu_frame frames[2];
+        vmafgpu_score score;
+        vmafgpu *context = NULL;
+        configure(&config, &f);
+        config.features = features[clipped];
+        config.feature_count = 2;
+        frame_of(&f, 0, &frames[0]);
+        frame_of(&f, 1, &frames[1]);
+        memset(&score, 0, sizeof score);
+        snprintf(test_where, sizeof test_where, "decibels %d", clipped);
+        if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
+            for (int k = 0; k < 2; k++) {
+                CHECK_BITS(score.values[k], clipped ? ceil(10. * log10(65025.0 / (0.5 / (320.0 * 240.0)))) : HUGE_VAL);
+            }
+        }
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
+int main(void) {
+    test_films();
+    test_great_sums();
+#if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
+    test_order();
+    test_doubt();
+#endif
+    test_refused();
+    test_decibels();
+    return test_end();
+}

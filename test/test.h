@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Formulas that a test writes down round each product and each sum, as the library's do, whatever the flags say. */
+#if defined(__clang__)
+#  if defined(__x86_64__) || defined(__i386__)
+#    pragma float_control(precise, on)
+#    pragma float_control(except, on)
+#  endif
+#  pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#  pragma GCC optimize("fp-contract=off")
+#endif
+
 enum { TEST_SHOWN = 20 };
 
 /* A program of several files says what these are: nothing in one of them, extern in the others. */

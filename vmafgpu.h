@@ -32,14 +32,15 @@
  *     vmaf_v1.0.16_3d0h, _5d0h, _1d5h_2160, _3d0h_2160, vmaf_v1.0.16_hfr_3d0h and so on, see MODELS OF V1; those in
  *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
  *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
- *   - the features adm, vif and motion (libvmaf's integer ones), cambi (banding) and speed_chroma with all their
- *     options; per-frame values and pooling;
+ *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
+ *     speed_chroma, on GPUs as well; psnr, psnr_hvs, ciede, speed_temporal and the float ones on the CPU; per-frame values,
+ *     pooling, psnr's aggregates;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
- *   - no float features, PSNR or SSIM; no files: cambi's heat maps go to config.on_heatmap, the tool writes them;
+ *   - no files: cambi's heat maps go to config.on_heatmap, the tool writes them and the reports;
  *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment; each thread has one
  *     sentence of its own, see vmafgpu_last_error().
@@ -71,20 +72,23 @@
  *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
  *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   float_adm   adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels of 8, 10, 12 or 16 bits
+ *   These are computed on the CPU only; where nothing else is said they take 8, 10, 12 and 16 bits:
+ *   psnr    psnr_y, psnr_cb, psnr_cr
+ *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
+ *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
+ *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
+ *   ciede          ciede2000; with chroma
+ *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
+ *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
+ *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
+ *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
+ *   float_adm      adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels
  *           the options of adm but adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson;
  *           adm_ref_display_height is (rdf), and any distance goes with it
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
  *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0) -1, to 10: sensitivities of a scale, if not negative
  *           adm_skip_aim_scale (sasc) none, 0..3
- *   speed_temporal   speed_temporal: how luma changes from frame to frame, by the CPU; 0 for the first, and for a pair by
- *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
- *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
- *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
- *
- *   psnr_hvs   psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
- *   ciede      ciede2000; 8, 10, 12 and 16 bits, with chroma
- *   float_vif      vif_scale0..3, on the CPU only, as what follows; 8, 10, 12 or 16 bits
+ *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
  *           vif_prescale (ps) 1, 0.1..4 | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
@@ -94,7 +98,13 @@
  *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
  *           debug true: without it there is no column motion
- *   float_ansnr    float_ansnr, float_anpsnr; no options
+ *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures
+ *           scale 0, 0..10: by how much; 0 is min(width, height) / 256, rounded | enable_lcs false: adds float_ssim_l, _c, _s
+ *           enable_db false: in decibels | clip_db false: at most what the picture's size and depth allow
+ *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
+ *           enable_lcs false: adds float_ms_ssim_l_scale0..4, likewise _c_ and _s_ | enable_db, clip_db: as in float_ssim
+ *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr
+ *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; these have no options
  *
  * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
  * and data[2], else vmafgpu_push() says what is missing. One SVM, eight names: _3d0h is for 1080p at three picture
@@ -194,9 +204,10 @@
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models, models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
- *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _HVS, _CIEDE   leave a feature out: its code on the host. Models that
- *                                  need it and configs that ask for it are refused by name; GPU kernels in images stay there
- *                                  unused
+ *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the rest of the float features)
+ *                                  leave features out: their code on the host. Models that need them and configs that ask for
+ *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
+ *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over

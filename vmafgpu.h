@@ -2167,7 +2167,7 @@ typedef struct vmafgpu__extractor {
     char           *text;              /* ...and the engine's copy of it */
     void           *state;             /* what it keeps for that, from open to close; zeros at first */
     struct {
-        uint64_t sum[4], count[4];
+        uint64_t sum[3], pairs;
     } whole_clip;                      /* what its aggregates are made of */
     float           csf[VMAFGPU__SCALES][2];   /* contrast sensitivity of ADM: h and v, d */
     vmafgpu__course course;
@@ -8418,10 +8418,9 @@ static int vmafgpu__psnr_has_aggregates(const vmafgpu__extractor *e) {
 }
 
 static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *values) {
-    for (int plane = 0; plane < 3; plane++) {
+    for (int plane = 0; plane < 3; plane++)
         e->whole_clip.sum[plane] += values[plane].whole;
-        e->whole_clip.count[plane]++;
-    }
+    e->whole_clip.pairs++;
 }
 
 /* Planes that are not looked at have no samples: -inf, as in libvmaf. */
@@ -8429,7 +8428,7 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
     const uint64_t count = !wanted ? 0
-                                   : e->whole_clip.count[plane] * (uint64_t)vmafgpu__plane_width(&v->config, plane) *
+                                   : e->whole_clip.pairs * (uint64_t)vmafgpu__plane_width(&v->config, plane) *
                                          (uint64_t)vmafgpu__plane_height(&v->config, plane);
     const double cap = ceil(10. * log10((double)((uint64_t)square * count * 2)));
     const double value = 10. * (log10(square) + log10((double)count) - log10((double)e->whole_clip.sum[plane]));
@@ -16301,25 +16300,28 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 #endif
 }
 
+/* Whether something that is asked for has no kernels: the note says what. */
+static int vmafgpu__needs_cpu(vmafgpu *v) {
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        if (e->feature->measure)
+            vmafgpu__sentence(v->note, sizeof v->note, "the feature %s is measured by the CPU only", e->feature->name);
+        else if (e->given_text)
+            vmafgpu__sentence(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
+        else
+            continue;
+        return 1;
+    }
+    return 0;
+}
+
 /* The GPU if it may and can be used. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
     const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
-    const char *cpu_only = NULL;
-    int maps = 0;
-    for (int i = 0; i < v->feature_count; i++)
-        cpu_only = v->features[i]->measure && !cpu_only ? v->features[i]->name : cpu_only;
     if (c->backend != VMAFGPU_BACKEND_CPU) {
-        vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
-        for (int i = 0; i < v->extractor_count && !maps; i++)
-            maps = v->extractors[i].given_text != NULL;
-        if (cpu_only)
-            vmafgpu__sentence(v->note, sizeof v->note, "the feature %s is measured by the CPU only", cpu_only);
-        else if (maps)
-            vmafgpu__sentence(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
-        else
-            result = vmafgpu__open_gpu(v);
+        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpu(v);
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)

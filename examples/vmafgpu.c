@@ -149,6 +149,7 @@ static const struct {
     {"config.features", "--feature"},
     {"config.feature_count", "the number of --feature"},
     {"config.strict_options", "--strict"},
+    {"config.float_reciprocal", "--float_reciprocal"},
     {"config.subsample", "--subsample"},
     {"config.backend", "--backend"},
     {"config.gpu.device", "--gpu"},
@@ -312,6 +313,7 @@ typedef struct options {
     const char             *kernels;
     vmafgpu_backend         backend;
     int                     names_backend; /* --backend was given: then reports say what ran */
+    vmafgpu_reciprocal      reciprocal;
     int                     digits; /* after the point, or DIGITS_... */
     int                     no_prediction, strict, quiet, version, help;
     int                     stdin_is_closed;
@@ -397,18 +399,39 @@ static int apply_report(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-static int apply_backend(options *o, const option_row *row, const char *value) {
-    static const char *const names[] = {"auto", "cpu", "cuda", "hip"};
-    static const vmafgpu_backend backends[] = {VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_CPU, VMAFGPU_BACKEND_CUDA,
-                                               VMAFGPU_BACKEND_HIP};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+/* Its place in a list that NULL ends, or -1. */
+static int find_name(const char *const *names, const char *value) {
+    for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], value) == 0) {
-            o->backend = backends[i];
-            o->names_backend = 1;
-            return 1;
+            return i;
         }
     }
-    return fail("option --%s needs auto, cpu, cuda or hip, not \"%s\"", row->name, value);
+    return -1;
+}
+
+static int apply_backend(options *o, const option_row *row, const char *value) {
+    static const char *const names[] = {"auto", "cpu", "cuda", "hip", NULL};
+    static const vmafgpu_backend backends[] = {VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_CPU, VMAFGPU_BACKEND_CUDA,
+                                               VMAFGPU_BACKEND_HIP};
+    const int i = find_name(names, value);
+    if (i < 0) {
+        return fail("option --%s needs auto, cpu, cuda or hip, not \"%s\"", row->name, value);
+    }
+    o->backend = backends[i];
+    o->names_backend = 1;
+    return 1;
+}
+
+static int apply_reciprocal(options *o, const option_row *row, const char *value) {
+    static const char *const names[] = {"host", "amd", "intel", "division", NULL};
+    static const vmafgpu_reciprocal reciprocals[] = {VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_AMD,
+                                                     VMAFGPU_RECIPROCAL_INTEL, VMAFGPU_RECIPROCAL_DIVISION};
+    const int i = find_name(names, value);
+    if (i < 0) {
+        return fail("option --%s needs host, amd, intel or division, not \"%s\"", row->name, value);
+    }
+    o->reciprocal = reciprocals[i];
+    return 1;
 }
 
 static int apply_precision(options *o, const option_row *row, const char *value) {
@@ -708,6 +731,9 @@ static const option_row option_rows[] = {
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
      "refuse options that a feature does not have, which\nare otherwise ignored, with a warning"},
+    {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
+     "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
+     "all but host give one score on every machine"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 7, 0,
      "what AOM's common test conditions ask for, v1.0 to\nv7.0: models vmaf and vmaf_neg, psnr, ciede, ssim,\n"
      "ms_ssim, psnr_hvs and, from v3.0 on, cambi"},
@@ -1810,6 +1836,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.features = o->feature_count ? o->features : NULL;
     config.feature_count = o->feature_count;
     config.strict_options = o->strict;
+    config.float_reciprocal = o->reciprocal;
     config.subsample = (int)o->subsample;
     config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
     config.gpu.device = (int)o->gpu;

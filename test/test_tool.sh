@@ -143,7 +143,7 @@ check '--version' [ "$($tool --version 2>&1 | head -n 1 | tr -d ' a-z')" = "$(se
 $tool --help > "$work/help" 2>&1
 check '--help' [ $? -eq 0 ]
 for option in reference distorted width height pixel_format bitdepth model output xml json csv sub threads feature \
-    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool strict aom_ctc nflx_ctc; do
+    cpumask gpumask frame_cnt frame_skip_ref frame_skip_dist subsample no_prediction quiet version backend gpu kernels precision pool strict float_reciprocal aom_ctc nflx_ctc; do
     check "help on $option" grep -q -e "--$option" "$work/help"
 done
 if [ -f ../shared/models/vmaf_v0.6.1neg.json ]; then
@@ -185,6 +185,18 @@ else
             check "aggregates: libvmaf's, $kind" same out.aggregates "odd_8b__extra_${kind%%:*}.json.aggregates"
         done
     fi
+fi
+
+# ---- whose float_adm it is ----
+
+if lacks float_adm; then
+    echo 'skipped: --float_reciprocal, for this build has no float_adm'
+else
+    for whose in amd intel division; do
+        score 420 "$whose.csv" -n --feature float_adm --precision max --float_reciprocal $whose
+    done
+    check '--float_reciprocal: three answers' [ "$(for whose in amd intel division; do cksum < "$work/$whose.csv"; done | sort -u | wc -l)" -eq 3 ]
+    check '--float_reciprocal: of every frame' [ "$(cat "$work/amd.csv" "$work/intel.csv" "$work/division.csv" | grep -c '^[012],')" -eq 9 ]
 fi
 
 # ---- what is not there is ignored, as in libvmaf, and said; --strict refuses it ----
@@ -449,6 +461,7 @@ refused 'nothing.json' -r "$ref" -d "$ref" -m path=nothing.json
 refused 'garbage' -r "$ref" -d "$ref" -m "path=$work/garbage"
 refused 'psnr., has no option .x.\|psnr. has no option .x.\|build has no' -r "$ref" -d "$ref" --strict --feature psnr=x=1
 refused 'model option .float_banana.x=1. must look like' -r "$ref" -d "$ref" --strict -m version=vmaf_v0.6.1:float_banana.x=1
+refused 'host, amd, intel or division, not "arm"' -r "$ref" -d "$ref" --float_reciprocal arm
 refused 'v1.0 to v7.0, not "v8.0"' -r "$ref" -d "$ref" --aom_ctc v8.0
 refused 'v1.0 to v7.0, not "v1"' -r "$ref" -d "$ref" --aom_ctc v1
 refused 'which is v1.0, not "v2.0"' -r "$ref" -d "$ref" --nflx_ctc v2.0

@@ -235,19 +235,28 @@
  * vmafgpu_last_error(NULL) has that of a failed open, or of another call without a context, on the calling thread.
  *
  * DETERMINISM: WHAT IS BIT-IDENTICAL TO WHAT
- *   - Features are integer sums per frame, the same on every machine, compiler, thread count, hook and GPU, in every
- *     version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of the C
- *     library. Only speed_chroma and speed_temporal are float throughout; the order of their operations is fixed, whatever the
- *     thread count and the backend. Their logarithms are the header's own; their tables call exp and log2 (with lanczos4 sin).
+ *   - adm, vif, motion, cambi and psnr are integer sums per frame, the same on every machine, compiler, thread count, hook and
+ *     GPU, in every version of this header. One text turns them into doubles, with a few calls of powf, pow, log10 and exp of
+ *     the C library. The other features are float throughout; the order of their operations is fixed, whatever the
+ *     thread count and the backend. What they ask for each sample (logarithms, powf, the sixth and seventh powers of ciede) is
+ *     the header's own, equal to the GNU C library's; their tables, and what is once per frame or block, call the C library's
+ *     (exp, log2, log10, pow, with lanczos4 sin), as do ciede's pixels (sin, cos, atan2, exp) before they are rounded to float.
  *   - All feature values, model scores and pooled values equal, to the last bit of the double, those of libvmaf 3.2.0's plain C
  *     path (`vmaf --cpumask 255`) on the same C library. libvmaf's vector code itself differs from its C code in ADM at some
  *     widths below 533 and on hard synthetic edges; its CUDA code differs in ADM and motion everywhere.
- *   - With 32 or fewer pixels in width or height libvmaf's ADM reads outside its buffers. Ours is defined there (the same border
- *     rules) but has no libvmaf counterpart, nor has any model score; vif and motion have one down to 16. With 9, 11,
- *     13, 14 or 15 bits libvmaf's speed_chroma and speed_temporal take bytes of words for samples: ours have no counterpart
- *     there, nor has cambi's full_ref of 10-bit frames with a source larger than they are, where libvmaf mixes rows up.
  *   - float_adm is the one feature whose bits depend on the processor, because libvmaf's do: see config.float_reciprocal.
- *     Its powf is the header's own, that of the GNU C library. It is defined from 17x17 on, as libvmaf's is.
+ *   - Where libvmaf reads outside of its buffers or crashes there is nothing to be equal to. Ours is defined there:
+ *       adm with 32 or fewer pixels in width or height     the same border rules (vif and motion have counterparts down to 16)
+ *       speed_chroma, speed_temporal, 9, 11, 13, 14, 15 bits     samples; libvmaf takes bytes of words for them
+ *       cambi's full_ref, 10 bits, a source that is larger than the frames     rows in order; libvmaf mixes them up
+ *       ciede, 4:2:0 with an odd height     the last luma row has the last chroma row
+ *       ciede, 4:2:0, an odd width whose chroma's is a multiple of 32     what is beyond a plane is zero
+ *       float_adm and adm without any detail to compare with (adm_noise_weight 0)     aim is 0
+ *     or refused, in a sentence:
+ *       psnr, psnr_hvs, ciede and the float features at other depths than theirs; psnr_hvs and ciede at 4:0:0
+ *       float_adm below 17x17; float_vif where its kernel is larger than a scale; float_ssim below 11x11, float_ms_ssim below
+ *       176x176; speed_chroma, speed_temporal below 80x80 after the prescale; speed_temporal with speed_prescale above 1
+ *       float_motion's motion_add_uv with motion_add_scale1 but at 4:4:4; vif_prescale_method bilinear to more than 7680 columns
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and

@@ -601,6 +601,9 @@ typedef struct vmafgpu_config {
                                              option can be for, are refused; 0: ignored, as in libvmaf, and a
                                              warning goes to `log`. Bad values are refused in either case     */
 
+    int             serial_first;         /* 1: columns of psnr, speed_temporal and float_motion come first, as in reports
+                                             of libvmaf where it has threads; 0: where it has none           */
+
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1.
                                              Every pair must still be pushed: motion looks at all reference
                                              frames. The other distorted frames are not looked at, but by psnr
@@ -2131,7 +2134,7 @@ enum {
     VMAFGPU__MAX_FEATURE_CONFIGS = 32,
     VMAFGPU__MAX_EXTRACTORS = 64,
     VMAFGPU__MAX_OPTIONS = 28,
-    VMAFGPU__MAX_LATE_COLUMNS = 4,
+    VMAFGPU__TURNS = 3,                    /* see vmafgpu__column.turn */
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
@@ -2145,7 +2148,7 @@ enum {
 
 typedef struct vmafgpu__feature vmafgpu__feature;
 
-/* What a temporal extractor keeps from frame to frame: it takes a value of each in order, and gives its late columns.
+/* What a temporal extractor keeps from frame to frame: it takes a value of each in order, and gives the columns made of them.
  * Positions count from the first frame known, seeds included. */
 typedef struct vmafgpu__course {
     int64_t count;                     /* values taken */
@@ -2165,8 +2168,7 @@ typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
     double          option[VMAFGPU__MAX_OPTIONS];
     char            suffix[VMAFGPU__NAME_SIZE];
-    int             columns;           /* written when a frame's sums arrive: their first column... */
-    int             late_columns;      /* ...and those that wait for the next frame */
+    int             columns[VMAFGPU__TURNS];   /* the first of those whose place in reports is decided at that turn */
     int             variant;           /* of the backend's sums */
     int             needs_chroma;      /* of its feature, or as its options have it */
     int             values;            /* first of those that it measures by itself */
@@ -4339,7 +4341,8 @@ typedef struct vmafgpu__column {
     const char *name;                     /* as reports print it */
     const char *model_name;               /* as model files name it, if otherwise */
     int         debug;                    /* only with the option debug, or the like */
-    int         late;                     /* needs the following frame */
+    int         turn;                     /* where it stands in reports, that is when libvmaf writes it first: 0 with
+                                              the first frame, 1 with the second, 2 at the end */
     int         bare;                     /* the options never enter the name */
 } vmafgpu__column;
 
@@ -4350,13 +4353,14 @@ typedef struct vmafgpu__column {
     { name, alias, type, standard, low, high, words },
 #define VMAFGPU__LAST_OPTION { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 
-/* Of a feature whose late columns depend on other frames. */
+/* Of a feature that has columns which depend on other frames. */
 typedef struct vmafgpu__temporal {
     /* The value that counts for the frame at that position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
-    /* Whether the next position's late columns can be given; ended: no other frame will come. */
+    /* Whether the next position's columns can be given; ended: no other frame will come. */
     int    (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__course *course, int ended);
-    void   (*emit)(const vmafgpu__extractor *e, vmafgpu__course *course, double *late);
+    /* Gives them; row: NULL, if they are not wanted. */
+    void   (*emit)(const vmafgpu__extractor *e, vmafgpu__course *course, double *row);
 } vmafgpu__temporal;
 
 /* What each level of the CPU has: see >>cpu. */
@@ -4460,7 +4464,7 @@ struct vmafgpu__feature {
     /* The columns that do not depend on other frames. */
     void                  (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out);
-    const vmafgpu__temporal           *temporal;   /* NULL: no late columns */
+    const vmafgpu__temporal           *temporal;   /* NULL: all columns are the frame's own */
     const vmafgpu__cpu_feature        *cpu;
     const struct vmafgpu__gpu_feature *gpu;        /* NULL: the CPU alone has it */
     const vmafgpu__measure *measure;               /* NULL: it is summed with others */
@@ -5034,8 +5038,8 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 static const vmafgpu__column vmafgpu__motion_columns[] = {
     { "VMAF_integer_feature_motion_sad_score", NULL, 0, 0, 0 },
     { "integer_motion", "VMAF_integer_feature_motion_score", 1, 0, 0 },
-    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 1, 0 },
-    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 1, 0 },
+    { "integer_motion2", "VMAF_integer_feature_motion2_score", 0, 2, 0 },
+    { "integer_motion3", "VMAF_integer_feature_motion3_score", 0, 2, 0 },
     { NULL, NULL, 0, 0, 0 }
 };
 
@@ -5102,8 +5106,8 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 
 /* Gives motion2 and motion3 of the next position. The course has the SAD scores, and the previous motion3 without the
  * moving average. */
-static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *late) {
-    double *motion2 = &late[0], *motion3 = &late[1];
+static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
+    double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
     const int64_t i = m->emitted++;
     if (i < window) {
@@ -6410,15 +6414,21 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
+    /* c-values lie where pictures and masks were, which nobody looks at once there are codes. */
+    vmafgpu__carver values;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        cambi->codes[s] =   /* one more row, with nothing in it */
+            vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
+    values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* One more row each: what may be read beyond the last one, and of the codes one with nothing in it. */
+        /* One more row each: what may be read beyond the last one. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
-        cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
+        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (size_t)sw * (size_t)sh);
     }
+    c->used = c->used > values.used ? c->used : values.used;
     vmafgpu__cambi_band *bands =
         (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
     cambi->bands = bands;
@@ -10515,9 +10525,10 @@ static const vmafgpu__measure vmafgpu__ansnr_measure = {
  * kept of the reference before is its samples, which are blurred again: that is less memory than floats, and quick.
  */
 static const vmafgpu__column vmafgpu__fmotion_columns[] = {
+    { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 },   /* with motion_force_zero... */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion2", "VMAF_feature_motion2_score", 0, 1, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 },
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 },   /* ...and without */
     { NULL, NULL, 0, 0, 0 }
 };
 
@@ -10547,6 +10558,11 @@ enum {
 
 static int vmafgpu__fmotion_is_zero(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__FMOTION_FORCE_ZERO] != 0;
+}
+
+static int vmafgpu__fmotion_has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
+    (void)v;
+    return column == 0 || (column == 2 ? e->option[VMAFGPU__FMOTION_DEBUG] != 0 : vmafgpu__fmotion_is_zero(e) == (column == 1));
 }
 
 static int vmafgpu__fmotion_planes(const vmafgpu__extractor *e) {
@@ -10822,20 +10838,24 @@ static int vmafgpu__fmotion_is_ready(const vmafgpu__extractor *e, const vmafgpu_
     return m->emitted < m->count && (ended || m->emitted + 1 < m->count);
 }
 
-static void vmafgpu__fmotion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *late) {
+static void vmafgpu__fmotion_emit(const vmafgpu__extractor *e, vmafgpu__course *m, double *row) {
     const double factor = e->option[VMAFGPU__FMOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__FMOTION_BLEND_OFFSET];
     const int64_t i = m->emitted++;
     const double own = m->value[i & 7], next = m->value[(i + 1) & 7];
     double x = i + 1 == m->count ? own : i == 0 || next < own ? next : own;
     x *= e->option[VMAFGPU__FMOTION_FPS_WEIGHT];
-    late[0] = i == 0 ? 0 : vmafgpu__fmotion_cap(e, x);
-    late[1] = vmafgpu__fmotion_cap(e, x * factor + (1 - factor) * (offset < x ? offset : x));
+    if (!row)
+        return;
+    row[e->columns[0]] = i == 0 ? 0 : vmafgpu__fmotion_cap(e, x);
+    row[vmafgpu__fmotion_is_zero(e) ? e->columns[0] + 1 : e->columns[1]] =
+        vmafgpu__fmotion_cap(e, x * factor + (1 - factor) * (offset < x ? offset : x));
 }
 
 static void vmafgpu__fmotion_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                                     double *out) {
     if (e->option[VMAFGPU__FMOTION_DEBUG] != 0)
-        out[0] = vmafgpu__fmotion_cap(e, vmafgpu__fmotion_value(v, e, sums, position) * e->option[VMAFGPU__FMOTION_FPS_WEIGHT]);
+        out[vmafgpu__fmotion_is_zero(e) ? 2 : 1] =
+            vmafgpu__fmotion_cap(e, vmafgpu__fmotion_value(v, e, sums, position) * e->option[VMAFGPU__FMOTION_FPS_WEIGHT]);
 }
 
 static const vmafgpu__temporal vmafgpu__fmotion_temporal = {
@@ -15660,7 +15680,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
       NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ansnr_measure, NULL },
     { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
       vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, NULL,
-      &vmafgpu__fmotion_measure, NULL },
+      &vmafgpu__fmotion_measure, vmafgpu__fmotion_has_column },
     { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan,
       vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__fvif_measure, NULL },
 #else
@@ -15802,7 +15822,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        e->feature->finish(v, e, sums, position, row + e->columns);
+        e->feature->finish(v, e, sums, position, row + e->columns[0]);
     }
 }
 
@@ -15841,9 +15861,8 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         }
         for (int i = 0; i < v->extractor_count; i++) {
             vmafgpu__extractor *e = &v->extractors[i];
-            double unwanted[VMAFGPU__MAX_LATE_COLUMNS];
             if (e->feature->temporal)
-                e->feature->temporal->emit(e, &e->course, row ? row + e->late_columns : unwanted);
+                e->feature->temporal->emit(e, &e->course, row);
         }
         const int spoilt = vmafgpu__is_spoilt(v, v->emitted);
         v->emitted++;
@@ -15970,6 +15989,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"no_model", c->no_model, 0, 1},
         {"feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS},
         {"strict_options", c->strict_options, 0, 1},
+        {"serial_first", c->serial_first, 0, 1},
         {"subsample", c->subsample, 1, INT_MAX},
         {"discard_scores", c->discard_scores, 0, 1},
         {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
@@ -16186,11 +16206,12 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     return result;
 }
 
-/* Names the columns of one extractor, early or late ones, from column `at` on; returns the next. */
-static int vmafgpu__name_columns(vmafgpu *v, const vmafgpu__extractor *e, int late, int at) {
+/* Names the columns that one extractor has at a turn, from column `at` on; returns the next. */
+static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
+    e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
         const vmafgpu__column *c = &e->feature->columns[i];
-        if (c->late != late || !vmafgpu__has_column(v, e, i))
+        if (c->turn != turn || !vmafgpu__has_column(v, e, i))
             continue;
         if (v->names)
             snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, c->bare ? "" : e->suffix);
@@ -16199,18 +16220,22 @@ static int vmafgpu__name_columns(vmafgpu *v, const vmafgpu__extractor *e, int la
     return at;
 }
 
-/* The order of libvmaf's reports: what is known with the frame, what waits for the next one, models, collections. Counts
- * only, while there are no names yet. */
+/* Whether libvmaf's feature takes all pairs one after the other, whatever threads do with the rest. */
+static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
+    const vmafgpu__measure *m = e->feature->measure;
+    return m && (m->every_pair || m->every_frame || m->keep);
+}
+
+/* The order of libvmaf's reports: extractors turn by turn, models, collections. Counts only, while there are no names yet. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
-    for (int i = 0; i < v->extractor_count; i++) {
-        v->extractors[i].columns = at;
-        at = vmafgpu__name_columns(v, &v->extractors[i], 0, at);
-    }
-    for (int i = 0; i < v->extractor_count; i++) {
-        v->extractors[i].late_columns = at;
-        at = vmafgpu__name_columns(v, &v->extractors[i], 1, at);
-    }
+    for (int serial = 1; serial >= 0; serial--)
+        for (int i = 0; i < v->extractor_count; i++)
+            if (v->config.serial_first ? vmafgpu__is_serial(&v->extractors[i]) == serial : serial)
+                at = vmafgpu__name_columns(v, &v->extractors[i], 0, at);
+    for (int turn = 1; turn < VMAFGPU__TURNS; turn++)
+        for (int i = 0; i < v->extractor_count; i++)
+            at = vmafgpu__name_columns(v, &v->extractors[i], turn, at);
     for (int i = 0; i < v->model_count; i++)
         v->models[i].column = at++;
     for (int i = 0; i < v->model_count; i++) {
@@ -16228,22 +16253,38 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
+/* Where a feature's column is, by name; -1: it is not there. */
+static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
+    int at[VMAFGPU__TURNS];
+    memcpy(at, e->columns, sizeof at);
+    for (int i = 0; e->feature->columns[i].name; i++) {
+        const vmafgpu__column *c = &e->feature->columns[i];
+        if (!vmafgpu__has_column(v, e, i))
+            continue;
+        if (!strcmp(c->name, name))
+            return at[c->turn];
+        at[c->turn]++;
+    }
+    return -1;
+}
+
 /* Turns the models' inputs into columns. */
-static void vmafgpu__connect_models(vmafgpu *v) {
+static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
             int *input = &v->models[i].inputs[k];
             const vmafgpu__extractor *e = &v->extractors[*input / VMAFGPU__INPUT_RADIX];
-            const vmafgpu__column *columns = e->feature->columns;
-            const int wanted = *input % VMAFGPU__INPUT_RADIX;
-            int at = columns[wanted].late ? e->late_columns : e->columns;
-            for (int c = 0; c < wanted; c++)
-                at += columns[c].late == columns[wanted].late && vmafgpu__has_column(v, e, c);
-            *input = at;
+            const char *name = e->feature->columns[*input % VMAFGPU__INPUT_RADIX].name;
+            *input = vmafgpu__find_place(v, e, name);
+            if (*input < 0)
+                return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs %s, which the options of %s leave out",
+                                     v->models[i].name, name, e->feature->name);
         }
+    return VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
+    vmafgpu_result result;
     vmafgpu__lay_columns(v);
     const size_t count = (size_t)v->column_count;
     size_t scratch = 1;
@@ -16263,7 +16304,9 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums || !v->model_scratch)
         return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
     vmafgpu__lay_columns(v);
-    vmafgpu__connect_models(v);
+    result = vmafgpu__connect_models(v);
+    if (result != VMAFGPU_OK)
+        return result;
     for (int i = 0; i < v->column_count; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp(v->names[i], v->names[k]))
@@ -16893,7 +16936,7 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
         for (int64_t k = 0; k <= position; k++)
             vmafgpu__take_value(v, e, sums, k, &course);
         while (course.emitted < course.count)
-            e->feature->temporal->emit(e, &course, row + e->late_columns);
+            e->feature->temporal->emit(e, &course, row);
     }
     vmafgpu__predict(v, row);
     row[v->column_count] = (double)VMAFGPU_OK;

@@ -1443,23 +1443,28 @@ static void free_options(options *o) {
  * Opening what the options name
  * ------------------------------------------------------------------------------------------------ */
 
-/* A feature, or a column of one. */
-static int looks_at_chroma(const char *name) {
-    return strstr(name, "speed_chroma") || strstr(name, "ciede") || (strstr(name, "psnr") && !strstr(name, "float_psnr"));
+/* A feature, a column of one, or options. */
+static int looks_at_chroma(const char *text) {
+    return text && (strstr(text, "speed_chroma") || strstr(text, "ciede") || strstr(text, "motion_add_uv") ||
+                    (strstr(text, "psnr") && !strstr(text, "float_psnr")));
 }
 
 /* Does a feature of the models, or one that is asked for by itself, look at chroma? Models are loaded already. */
 static int needs_chroma(const options *o) {
     for (int i = 0; i < o->feature_count; i++) {
-        if (looks_at_chroma(o->features[i].name)) {
+        if (looks_at_chroma(o->features[i].name) || looks_at_chroma(o->features[i].options)) {
             return 1;
         }
     }
     for (int i = 0; i < o->model_count; i++) {
         const char *version = o->models[i].version;
         const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
+        if (looks_at_chroma(o->models[i].options)) {
+            return 1;
+        }
         for (int k = 0; model && k < model->svms[0].feature_count; k++) {
-            if (looks_at_chroma(model->svms[0].feature_names[k])) {
+            const char *const *options = model->svms[0].feature_options;
+            if (looks_at_chroma(model->svms[0].feature_names[k]) || (options && looks_at_chroma(options[k]))) {
                 return 1;
             }
         }
@@ -1842,6 +1847,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.gpu.device = (int)o->gpu;
     config.gpu.kernels_path = o->kernels;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
+    config.serial_first = o->threads > 0;
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
     config.together = o->distorted.count;
     config.on_heatmap = write_map;

@@ -4,6 +4,9 @@
 # and 255; what the machine lacks is not shown apart). The median of RUNS (5) runs each, the programs in turn.
 #
 #     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=5, THREADS="1 4"
+#
+# Then each feature that no default model has, and the float model, on one processor (CORE, 1) at 1080p: the processor's time
+# per frame, whose least counts, less that of a run with nothing but luma's PSNR, which is reading the files.
 build=$1
 vmaf=$2
 work=$build/bench
@@ -72,3 +75,62 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
         rm -f "$clip.ref" "$clip.dist"
     done
 done
+
+# once PROGRAM FRAMES ARGUMENTS...: the processor's seconds of a run
+pinned=$(command -v taskset > /dev/null && echo "taskset -c ${CORE:-1}")
+once() {
+    program=$1
+    count=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$build/test/measure" $pinned "$program" -r "$clip.ref" -d "$clip.dist" --frame_cnt "$count" --json -o "$work/scores.json" --quiet \
+        --gpumask "$([ "$program" = "$vmaf" ] || echo 1)0" "$@" | cut -d ' ' -f 3
+}
+
+# FRAMES, how many times faster than libvmaf it is meant to be, ARGUMENTS
+features='
+12 6   --feature float_adm
+12 3.5 --feature float_vif
+48 3   --feature float_motion
+48 5   --feature float_ssim
+12 8   --feature float_ssim=scale=1
+8  8   --feature float_ms_ssim
+4  6   --feature ciede
+24 5   --feature psnr_hvs
+24 2   --feature speed_temporal
+12 6   --feature float_ansnr
+48 5   --feature float_psnr
+48 5   --feature float_moment
+48 1   --feature psnr
+8  4   --model version=vmaf_float_v0.6.1
+'
+clip=$work/features
+"$build/test/make_clip" texture+mix 1920x1080 8 420 48 1 "$clip.ref" "$clip.dist" || exit 1
+printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, a processor' 'ms/frame' 'frames/s' 'libvmaf ms' libvmaf/s times goal
+echo "$features" | while read -r count goal arguments; do
+    [ -n "$arguments" ] || continue
+    : > "$work/times"
+    i=0
+    while [ $i -lt "$runs" ]; do
+        for program in "$build/vmafgpu" ${vmaf:+"$vmaf"}; do
+            name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
+            case $arguments in --feature*) more=-n ;; *) more= ;; esac
+            # shellcheck disable=SC2086
+            echo "$name $(once "$program" "$count" $more $arguments) $(once "$program" "$count" -n --feature psnr=enable_chroma=false)" >> "$work/times"
+        done
+        i=$((i + 1))
+    done
+    awk -v frames="$count" -v goal="$goal" -v what="${arguments#* }" '
+        !($1 in least) || $2 < least[$1] { least[$1] = $2 }
+        !($1 in reading) || $3 < reading[$1] { reading[$1] = $3 }
+        END {
+            ours = 1000 * (least["ours"] - reading["ours"]) / frames
+            printf "%-38s %10.2f %10.1f", what, ours, 1000 / ours
+            if ("peer" in least) {
+                peer = 1000 * (least["peer"] - reading["peer"]) / frames
+                printf " %10.2f %10.1f %6.1f %6.1f", peer, 1000 / peer, peer / ours, goal
+            }
+            print ""
+        }' "$work/times"
+done
+rm -f "$clip.ref" "$clip.dist"

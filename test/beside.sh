@@ -1,0 +1,419 @@
+#!/bin/sh
+# The tool's reports beside libvmaf's own, byte for byte, on this machine: both programs run on the same clip with the
+# same arguments, first a list of cases, then CASES (200) that a generator with SEED (1) makes of every feature, option,
+# model, format, clip and flag. Only the values of version and fps are masked.
+#
+#     VMAF=path/to/vmaf test/beside.sh BUILD        libvmaf 3.2.0's tool with its float features, else 'skipped'
+#     ONLY=line of a case ...                       that one alone, as it was printed
+#
+# One report has to be the other's, or both programs have to refuse. Apart are: a crash of libvmaf's, which says nothing
+# of ours, and the order of columns with more than one thread, which with libvmaf is a matter of who comes first.
+build=${1:-build}
+vmaf=${VMAF:-}
+work=$build/beside
+models=../shared/models
+passed=0
+failed=0
+skipped=0
+crashed=0
+refused=0
+
+if [ -z "$vmaf" ] || [ ! -x "$vmaf" ]; then
+    echo "skipped: VMAF names no program of libvmaf to compare with"
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
+fi
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+
+# Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES, all raw, chroma of odd sizes rounded down as libvmaf reads it.
+# An odd height with 4:2:0 is not among them, since libvmaf's ciede reads past its planes there; odd has no ciede.
+clips='
+plain    texture+mix     224x180  8 420 3
+ten      texture+blur    232x184 10 420 3
+twelve   noise+coarse    218x178 12 422 2
+sixteen  texture+stretch 224x176 16 444 2
+full     bands+blur      240x192  8 444 3
+half     blocks+grain    219x181 10 422 3
+same     texture+same    224x180  8 420 2
+black    black+same      224x180 10 420 2
+dark     dusk+faint      256x192  8 420 3
+one      texture+mix     224x180  8 420 1
+two      ramp+invert     222x178  8 444 2
+odd      texture+mix     221x179  8 420 3
+long     texture+mix     224x180  8 420 9
+'
+while read -r name content size depth chroma frames; do
+    [ -n "$name" ] || continue
+    "$build/test/make_clip" --raw --floor "$content" "$size" "$depth" "$chroma" "$frames" 7 "$work/$name.ref" \
+        "$work/$name.dist" || exit 1
+    echo "-w ${size%x*} -h ${size#*x} -p $chroma -b $depth" > "$work/$name.args"
+done << END
+$clips
+END
+for clip in ../shared/clips/*_ref.y4m; do
+    [ -f "$clip" ] || continue
+    name=$(basename "$clip" _ref.y4m)
+    ln -sf "$(realpath "$clip")" "$work/$name.ref"
+    ln -sf "$(realpath "${clip%_ref.y4m}_dis.y4m")" "$work/$name.dist"
+    : > "$work/$name.args"
+done
+
+# What is refused though libvmaf has figures, those of integers that have wrapped or of memory that is not its own.
+declined='is beyond the fixed-point range|leaves no sample that|has no figures for'
+
+mask() {
+    sed -e 's/^<VMAF version="[^"]*">/<VMAF version="">/' -e 's/^  "version": "[^"]*"/  "version": ""/' \
+        -e 's/<fyi fps="[^"]*"/<fyi fps=""/' -e 's/^  "fps": [^,]*,/  "fps": ,/' "$1"
+}
+
+# unordered ARGUMENTS...: whether libvmaf's columns come in an order that is nobody's: with several threads, or where
+# float_motion writes its motion3 with the second frame while one thread still works on the first; and with a single frame,
+# whose motion3 comes behind the integer motion's if that was asked for first.
+unordered() {
+    case " $* " in
+    *' --threads '[!01]*) return 0 ;;
+    *' --threads 1'*) ;;
+    *) [ "$(grep -c '[ "]frameNum\|^{*[0-9]' "$work/theirs")" -eq 1 ] && grep -q 'integer_motion3' "$work/theirs" || return 1 ;;
+    esac
+    grep -q '[" ,|]motion3' "$work/theirs"
+}
+
+# compare CLIP FORMAT ARGUMENTS...
+compare() {
+    clip=$1
+    format=$2
+    shift 2
+    rm -f "$work/ours" "$work/theirs"
+    [ -f "$work/$clip.ref" ] || { skipped=$((skipped + 1)); return; }
+    # What is common to both: raw formats, and plain C in libvmaf, whose vector code has other bits in ADM.
+    # shellcheck disable=SC2046
+    "$vmaf" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --cpumask 255 --quiet "--$format" \
+        -o "$work/theirs" "$@" > "$work/theirs.log" 2>&1
+    theirs=$?
+    # shellcheck disable=SC2046
+    "$build/vmafgpu" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --quiet "--$format" \
+        --gpumask 1 --cpumask "${MASK:-0}" -o "$work/ours" "$@" > "$work/ours.log" 2>&1
+    ours=$?
+    line="$clip $format $*"
+    # libvmaf's own failures are small and negative: 255, 234; a signal is 128 and a little
+    if [ $theirs -gt 128 ] && [ $theirs -lt 160 ]; then
+        crashed=$((crashed + 1))
+        [ -z "$ONLY" ] || echo "libvmaf crashes, ours: $ours $(tail -1 "$work/ours.log")"
+        return
+    fi
+    if [ $ours -eq 1 ] && grep -qE "$declined" "$work/ours.log"; then
+        passed=$((passed + 1))
+        return
+    fi
+    if [ $ours -gt 1 ] || { [ $theirs -eq 0 ] && [ $ours -ne 0 ]; } || { [ $theirs -ne 0 ] && [ $ours -eq 0 ]; }; then
+        failed=$((failed + 1))
+        echo "$line: status $ours, libvmaf's $theirs: $(tail -1 "$work/ours.log") | $(tail -1 "$work/theirs.log")"
+        return
+    fi
+    if [ $theirs -ne 0 ]; then
+        refused=$((refused + 1))
+        passed=$((passed + 1))
+        return
+    fi
+    for side in ours theirs; do
+        mask "$work/$side" > "$work/$side.masked"
+    done
+    if ! cmp -s "$work/theirs.masked" "$work/ours.masked" && unordered "$@"; then
+        for side in ours theirs; do
+            tr ' ,|' '\n\n\n' < "$work/$side.masked" | LC_ALL=C sort > "$work/sorted" && mv "$work/sorted" "$work/$side.masked"
+        done
+    fi
+    if cmp -s "$work/theirs.masked" "$work/ours.masked"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$line: differs from libvmaf's; first lines:"
+        diff "$work/theirs.masked" "$work/ours.masked" | cut -c 1-400 | head -4
+    fi
+}
+
+if [ -n "$ONLY" ]; then
+    # shellcheck disable=SC2086
+    compare $ONLY
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+fi
+
+# FEATURE OPTION VALUES...: those worth trying, the extremes and one between them first; what is wrong comes last.
+cat > "$work/options" << 'END'
+vif vif_enhn_gain_limit 1 100 1.2 0.99 101 x
+vif vif_skip_scale0 true false 1
+vif debug true false yes
+adm adm_enhn_gain_limit 1 100 1.2 0.5 100.5
+adm adm_norm_view_dist 3 24 4.5 0.74 25
+adm adm_ref_display_height 1080 4320 2160 0 4321
+adm adm_noise_weight 0 1500 0.02 -1 1501
+adm adm_csf_mode 0 1 2 3 4 -1 true
+adm adm_csf_scale 0 50 1.3 -1 51
+adm adm_csf_diag_scale 0 50 0.7 -1 51
+adm adm_dlm_weight 0 1 0.3 -0.1 1.1
+adm adm_min_val 0 1 0.7 -0.1 1.1
+adm adm_skip_scale0 true false
+adm adm_skip_aim true false 0
+adm debug true false
+motion motion_five_frame_window true false
+motion motion_moving_average true false
+motion motion_force_zero true false on
+motion motion_blend_factor 0 1 0.4 -1 2
+motion motion_blend_offset 0 1000 2.5 -1 1001
+motion motion_fps_weight 0 5 0.5 -1 6
+motion motion_max_val 0 10000 3 -1 10001
+motion debug true false
+cambi cambi_max_val 0 1000 2.5 -1 1001
+cambi enc_width 180 200 224 179 7681
+cambi enc_height 150 160 180 149 7681
+cambi enc_bitdepth 6 8 10 16 5 17
+cambi src_width 320 400 319 7681
+cambi src_height 200 240 199 4321
+cambi window_size 15 65 33 14 128
+cambi topk 0.0001 1 0.3 0 1.1
+cambi cambi_topk 0.0001 1 0.3 0 1.1
+cambi tvi_threshold 0.0001 1 0.03 0 2
+cambi cambi_vis_lum_threshold 0 300 10 -1 301
+cambi max_log_contrast 0 5 3 -1 6
+cambi full_ref true false
+cambi eotf bt1886 pq hlg
+cambi cambi_eotf bt1886 pq hlg
+cambi cambi_high_res_speedup 0 1080 1440 2160 720 2161
+speed_chroma speed_kernelscale 1 0.5 2 1.5 0.1 4.1
+speed_chroma speed_prescale 1 0.75 0.9 0.05 4.5
+speed_chroma speed_prescale_method nearest bilinear bicubic lanczos4 area
+speed_chroma speed_sigma_nn 0.1 2 0.5 0 2.1
+speed_chroma speed_nn_floor 0 1 0.3 -1 2
+speed_chroma speed_max_val 0 1000 2 -1 1001
+speed_chroma speed_weight_var_mode 0 1 2 3 4 5 6 7 -1
+speed_temporal speed_kernelscale 1 0.5 2 1.5 0.1 4.1
+speed_temporal speed_prescale 1 0.5 0.75 0.05 4.5
+speed_temporal speed_prescale_method nearest bilinear bicubic lanczos4 area
+speed_temporal speed_sigma_nn 0.1 2 0.5 0 2.1
+speed_temporal speed_nn_floor 0 1 0.3 -1 2
+speed_temporal speed_max_val 0 1000 2 -1 1001
+speed_temporal speed_use_ref_diff true false 1
+speed_temporal speed_weight_var_mode 3
+psnr enable_chroma true false 0
+psnr enable_mse true false
+psnr enable_apsnr true false
+psnr reduced_hbd_peak true false
+psnr min_sse 0 0.5 1e300 -1
+float_ssim enable_lcs true false
+float_ssim enable_db true false
+float_ssim clip_db true false
+float_ssim scale 0 1 2 3 4 5 10 -1 11
+float_ms_ssim enable_lcs true false
+float_ms_ssim enable_db true false
+float_ms_ssim clip_db true false
+float_adm adm_enhn_gain_limit 1 100 1.2 99.9 0.5 101
+float_adm adm_norm_view_dist 0.75 24 4.5 0.7 25
+float_adm adm_ref_display_height 1 4320 2160 0 4321
+float_adm adm_noise_weight 0 1500 0.02 -1 1501
+float_adm adm_csf_mode 0 1 2 3 9 10 -1
+float_adm adm_csf_scale 0 50 1.3 -1 51
+float_adm adm_csf_diag_scale 0 50 0.7 -1 51
+float_adm adm_bypass_cm 0 1 2 true
+float_adm adm_adm3_apply_hm true false 1
+float_adm adm_p_norm 1 20 2.5 3.5 0.9 21
+float_adm adm_dlm_weight 0 1 0.3 -0.1 1.1
+float_adm adm_min_val 0 1 0.7 -0.1 1.1
+float_adm adm_f1s0 -1 0 10 0.5 -2 11
+float_adm adm_f1s1 -1 0 10 0.5
+float_adm adm_f1s2 -1 0 10 0.5
+float_adm adm_f1s3 -1 0 10 0.5
+float_adm adm_f2s0 -1 0 10 0.5
+float_adm adm_f2s1 -1 0 10 0.5
+float_adm adm_f2s2 -1 0 10 0.5
+float_adm adm_f2s3 -1 0 10 0.5 11
+float_adm adm_skip_aim_scale 0 1 2 3 -1 4
+float_adm adm_skip_scale0 true false
+float_adm debug true false
+float_vif vif_enhn_gain_limit 1 100 1.2 0.9 101
+float_vif vif_kernelscale 1 0.5 2 1.5 2.4 1.4746 0.1 4.1
+float_vif vif_prescale 0.5 0.75 2 1.5 0.1 4.1 0.05
+float_vif vif_prescale_method nearest bilinear bicubic lanczos4 area
+float_vif vif_scale1_min_val 0 1 0.7 -1 2
+float_vif vif_scale2_min_val 0 1 0.7 -1 2
+float_vif vif_scale3_min_val 0 1 0.7 -1 2
+float_vif vif_sigma_nsq 0 5 0.7 -1 6
+float_vif vif_skip_scale0 true false
+float_vif debug true false
+float_motion motion_force_zero true false
+float_motion motion_fps_weight 0 5 0.5 -1 6
+float_motion motion_blend_factor 0 1 0.4 -1 2
+float_motion motion_blend_offset 0 1000 2 -1 1001
+float_motion motion_add_scale1 true false
+float_motion motion_filter_size 0 1 3 9 5 -1 10
+float_motion motion_add_uv true false
+float_motion motion_max_val 0 10000 3 -1 10001
+float_motion debug true false
+END
+
+# The list of cases. What libvmaf computes outside its buffers is left out: ciede with 4:2:0 of an odd height, speed_temporal
+# with a prescale above 1, float_motion with chroma and the second scale but for 4:4:4.
+all='--feature psnr --feature float_psnr --feature float_ssim --feature float_ms_ssim --feature psnr_hvs
+--feature speed_temporal --feature float_adm --feature float_vif --feature float_motion --feature float_ansnr --feature float_moment
+--feature vif --feature adm --feature motion --feature cambi --feature speed_chroma'
+all=$(echo "$all" | tr '\n' ' ')
+low=$(echo "$all" | sed 's/--feature psnr_hvs//')                # psnr_hvs has no 16 bits
+full="$all --feature ciede"
+debug='--feature vif=debug=true --feature adm=debug=true --feature float_adm=debug=true --feature float_vif=debug=true
+--feature float_motion=debug=false --feature motion=debug=true --feature psnr=enable_mse=true:enable_apsnr=true
+--feature float_ssim=enable_lcs=true --feature float_ms_ssim=enable_lcs=true --feature cambi=full_ref=true'
+debug=$(echo "$debug" | tr '\n' ' ')
+{
+    for format in xml json csv sub; do
+        for clip in plain ten twelve full half same black dark one two odd long; do
+            [ "$clip" = odd ] && echo "$clip $format $all" || echo "$clip $format $full"
+        done
+        echo "sixteen $format $low --feature ciede"
+        echo "plain $format $debug"
+        echo "ten $format -n $debug --threads 1"
+        for ctc in v1.0 v2.0 v3.0 v4.0 v5.0 v6.0 v7.0; do echo "plain $format --aom_ctc $ctc"; done
+        echo "ten $format --aom_ctc v7.0"
+        echo "same $format --aom_ctc v6.0"
+        echo "full $format --nflx_ctc v1.0"
+        echo "long $format --nflx_ctc v1.0 --subsample 4"
+        echo "plain $format -m version=vmaf_float_v0.6.1 -m version=vmaf_v0.6.1:name=int -m version=vmaf_float_b_v0.6.3:name=boot -m version=vmaf_b_v0.6.3:name=iboot $full"
+        echo "plain $format -m version=vmaf_v1.0.16_3d0h:name=one -m version=vmaf_float_4k_v0.6.1:name=fk -m version=vmaf_float_v0.6.1neg:name=neg $full --threads 1"
+    done
+    for clip in src01_8b src01_10b src01_12b c422_10b c444_12b c444_8b seek_8b sparks_10b; do
+        echo "$clip xml $full --frame_cnt 3"
+        echo "$clip json -m version=vmaf_float_v0.6.1 $full --threads 1 --frame_cnt 2"
+    done
+    for model in "$models"/*.json; do
+        [ -f "$model" ] || continue
+        echo "plain json -m path=$model"
+        echo "ten xml -m path=$model:name=first:disable_clip -m version=vmaf_float_v0.6.1 --threads 1"
+        echo "two csv -m path=$model:enable_transform $all --subsample 2"
+    done
+    for model in vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg \
+        vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h vmaf_v1.0.16_hfr_5d0h vmaf_none; do
+        echo "plain xml -m version=$model"
+        for more in float_vif.vif_enhn_gain_limit=1 vif.vif_enhn_gain_limit=1:float_vif.vif_enhn_gain_limit=1 \
+            float_adm.adm_p_norm=2:adm.adm_min_val=0.5 float_motion.motion_force_zero=true:motion.motion_force_zero=true \
+            cambi.enc_width=200:cambi.enc_height=160:cambi.enc_bitdepth=8 psnr.enable_mse=true motion.no_such=1 \
+            motion.motion_blend_factor=7 nothing.at_all=3 vif.debug=true; do
+            echo "plain json -m version=$model:$more"
+        done
+    done
+    for feature in ssim ms_ssim ansnr moment integer_vif nothing VMAF_feature_vif_scale0_score; do
+        echo "plain xml --feature $feature"
+        echo "plain json -n --feature $feature --feature psnr"
+    done
+    echo 'plain xml -n'
+    echo 'plain json -n'
+    echo 'plain csv -n'
+    echo 'plain sub -n'
+    for arguments in '--frame_cnt 1' '--frame_cnt 2' '--frame_cnt 99' '--subsample 1' '--subsample 2' '--subsample 3' '--subsample 20' \
+        '--frame_skip_ref 1' '--frame_skip_dist 2' '--frame_skip_ref 3 --frame_skip_dist 3 --frame_cnt 2' '--threads 1' '--threads 2' \
+        '--threads 3 --subsample 2' '--threads 1 --subsample 4' '--frame_skip_ref 99'; do
+        echo "long json $full $arguments"
+        echo "long csv -n $debug $arguments"
+        echo "long xml -m version=vmaf_float_v0.6.1 --feature psnr=enable_apsnr=true --feature speed_temporal $arguments"
+    done
+    # two of one extractor: the first wins where no column tells them apart
+    for two in 'psnr=enable_mse=true psnr=enable_apsnr=true' 'psnr psnr=enable_mse=true' 'float_ssim=enable_db=true float_ssim' 'float_ssim=scale=1 float_ssim=enable_lcs=true' \
+        'float_adm float_adm=adm_p_norm=2' 'float_adm=debug=true float_adm' 'float_vif float_vif=vif_prescale=0.5' 'cambi cambi=full_ref=true' 'cambi cambi=window_size=33' 'motion float_motion' \
+        'float_motion motion' 'float_motion=motion_filter_size=3 float_motion' 'adm float_adm' 'ciede ciede' 'speed_temporal speed_temporal=speed_use_ref_diff=true' \
+        'vif vif=debug=true' 'vif=debug=true vif=vif_skip_scale0=true' 'motion=debug=true motion=motion_force_zero=true' 'float_moment float_moment' 'adm=adm_skip_aim=true adm'; do
+        echo "ten json --feature ${two% *} --feature ${two#* }"
+        echo "ten xml -m version=vmaf_float_v0.6.1 --feature ${two% *} --feature ${two#* } --threads 1"
+    done
+    # every option at each of its values, and with another name
+    awk '{
+        for (i = 3; i <= NF; i++) {
+            # larger than the clip is or needs more than it has: with a clip that fits
+            if ($1 == "speed_temporal" && $2 == "speed_prescale" && $i > 1) continue
+            clip = (i + NR) % 4 == 0 ? "full" : (i + NR) % 4 == 1 ? "ten" : "plain"
+            if ($1 == "float_motion" && $2 ~ /^motion_add/) clip = "full"
+            print clip, (i % 2 ? "json" : "xml"), "-n --feature " $1 "=" $2 "=" $i
+        }
+        if ($1 != last) { print "plain json -n --feature", $1 "=no_such_option=1"; last = $1 }
+    }' "$work/options"
+    for bad in 'psnr=enable_mse' 'psnr=:' 'psnr=enable_mse=' 'float_adm=adm_p_norm=x' \
+        'float_adm=adm_p_norm=2.50000001' 'float_adm=adm_p_norm=1e1' 'float_adm=adm_p_norm=+2' 'float_adm=adm_csf_mode=1.0' 'float_adm=adm_csf_mode=01' 'float_adm=adm_p_norm=2:adm_p_norm=2.5' \
+        'cambi=eotf=hlg:cambi_eotf=pq' 'cambi=eotf=pq:cambi_eotf=hlg' 'cambi=cambi_topk=0.3:topk=0.9' 'float_vif=vif_kernelscale=1.0004' 'float_vif=vif_kernelscale=1.01' 'vif=VIF_SKIP_SCALE0=true' 'float_ssim=scale=1:scale=2' \
+        'adm=adm_norm_view_dist=0.75' 'adm=adm_norm_view_dist=1:adm_ref_display_height=3240' 'adm=adm_ref_display_height=1'; do
+        echo "plain json -n --feature $bad"
+    done
+} > "$work/cases"
+
+# Random ones: up to eight features with up to four options each, up to three models with overloads, flags. mawk and gawk
+# have other random numbers, so these are our own.
+awk -v seed="${SEED:-1}" -v cases="${CASES:-200}" -v options="$work/options" -v models="$(cd "$models" 2> /dev/null && ls ./*.json | tr '\n' ' ')" '
+function random(n) { state = (state * 16807) % 2147483647; return int(state / 2147483647 * n) }
+function pick(text,   parts, n) { n = split(text, parts, " "); return parts[random(n) + 1] }
+# bad values are rare, so that most cases have a report
+function value(row,   parts, n) { n = split(values[row], parts, " "); return parts[random(random(12) ? (n > 3 ? 3 : 2) : n) + 1] }
+function spec(feature, between, glue,   text, k, row, v, given) {
+    text = ""
+    delete given
+    for (k = random(5); k > 0; k--) {
+        row = first[feature] + random(count[feature])
+        if (row in given) continue
+        given[row] = 1
+        v = value(row)
+        if (feature == "speed_temporal" && option[row] == "speed_prescale" && v > 1) continue
+        if (option[row] == "motion_add_scale1" && text ~ /motion_add_uv/ || option[row] == "motion_add_uv" && text ~ /motion_add_scale1/) continue
+        text = text (text == "" ? between : ":") glue option[row] "=" v
+    }
+    return text
+}
+BEGIN {
+    state = (seed * 7919 + 12345) % 2147483646 + 1
+    for (i = 0; i < 20; i++) random(2)
+    while ((getline line < options) > 0) {
+        rows++
+        split(line, parts, " ")
+        if (!(parts[1] in first)) first[parts[1]] = rows
+        count[parts[1]]++
+        option[rows] = parts[2]
+        sub(/^[^ ]* [^ ]* /, "", line)
+        values[rows] = line
+    }
+    features = "psnr float_psnr float_ssim float_ms_ssim psnr_hvs ciede speed_temporal float_adm float_vif float_motion float_ansnr float_moment vif adm motion cambi speed_chroma float_adm float_vif float_motion"
+    builtin = "vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h"
+    for (c = 0; c < cases; c++) {
+        clip = pick("plain ten twelve sixteen full half same black dark one two odd long plain ten full")
+        line = clip " " pick("xml json csv sub json xml")
+        n = random(4)
+        for (i = 0; i < n; i++) {
+            m = random(3) ? "version=" pick(builtin) : models == "" ? "version=vmaf_float_v0.6.1" : "path=../shared/models/" substr(pick(models), 3)
+            line = line " -m " m ":name=m" i
+            if (random(4) == 0) line = line ":" pick("disable_clip enable_transform disable_clip=true enable_transform=true")
+            if (random(3) == 0) { f = pick("vif adm motion float_vif float_adm float_motion cambi"); line = line spec(f, ":", f ".") }
+        }
+        if (n == 0 && random(2)) line = line " -n"
+        for (i = random(9); i > 0; i--) {
+            f = pick(features)
+            if (f == "ciede" && clip == "odd" || f == "psnr_hvs" && clip == "sixteen") continue
+            line = line " --feature " f (f in first ? spec(f, "=", "") : "")
+        }
+        if (random(3) == 0) line = line " --threads " (1 + random(3))
+        if (random(4) == 0) line = line " --subsample " (1 + random(4))
+        if (random(5) == 0) line = line " --frame_cnt " (1 + random(3))
+        if (random(8) == 0) line = line " --frame_skip_ref " random(2) " --frame_skip_dist " random(3)
+        print line
+    }
+}' >> "$work/cases"
+# all levels of vector code in turn
+masks='0 16 255'
+turn=0
+while read -r case; do
+    turn=$((turn + 1))
+    # shellcheck disable=SC2086
+    set -- $masks
+    shift $((turn % 3))
+    MASK=$1
+    # shellcheck disable=SC2086
+    compare $case
+done < "$work/cases"
+
+echo "libvmaf refused $refused of these, as we did, and crashed $crashed times"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -6195,7 +6195,7 @@ typedef struct vmafgpu__cambi_functions {
 
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
-    unsigned char *work;               /* memory that every picture lays out anew */
+    unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
     /* The present picture. */
@@ -6484,7 +6484,8 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions) {
+/* scratch: what pictures need is seen to be in it. */
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, size_t *scratch) {
     vmafgpu__cambi head;
     size_t most = 0;
     memset(&head, 0, sizeof head);
@@ -6499,12 +6500,11 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_funct
         }
     if (!most)
         return VMAFGPU_OK;
-    const size_t start = (size_t)vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
-    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, start + most);
+    *scratch = most > *scratch ? most : *scratch;
+    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof head);
     if (!v->cambi)
-        return vmafgpu__fail_memory(v, "the feature cambi", start + most);
+        return vmafgpu__fail_memory(v, "the feature cambi", sizeof head);
     v->cambi->functions = functions;
-    v->cambi->work = (unsigned char *)v->cambi + start;
     vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
@@ -11493,7 +11493,8 @@ struct vmafgpu__cpu {
     ptrdiff_t       adm_stride[VMAFGPU__SCALES];
     vmafgpu__worker *workers;              /* chains.threads */
     unsigned char  *states;                /* of extractors that are measured by themselves */
-    void           *scratch;               /* which one of them at a time works with */
+    void           *scratch;               /* which one of them at a time works with, and CAMBI */
+    size_t          scratch_size;          /* what the latter needs */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
                                               share a few */
     vmafgpu__chains chains;
@@ -12228,9 +12229,10 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* The memory of what is measured by itself, in two pieces: all states, and scratch memory for one at a time. */
+/* The memory of what is measured by itself, in two pieces: all states, and scratch memory for one at a time, which what is
+ * scored as a whole shares. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
-    size_t state = 0, scratch = 0;
+    size_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const vmafgpu__measure *m = e->feature->measure;
@@ -12309,12 +12311,13 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 
 #ifndef VMAFGPU_NO_CAMBI
 static vmafgpu_result vmafgpu__cambi_cpu_open(vmafgpu *v) {
-    return vmafgpu__cambi_open(v, v->cpu->functions->cambi);
+    return vmafgpu__cambi_open(v, v->cpu->functions->cambi, &v->cpu->scratch_size);
 }
 
 static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                                                const vmafgpu_frame *distorted, vmafgpu__sums *sums) {
     (void)reference, (void)distorted;
+    v->cambi->work = (unsigned char *)v->cpu->scratch;
     return vmafgpu__cambi_score(v, member->pair, v->cpu->wide, sums->cambi);
 }
 

@@ -6,7 +6,8 @@
 #     test/bench.sh BUILD [VMAF]            SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", RUNS=5, THREADS="1 4"
 #
 # Then each feature that no default model has, and the float model, on one processor (CORE, 1) at 1080p: the processor's time
-# per frame, whose least counts, less that of a run with nothing but luma's PSNR, which is reading the files.
+# per frame, whose least counts, less that of a run with nothing but luma's PSNR, which is reading the files. PSNR itself is shown
+# with that. ONLY=pattern leaves features out.
 build=$1
 vmaf=$2
 work=$build/bench
@@ -101,13 +102,14 @@ features='
 12 6   --feature float_ansnr
 48 5   --feature float_psnr
 48 5   --feature float_moment
-48 1   --feature psnr
+48 -   --feature psnr
 8  4   --model version=vmaf_float_v0.6.1
 '
 clip=$work/features
 "$build/test/make_clip" texture+mix 1920x1080 8 420 48 1 "$clip.ref" "$clip.dist" || exit 1
 printf '\n%-38s %10s %10s %10s %10s %6s %6s\n' '1080p, 8 bits, a processor' 'ms/frame' 'frames/s' 'libvmaf ms' libvmaf/s times goal
 echo "$features" | while read -r count goal arguments; do
+    case $arguments in *"$ONLY"*) ;; *) continue ;; esac
     [ -n "$arguments" ] || continue
     : > "$work/times"
     i=0
@@ -124,11 +126,12 @@ echo "$features" | while read -r count goal arguments; do
         !($1 in least) || $2 < least[$1] { least[$1] = $2 }
         !($1 in reading) || $3 < reading[$1] { reading[$1] = $3 }
         END {
+            if (goal == "-") reading["ours"] = reading["peer"] = 0
             ours = 1000 * (least["ours"] - reading["ours"]) / frames
             printf "%-38s %10.2f %10.1f", what, ours, 1000 / ours
             if ("peer" in least) {
                 peer = 1000 * (least["peer"] - reading["peer"]) / frames
-                printf " %10.2f %10.1f %6.1f %6.1f", peer, 1000 / peer, peer / ours, goal
+                printf " %10.2f %10.1f %6.1f %6s", peer, 1000 / peer, peer / ours, goal
             }
             print ""
         }' "$work/times"

@@ -61,13 +61,15 @@ static void test_reciprocals(void) {
     vmafgpu_config *c = &v.config;
     vmafgpu_feature_config feature = {"cambi", NULL};
     int unlike = 0;
+    size_t scratch = 0;
     memset(&v, 0, sizeof v);
     c->width = c->height = 240;
     c->bit_depth = 8;
     c->threads = 1;
     CHECK_INT(vmafgpu__add_feature(&v, 0, &feature), VMAFGPU_OK);
     CHECK_INT(vmafgpu__make_plan(&v), VMAFGPU_OK);
-    CHECK_INT(vmafgpu__cambi_open(&v, &vmafgpu__cambi_scalar), VMAFGPU_OK);
+    CHECK_INT(vmafgpu__cambi_open(&v, &vmafgpu__cambi_scalar, &scratch), VMAFGPU_OK);
+    CHECK(scratch > 240 * 240 * 6);
     for (int i = 1; i <= 4225; i++) {
         char text[32];
         snprintf(text, sizeof text, "%.9g", 1.0 / i);

@@ -22,6 +22,7 @@ SANITIZE   ?=
 RUNNER     ?=
 TESTS      ?=
 DEPTH      ?=
+VMAF       ?=
 comma      := ,
 
 ifeq ($(SANITIZE),)
@@ -57,7 +58,8 @@ help:
 	@echo '                and later with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
-	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours'
+	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
+	@echo '                reports beside those of libvmaf itself'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
@@ -169,7 +171,7 @@ test: test-programs
 	    test/run.sh $(BUILD)
 
 test-all:
-	@test/matrix.sh all
+	@VMAF='$(VMAF)' test/matrix.sh all
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
@@ -196,8 +198,6 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
 
 # ---- the rest ----
-
-VMAF ?=
 
 # bench_gpu lies beside the kernels, where they are looked for.
 benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu

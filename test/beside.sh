@@ -121,7 +121,7 @@ compare() {
     done
     if ! cmp -s "$work/theirs.masked" "$work/ours.masked" && unordered "$@"; then
         for side in ours theirs; do
-            tr ' ,|' '\n\n\n' < "$work/$side.masked" | LC_ALL=C sort > "$work/sorted" && mv "$work/sorted" "$work/$side.masked"
+            tr -s ' ,|' '[\n*]' < "$work/$side.masked" | LC_ALL=C sort > "$work/sorted" && mv "$work/sorted" "$work/$side.masked"
         done
     fi
     if cmp -s "$work/theirs.masked" "$work/ours.masked"; then

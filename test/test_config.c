@@ -303,6 +303,9 @@ static void test_column_names(void) {
     names_at(__LINE__, "vif", "vif_skip_scale0=true:vif_enhn_gain_limit=1.23456789",
              "integer_vif_scale0_egl_1.23457_ssclz integer_vif_scale1_egl_1.23457_ssclz "
              "integer_vif_scale2_egl_1.23457_ssclz integer_vif_scale3_egl_1.23457_ssclz");
+    names_at(__LINE__, "float_motion", NULL, "motion2 motion motion3");
+    names_at(__LINE__, "float_motion", "debug=false", "motion2 motion3");
+    names_at(__LINE__, "float_motion", "motion_force_zero=true", "motion2_force_0 motion3_force_0 motion_force_0");
     names_at(__LINE__, "motion", "motion_force_zero=true",
              "VMAF_integer_feature_motion_sad_score_force_0 integer_motion2_force_0 integer_motion3_force_0");
 #define SUFFIX "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02"
@@ -361,6 +364,30 @@ static void test_defaults(void) {
     context = open_checked(&c);
     CHECK_INT(vmafgpu_get_config(context)->bytes_per_sample, 2);
     vmafgpu_close(context);
+}
+
+/* Columns come as in libvmaf's reports, without threads and with them; a model finds its own wherever they are. */
+static void test_column_order(void) {
+    static const char *const orders[] = {
+        "vif adm2 motion2 motion psnr_y motion3 integer_motion2", "motion2 motion psnr_y vif adm2 motion3 integer_motion2"};
+    vmafgpu_feature_config features[] = {{"motion", NULL}, {"vif", NULL}, {"float_adm", NULL}, {"float_motion", NULL}, {"psnr", NULL}};
+    vmafgpu_config c = plain_config();
+    c.features = features;
+    c.feature_count = 5;
+    c.no_model = 1;
+    for (c.serial_first = 0; c.serial_first < 2; c.serial_first++) {
+        vmafgpu *context = open_checked(&c);
+        char names[128];
+        int before = -1;
+        snprintf(names, sizeof names, "%s", orders[c.serial_first]);
+        for (char *name = strtok(names, " "); context && name; name = strtok(NULL, " ")) {
+            const int at = vmafgpu_column_index(context, strcmp(name, "vif") ? name : "integer_vif_scale0");
+            snprintf(test_where, sizeof test_where, "%s, serial_first %d", name, c.serial_first);
+            CHECK(at > before);
+            before = at;
+        }
+        vmafgpu_close(context);
+    }
 }
 
 static void test_names(void) {
@@ -755,6 +782,7 @@ int main(void) {
     test_model_structs();
     test_feature_fields();
     test_column_names();
+    test_column_order();
     test_defaults();
     test_names();
     test_builtin();

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The tool's output files, byte for byte against libvmaf's in test/golden/outputs; only the values of version and fps
-# are masked.
+# are masked. Those with float_adm are an AMD processor's.
 #
 #     test/test_output.sh BUILD                  compares BUILD/vmafgpu's output
 #     test/test_output.sh BUILD make VMAF        makes the golden files anew with a vmaf tool
@@ -36,8 +36,8 @@ compare() {
     shift 2
     out=$work/$name.$format
     rm -f "$out"
-    if ! $runner "$build/vmafgpu$EXE" -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --quiet "--$format" \
-        -o "$out" "$@" > "$work/$name.log" 2>&1; then
+    if ! $runner "$build/vmafgpu$EXE" -r "$work/$name.ref" -d "$work/$name.dist" --cpumask 255 --float_reciprocal amd \
+        --quiet "--$format" -o "$out" "$@" > "$work/$name.log" 2>&1; then
         fail "$name.$format: vmafgpu failed: $(tail -1 "$work/$name.log")"
         return
     fi

@@ -7,7 +7,8 @@
 #     ONLY=line of a case ...                       that one alone, as it was printed
 #
 # One report has to be the other's, or both programs have to refuse. Apart are: a crash of libvmaf's, which says nothing
-# of ours, and the order of columns with more than one thread, which with libvmaf is a matter of who comes first.
+# of ours; the order of columns with more than one thread, which with libvmaf is a matter of who comes first; and what libvmaf
+# refuses by itself, but with threads leaves out of its report.
 build=${1:-build}
 vmaf=${VMAF:-}
 work=$build/beside
@@ -42,6 +43,7 @@ one      texture+mix     224x180  8 420 1
 two      ramp+invert     222x178  8 444 2
 odd      texture+mix     221x179  8 420 3
 long     texture+mix     224x180  8 420 9
+large    bands+mix       448x352 10 420 2
 '
 while read -r name content size depth chroma frames; do
     [ -n "$name" ] || continue
@@ -79,6 +81,13 @@ unordered() {
     grep -q '[" ,|]motion3' "$work/theirs"
 }
 
+# run_theirs ARGUMENTS...: libvmaf, in plain C: its vector code has other bits in ADM
+run_theirs() {
+    # shellcheck disable=SC2046
+    "$vmaf" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --cpumask 255 --quiet "--$format" \
+        -o "$work/theirs" "$@" > "$work/theirs.log" 2>&1
+}
+
 # compare CLIP FORMAT ARGUMENTS...
 compare() {
     clip=$1
@@ -86,10 +95,7 @@ compare() {
     shift 2
     rm -f "$work/ours" "$work/theirs"
     [ -f "$work/$clip.ref" ] || { skipped=$((skipped + 1)); return; }
-    # What is common to both: raw formats, and plain C in libvmaf, whose vector code has other bits in ADM.
-    # shellcheck disable=SC2046
-    "$vmaf" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --cpumask 255 --quiet "--$format" \
-        -o "$work/theirs" "$@" > "$work/theirs.log" 2>&1
+    run_theirs "$@"
     theirs=$?
     # shellcheck disable=SC2046
     "$build/vmafgpu" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --quiet "--$format" \
@@ -106,6 +112,12 @@ compare() {
         passed=$((passed + 1))
         return
     fi
+    case " $* " in *' --threads '*)
+        if [ $ours -eq 1 ] && [ $theirs -eq 0 ]; then
+            run_theirs "$@" --threads 0
+            theirs=$?
+        fi ;;
+    esac
     if [ $ours -gt 1 ] || { [ $theirs -eq 0 ] && [ $ours -ne 0 ]; } || { [ $theirs -ne 0 ] && [ $ours -eq 0 ]; }; then
         failed=$((failed + 1))
         echo "$line: status $ours, libvmaf's $theirs: $(tail -1 "$work/ours.log") | $(tail -1 "$work/theirs.log")"
@@ -287,18 +299,21 @@ debug=$(echo "$debug" | tr '\n' ' ')
     done
     for model in "$models"/*.json; do
         [ -f "$model" ] || continue
-        echo "plain json -m path=$model"
-        echo "ten xml -m path=$model:name=first:disable_clip -m version=vmaf_float_v0.6.1 --threads 1"
-        echo "two csv -m path=$model:enable_transform $all --subsample 2"
+        case $model in *_v1.*) clip=large ;; *) clip=plain ;; esac   # SpEED takes pictures of a certain size
+        echo "$clip json -m path=$model"
+        echo "$clip xml -m path=$model:name=first:disable_clip -m version=vmaf_float_v0.6.1 --threads 1"
+        [ $clip = large ] || clip=two
+        echo "$clip csv -m path=$model:enable_transform $all --subsample 2"
     done
     for model in vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg \
         vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h vmaf_v1.0.16_hfr_5d0h vmaf_none; do
-        echo "plain xml -m version=$model"
+        case $model in *_v1.*) clip=large ;; *) clip=plain ;; esac
+        echo "$clip xml -m version=$model"
         for more in float_vif.vif_enhn_gain_limit=1 vif.vif_enhn_gain_limit=1:float_vif.vif_enhn_gain_limit=1 \
             float_adm.adm_p_norm=2:adm.adm_min_val=0.5 float_motion.motion_force_zero=true:motion.motion_force_zero=true \
             cambi.enc_width=200:cambi.enc_height=160:cambi.enc_bitdepth=8 psnr.enable_mse=true motion.no_such=1 \
             motion.motion_blend_factor=7 nothing.at_all=3 vif.debug=true; do
-            echo "plain json -m version=$model:$more"
+            echo "$clip json -m version=$model:$more"
         done
     done
     for feature in ssim ms_ssim ansnr moment integer_vif nothing VMAF_feature_vif_scale0_score; do
@@ -330,7 +345,7 @@ debug=$(echo "$debug" | tr '\n' ' ')
             # larger than the clip is or needs more than it has: with a clip that fits
             if ($1 == "speed_temporal" && $2 == "speed_prescale" && $i > 1) continue
             clip = (i + NR) % 4 == 0 ? "full" : (i + NR) % 4 == 1 ? "ten" : "plain"
-            if ($1 == "float_motion" && $2 ~ /^motion_add/) clip = "full"
+            if ($1 == "float_motion" && $2 ~ /^motion_add/ || $1 == "speed_chroma") clip = "full"
             print clip, (i % 2 ? "json" : "xml"), "-n --feature " $1 "=" $2 "=" $i
         }
         if ($1 != last) { print "plain json -n --feature", $1 "=no_such_option=1"; last = $1 }
@@ -379,11 +394,11 @@ BEGIN {
     features = "psnr float_psnr float_ssim float_ms_ssim psnr_hvs ciede speed_temporal float_adm float_vif float_motion float_ansnr float_moment vif adm motion cambi speed_chroma float_adm float_vif float_motion"
     builtin = "vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h"
     for (c = 0; c < cases; c++) {
-        clip = pick("plain ten twelve sixteen full half same black dark one two odd long plain ten full")
+        clip = pick("plain ten twelve sixteen full half same black dark one two odd long plain ten full large")
         line = clip " " pick("xml json csv sub json xml")
         n = random(4)
         for (i = 0; i < n; i++) {
-            m = random(3) ? "version=" pick(builtin) : models == "" ? "version=vmaf_float_v0.6.1" : "path=../shared/models/" substr(pick(models), 3)
+            m = random(3) ? "version=" pick(builtin (clip == "large" ? " vmaf_v1.0.16_hfr_5d0h vmaf_v1.0.16_3d0h_2160" : "")) : models == "" ? "version=vmaf_float_v0.6.1" : "path=../shared/models/" substr(pick(models), 3)
             line = line " -m " m ":name=m" i
             if (random(4) == 0) line = line ":" pick("disable_clip enable_transform disable_clip=true enable_transform=true")
             if (random(3) == 0) { f = pick("vif adm motion float_vif float_adm float_motion cambi"); line = line spec(f, ":", f ".") }

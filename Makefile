@@ -114,7 +114,7 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 # These look inside: each has an implementation of its own.
-inside     := test_private test_levels test_ssim
+inside     := test_private test_levels test_ssim test_edges
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 

@@ -33,6 +33,22 @@ features vmafgpu.h test_config /vmafgpu__set_option(/,/^}/s/"true"/"yes"/
 threads vmafgpu.h test_threads /^static void vmafgpu__part(/,/^}/s/(index + 1)/(index + 1 - (index > 0))/
 cambi vmafgpu.h test_levels /^static uint16_t vmafgpu__cambi_mode(/,/^}/s/(a == b) | (a == c)/a == b/
 speed vmafgpu.h test_figures /^static void vmafgpu__speed_rotation(/,/^}/s/fabsf(z) > fabsf(x)/fabsf(z) < fabsf(x)/
+measured_psnr vmafgpu.h test_features /^static void vmafgpu__psnr_finish(/,/^}/s/bit_depth + 12/bit_depth + 13/
+aggregates vmafgpu.h test_features /^static void vmafgpu__psnr_gather(/,/^}/s/values\[plane\].whole/values[0].whole/
+float_psnr vmafgpu.h test_ssim /^static void vmafgpu__float_psnr_finish(/,/^}/s/256.0 - /255.0 - /
+float_moment vmafgpu.h test_ssim /^static void vmafgpu__float_moment_finish(/,/^}/s/k < 4/k < 3/
+ssim vmafgpu.h test_ssim /^static int vmafgpu__ssim_mean(/,/^}/s/low < high ||/0 \&\&/
+ms_ssim vmafgpu.h test_ssim /^static void vmafgpu__ms_ssim_finish(/,/^}/s/0.2363f/0.2364f/
+psnr_hvs vmafgpu.h test_hvs /^static void vmafgpu__hvs_finish(/,/^}/s/plane\[1\].real + plane\[2\].real/plane[1].real + plane[1].real/
+ciede vmafgpu.h test_features /^static void vmafgpu__ciede_finish(/,/^}/s/45\. - /44. - /
+float_adm vmafgpu.h test_float_adm /^static float vmafgpu__float_adm_pool(/,/^}/s/y < t->h - t->top/y + 1 < t->h - t->top/
+float_adm_intel vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_intel(/,/^}/s/i & ~1u/i/
+float_adm_amd vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_amd(/,/^}/s/acdfhjlnprs/acdfhjlnpqs/
+float_ansnr vmafgpu.h test_features /^static void vmafgpu__ansnr_finish(/,/^}/s/6 \* b + 12/6 * b/
+float_motion vmafgpu.h test_edges /^static void vmafgpu__fmotion_emit(/,/^}/s/next < own/next > own/
+float_vif vmafgpu.h test_features /^static void vmafgpu__fvif_resolve(/,/^}/s/powf((float)noise, 2.0f)/noise/
+speed_temporal vmafgpu.h test_temporal /^static vmafgpu_result vmafgpu__speed_temporal_measure_pair(/,/^}/s/if (!pair->history)/if (0)/
+heatmaps vmafgpu.h test_v1 /^static vmafgpu_result vmafgpu__cambi_give_maps(/,/^}/s/cambi->scale = s;/cambi->scale = 0;/
 vif_scalar vmafgpu.h test_levels /^static void vmafgpu__vif_shrink(/,/^}/s/(job->end + 1) \/ 2/job->end \/ 2 - 1/
 motion_scalar vmafgpu.h test_levels /^static int64_t vmafgpu__motion_rows_scalar(/,/^}/s/y < end/y + 1 < end/
 chains vmafgpu.h test_levels /^static int vmafgpu__cut(/,/^}/s/size = units - at;/size = units - at - 2;/
@@ -42,8 +58,8 @@ gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}
 gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
 vendors_cuda vmafgpu.h cuda:images /^static int vmafgpu__is_whole_text(/,/^}/s/end >= length \&\& !memcmp.*;/end >= length;/
 vendors_hip vmafgpu.h hip:images /^static int vmafgpu__is_bundle(/,/^}/s/|| size > image->size - offset//
-finish vmafgpu.h test_figures /^static void vmafgpu__finish_vif(/,/^}/s/65025.0/65024.0/
-scores vmafgpu.h test_figures /^static void vmafgpu__add_to_totals(/,/^}/s/row\[i\] > t->max/row[i] < t->max/
+finish vmafgpu.h test_figures /^static void vmafgpu__vif_finish(/,/^}/s/65025.0/65024.0/
+scores vmafgpu.h test_figures /^static void vmafgpu__add_to(/,/^}/s/value > t->max/value < t->max/
 open vmafgpu.h test_config /^static vmafgpu_result vmafgpu__in_range(/,/^}/s/value <= max/value <= max + 1/
 public vmafgpu.h test_stream /^static vmafgpu_result vmafgpu__enter(/,/^}/s/return VMAFGPU_ERROR_STATE;/return VMAFGPU_OK;/
 level_avx2 vmafgpu.h test_levels s/_mm256_or_si256(_mm256_and_si256(a, b), c)/_mm256_xor_si256(_mm256_and_si256(a, b), c)/
@@ -53,6 +69,19 @@ level_vif vmafgpu.h test_levels s/join_truncated_f64(signal\[0\], signal\[1\])/j
 level_cambi vmafgpu.h test_levels /^static void vmafgpu__cambi_mode_row(/,/^}/s/vmafgpu__v_equal16(va, vc)/vmafgpu__v_equal16(vb, vc)/
 level_speed vmafgpu.h test_levels /^static void vmafgpu__speed_variances(/,/^}/s/p < VMAFGPU__SPEED_SIDE/p + 1 < VMAFGPU__SPEED_SIDE/
 level_adm vmafgpu.h test_levels s/= vmafgpu__adm_pair(low\[2\], low\[3\])/= vmafgpu__adm_pair(low[3], low[2])/
+level_psnr vmafgpu.h test_levels /^static uint64_t vmafgpu__psnr_row(/,/^}/s/(uint64_t)lanes\[2\]\[i\] << 16/(uint64_t)lanes[2][i] << 15/
+level_float_row vmafgpu.h test_levels /^static void vmafgpu__float_row(/,/^}/s/total\[i\] += (double)(d \* d)/total[i] = (double)(d * d)/
+level_ansnr vmafgpu.h test_levels /^static void vmafgpu__float_ansnr_terms(/,/^}/s/vmafgpu__v_load(distorted\[3\] + x)/vmafgpu__v_load(distorted[2] + x)/
+level_float_vif vmafgpu.h test_levels /^static int vmafgpu__float_vif_ratios(/,/^}/s/vmafgpu__v_min_u32(gain, limit)/gain/
+level_float_sums vmafgpu.h test_levels /^VMAFGPU__INLINE void vmafgpu__float_down(/,/^}/s/VMAFGPU__FLOAT_ADD(1, m - 1)/VMAFGPU__FLOAT_ADD(1, m - 2)/
+level_ssim vmafgpu.h test_ssim /^static void vmafgpu__ssim_down(/,/^}/s/VMAFGPU__SSIM_DOWN(7, h, g, f/VMAFGPU__SSIM_DOWN(7, g, h, f/
+lanes_ssim vmafgpu.h test_ssim /^static void vmafgpu__ssim_compare(/,/^}/s/sg\[i\] > 0 ? cv/sg[i] < 0 ? cv/
+lanes_hvs vmafgpu.h test_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] < floor \/ 16777216 \&\& //
+lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
+lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
+lanes_ciede vmafgpu.h test_features /^VMAFGPU__INLINE void vmafgpu__ciede_weights(/,/^}/s/0.32 \*/0.31 */
+option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
+measured_memory vmafgpu.h test_memory /^static size_t vmafgpu__psnr_scratch(/,/^}/s/vmafgpu__padded(v->config.width) \* sizeof/vmafgpu__padded(v->config.width) \/ 2 * sizeof/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
@@ -136,7 +165,7 @@ on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
 find() {
     group=${1#*:}
     case $1 in
-    test_levels | test_private)
+    test_levels | test_private | test_ssim | test_edges)
         $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
         timeout 300 "$work/$2" ;;
     test_*)

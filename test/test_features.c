@@ -1,14 +1,20 @@
-/* libvmaf's figures for the features that no model of the built-in ones needs: every column of each file of
- * ../shared/golden_extra and ../shared/golden_float that this build has, per frame, bit for bit, and the aggregates. On one
- * thread, on seven, and with every level of the CPU. */
+/* libvmaf's figures for what no integer model needs: every column of each file of ../shared/golden_extra and
+ * ../shared/golden_float that this build has, of features and of the models in float, per frame, bit for bit, and the
+ * aggregates.
+ *
+ * DEPTH=all compares each clip whole in each of the four ways below. Else clips share the ways out among them, so that each
+ * set of features still sees all of them and each depth: two for a clip, and one with sanitizers or under another program;
+ * and of clips with aggregates or many frames only the beginning. */
 #include "golden.h"
 
 #include <math.h>
 
+enum { FEATURES = 12, BEGINNING = 4 };
+
 /* What a kind of file was made with. */
 typedef struct golden_set {
     const char                  *folder, *kind;
-    const vmafgpu_feature_config features[12];
+    const vmafgpu_feature_config features[FEATURES];
     int                          least; /* columns that must have been found, all clips together */
 } golden_set;
 
@@ -45,13 +51,32 @@ static const golden_set sets[] = {
      {{"float_ssim", "enable_db=true:clip_db=true"}, {"float_ms_ssim", "enable_db=true:clip_db=true"}}, 14 + 13},
     {"golden_extra", "extra_opts", {{"float_ssim", "scale=1:enable_db=true"}, {"float_ms_ssim", "enable_db=true"}}, 14 + 13},
     {"golden_float", "float_features", {{"float_moment", NULL}}, 4 * 13},
+    {"golden_float", "float_features", {{"float_adm", "debug=true"}}, 18 * 14},
+    {"golden_float",
+     "float_options",
+     {{"float_adm", "adm_adm3_apply_hm=true:adm_csf_mode=2:adm_enhn_gain_limit=1.2:adm_min_val=0.001:adm_p_norm=2.5:"
+                    "adm_skip_aim_scale=1"},
+      {"float_adm", "adm_bypass_cm=1:adm_dlm_weight=0.7:adm_f1s0=0.05:adm_f2s3=0.3:adm_noise_weight=0.02:"
+                    "adm_norm_view_dist=5:debug=true"},
+      {"float_adm", "adm_csf_mode=1:adm_ref_display_height=2160:adm_skip_scale0=true"}},
+     32 * 14},
 };
 
-/* How the same is computed in several ways. */
 static const struct {
     int      threads;
     unsigned cpumask;
 } ways[] = {{1, 0}, {7, 0}, {2, 16}, {1, 255}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static int is_whole;      /* every frame, in every way */
+static int ways_of_clip;
+
+static void choose_depth(void) {
+    const char *depth = getenv("DEPTH"), *sanitize = getenv("SANITIZE"), *runner = getenv("RUNNER");
+    const int is_slow = (sanitize && *sanitize) || (runner && *runner);
+    is_whole = depth && strcmp(depth, "all") == 0;
+    ways_of_clip = is_whole ? WAYS : is_slow ? 1 : 2;
+}
 
 /* What the reference refuses, and its report does not have. */
 static int is_left_out(const golden_clip *clip, const vmafgpu_feature_config *feature) {
@@ -81,26 +106,30 @@ static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config
     return result == VMAFGPU_OK;
 }
 
-static vmafgpu *score(const golden_clip *clip, const golden_set *set, int way, int frame_count) {
+/* Scores the clip in one of the ways, its first frames and, if these are the last ones, the end: with features of `wanted`, or
+ * models. NULL where there is nothing to compare. */
+static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int way, int frame_count, int has_end) {
     pair p;
     vmafgpu_frame frames[2];
     vmafgpu *context = NULL;
-    vmafgpu_feature_config features[12];
+    vmafgpu_feature_config features[FEATURES];
     vmafgpu_config config;
     int ok = pair_open(&p, clip);
     config = video_config(&p.sides[0]);
     config.features = features;
-    config.no_model = 1;
+    config.models = wanted->models;
+    config.model_count = wanted->model_count;
+    config.no_model = !wanted->model_count;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.threads = ways[way].threads;
     config.cpumask = ways[way].cpumask;
     config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* of the machine that made the figures */
-    for (int i = 0; i < 12 && set->features[i].name; i++) {
-        if (!is_left_out(clip, &set->features[i]) && (!clip->no_adm || is_defined(&config, &set->features[i]))) {
-            features[config.feature_count++] = set->features[i];
+    for (int i = 0; i < wanted->feature_count; i++) {
+        if (!is_left_out(clip, &wanted->features[i]) && (!clip->no_adm || is_defined(&config, &wanted->features[i]))) {
+            features[config.feature_count++] = wanted->features[i];
         }
     }
-    if (!config.feature_count) { /* nothing of the set has figures for this clip */
+    if (!config.feature_count && !config.model_count) { /* nothing of the set has figures for this clip */
         pair_close(&p);
         return NULL;
     }
@@ -108,7 +137,7 @@ static vmafgpu *score(const golden_clip *clip, const golden_set *set, int way, i
     for (int i = 0; ok && i < frame_count && pair_read(&p, frames); i++) {
         ok = CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK);
     }
-    ok = ok && CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    ok = ok && (!has_end || CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK));
     if (!ok) {
         printf("%s\n", vmafgpu_last_error(context));
     }
@@ -132,7 +161,7 @@ static void compare(const char *name, double got, double wanted) {
 }
 
 /* Compares what the context has of the report's columns; returns how many of frame 0. */
-static int compare_report(vmafgpu *context, const char *at) {
+static int compare_report(vmafgpu *context, const char *at, int has_end) {
     char name[128], what[96];
     double value;
     vmafgpu_score score;
@@ -146,6 +175,9 @@ static int compare_report(vmafgpu *context, const char *at) {
             continue;
         }
         if (strcmp(name, "frameNum") == 0) {
+            if (!has_end && (int64_t)value >= vmafgpu_score_count(context)) {
+                break;
+            }
             frame = (int64_t)value;
             if (!CHECK_INT(vmafgpu_score_at(context, frame, &score), VMAFGPU_OK)) {
                 return 0;
@@ -156,8 +188,8 @@ static int compare_report(vmafgpu *context, const char *at) {
             found += frame == 0;
         }
     }
-    CHECK(frame >= 0 && vmafgpu_score_count(context) >= frame + 1); /* some reports are of a clip's beginning */
-    at = strstr(at, "\"aggregate_metrics\"");
+    CHECK_INT(vmafgpu_score_count(context), frame + 1);
+    at = has_end ? strstr(at, "\"aggregate_metrics\"") : NULL;
     for (int i = 0; at && i < vmafgpu_aggregate_count(context); i++) {
         double got = 0;
         const char *key = strstr(at, vmafgpu_aggregate_name(context, i));
@@ -170,278 +202,108 @@ static int compare_report(vmafgpu *context, const char *at) {
     return found;
 }
 
-/* ---- what no report shows ---- */
-
-enum { REEL = 9, REEL_BYTES = 2 * 3 * 96 * 80 };
-
-/* A few frames of noise that moves, of as many bytes as any format needs; the samples have `bits` bits. */
-static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
-    unsigned state = 12345;
-    for (int i = 0; i < REEL; i++) {
-        for (int k = 0; k < REEL_BYTES / (bits > 8 ? 2 : 1); k++) {
-            unsigned value;
-            state = state * 1664525u + 1013904223u;
-            value = ((state >> 24) + (unsigned)(k * (i + 3) / 7 % 90)) & 255;
-            if (bits > 8) {
-                value <<= bits - 8;
-                reel[i][2 * k] = (unsigned char)value;
-                reel[i][2 * k + 1] = (unsigned char)(value >> 8);
-            } else {
-                reel[i][k] = (unsigned char)value;
-            }
+/* All clips; returns how many columns of first frames were compared. `turn` says who begins with which way. */
+static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
+    int found = 0;
+    for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
+        char path[256], *text;
+        snprintf(path, sizeof path, SHARED "%s/%s__%s.json", folder, clips[c].name, kind);
+        text = read_text(path);
+        for (int k = 0; text && k < ways_of_clip; k++) {
+            const int way = (turn + c + k * (WAYS / ways_of_clip)) % WAYS, frames = frames_of(text);
+            const int has_end = is_whole || frames <= BEGINNING;
+            vmafgpu *context;
+            snprintf(test_where, sizeof test_where, "%s %s way %d", clips[c].name, kind, way);
+            context = score(&clips[c], wanted, way, has_end ? frames : BEGINNING, has_end);
+            found += context ? compare_report(context, text, has_end) * (k == 0) : 0;
+            vmafgpu_close(context);
         }
+        free(text);
+    }
+    printf("%s: %d columns\n", kind, found);
+    snprintf(test_where, sizeof test_where, "%s", kind);
+    return found;
+}
+
+static void compare_features(void) {
+    for (int s = 0; s < (int)(sizeof sets / sizeof sets[0]); s++) {
+        vmafgpu_config wanted;
+        memset(&wanted, 0, sizeof wanted);
+        wanted.features = sets[s].features;
+        while (wanted.feature_count < FEATURES && sets[s].features[wanted.feature_count].name) {
+            wanted.feature_count++;
+        }
+        CHECK(compare_clips(sets[s].folder, sets[s].kind, &wanted, s) >= sets[s].least);
     }
 }
 
-static const vmafgpu_feature_config motions[] = {
-    {"float_motion", NULL},
-    {"float_motion", "motion_add_uv=true:motion_add_scale1=true"},
-    {"float_motion", "motion_filter_size=3:motion_fps_weight=0.7:motion_blend_factor=0.6:motion_blend_offset=20"},
-    {"float_vif", NULL},
-    {"float_ansnr", NULL},
-    {"psnr", "enable_apsnr=true"},
-};
-enum { MOTIONS = sizeof motions / sizeof *motions };
-
-static vmafgpu_config reel_config(int bits) {
-    vmafgpu_config config = VMAFGPU_INIT;
-    config.width = 96;
-    config.height = 79;
-    config.bit_depth = bits;
-    config.chroma = VMAFGPU_444;
-    config.backend = VMAFGPU_BACKEND_CPU;
-    config.no_model = 1;
-    config.features = motions;
-    config.feature_count = MOTIONS;
-    return config;
-}
-
-/* Frame i of the reel, against the one that comes 3 later. */
-static vmafgpu_frame reel_frame(const vmafgpu_config *config, unsigned char (*reel)[REEL_BYTES], int i) {
-    return vmafgpu_frame_of(config, reel[i % REEL], 0);
-}
-
-static void compare_rows(vmafgpu *got, int64_t index, vmafgpu *wanted, int64_t wanted_index) {
-    vmafgpu_score a, b;
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    if (CHECK_INT(vmafgpu_score_at(got, index, &a), VMAFGPU_OK) &&
-        CHECK_INT(vmafgpu_score_at(wanted, wanted_index, &b), VMAFGPU_OK)) {
-        for (int i = 0; i < vmafgpu_column_count(wanted); i++) {
-            snprintf(test_where, sizeof test_where, "frame %d of the reel: %.64s", (int)wanted_index,
-                     vmafgpu_column_name(wanted, i));
-            CHECK_BITS(a.values[i], b.values[i]);
+/* Models in float: built in, or from libvmaf's files. */
+static void compare_models(void) {
+    static const struct {
+        const char *name;
+        int         outputs; /* per frame, the features' apart */
+    } models[] = {{"vmaf_float_v0.6.1", 1},    {"vmaf_float_v0.6.1neg", 1}, {"vmaf_float_4k_v0.6.1", 1},
+                  {"vmaf_float_b_v0.6.3", 25}, {"vmaf_v0.6.0", 1},          {"nflxtrain_norm_type_none", 1}};
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        char path[256], *text = NULL;
+        vmafgpu_config wanted;
+        vmafgpu_model_config model;
+        vmafgpu_model *parsed = NULL;
+        memset(&wanted, 0, sizeof wanted);
+        memset(&model, 0, sizeof model);
+        wanted.models = &model;
+        wanted.model_count = 1;
+        model.version = models[m].name;
+        if (!vmafgpu_builtin_model(models[m].name)) {
+            snprintf(path, sizeof path, SHARED "models/%s.json", models[m].name);
+            text = read_text(path);
+            CHECK(text && vmafgpu_model_parse(&parsed, "vmaf", text, strlen(text), NULL, NULL, 0) == VMAFGPU_OK);
+            model.version = NULL;
+            model.model = parsed;
         }
+        CHECK(compare_clips("golden_float", models[m].name, &wanted, (int)m) >= (10 + models[m].outputs) * 13);
+        vmafgpu_model_free(parsed, NULL);
+        free(text);
     }
 }
 
-/* Clips in segments, with frames left out, refused ones between, and single pairs have the same figures as a whole clip. */
-static void test_reel(int bits) {
-    static unsigned char reel[REEL][REEL_BYTES], bad[REEL_BYTES];
-    vmafgpu_config config = reel_config(bits);
-    vmafgpu *whole = NULL, *part = NULL;
-    vmafgpu_score score;
-    int motion;
-    make_reel(reel, bits);
-    memset(bad, 255, sizeof bad);
-    snprintf(test_where, sizeof test_where, "reel of %d bits", bits);
-    if (!CHECK_INT(vmafgpu_open(&whole, &config), VMAFGPU_OK)) {
-        printf("%s\n", vmafgpu_last_error(whole));
-        return;
-    }
-    CHECK_INT(vmafgpu_seed_count(whole), 1);
-    for (int i = 0; i < REEL; i++) {
-        vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3);
-        CHECK_INT(vmafgpu_push(whole, &r, &d), VMAFGPU_OK);
-    }
-    CHECK_INT(vmafgpu_flush(whole), VMAFGPU_OK);
-    /* Frames 3 to 6, on three threads. */
-    config.threads = 3;
-    CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
-    for (int i = 2; i <= 7; i++) {
-        vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3), none = r;
-        none.data[1] = NULL;
-        if (i == 2) {
-            CHECK_INT(vmafgpu_seed(part, &none), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(part), "looks at chroma");
+/* "Residue bootstrap" is a bootstrap like any other; how many SVMs there are in all. */
+static void parse_collections(void) {
+    static const struct {
+        const char *name;
+        int         count;
+    } models[] = {{"vmaf_rb_v0.6.2", 20}, {"vmaf_4k_rb_v0.6.2", 20}, {"vmaf_rb_v0.6.3", 21}};
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        char path[256], *text;
+        vmafgpu_model *parsed = NULL;
+        snprintf(path, sizeof path, SHARED "models/%s.json", models[m].name);
+        snprintf(test_where, sizeof test_where, "%s", models[m].name);
+        text = read_text(path);
+        if (CHECK(text && vmafgpu_model_parse(&parsed, "vmaf", text, strlen(text), NULL, NULL, 0) == VMAFGPU_OK)) {
+            CHECK_INT(parsed->svm_count, models[m].count);
         }
-        CHECK_INT(i == 2 ? vmafgpu_seed(part, &r) : i == 7 ? vmafgpu_tail(part, &r) : vmafgpu_push(part, &r, &d), VMAFGPU_OK);
-        if (bits == 10 && i > 2 && i < 6) {   /* nothing is remembered of a pair that is refused */
-            vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
-            wrong.data[0] = r.data[0];
-            CHECK_INT(vmafgpu_push(part, &r, &wrong), VMAFGPU_ERROR_FRAME);
-            CHECK_INT(vmafgpu_push(part, &wrong, &r), VMAFGPU_ERROR_FRAME);
-        }
-    }
-    CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-    for (int i = 0; i < 4; i++) {
-        compare_rows(part, i, whole, i + 3);
-    }
-    vmafgpu_close(part);
-    /* Every third frame. */
-    config.subsample = 3;
-    for (int with_psnr = 0; with_psnr < 2; with_psnr++) {
-        config.feature_count = MOTIONS - !with_psnr;
-        CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
-        for (int i = 0; i < REEL; i++) {
-            vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3);
-            CHECK_INT(vmafgpu_push(part, &r, &d), VMAFGPU_OK);
-        }
-        CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-        for (int i = 0; i < REEL && with_psnr; i += 3) {
-            compare_rows(part, i, whole, i);
-        }
-        for (int i = 0; i < REEL && !with_psnr; i += 3) {
-            vmafgpu_score a, b;
-            CHECK_INT(vmafgpu_score_at(part, i, &a), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_score_at(whole, i, &b), VMAFGPU_OK);
-            CHECK_BITS(a.values[vmafgpu_column_index(part, "motion2")], b.values[vmafgpu_column_index(whole, "motion2")]);
-        }
-        vmafgpu_close(part);
-    }
-    /* Single pairs, between those of a clip. */
-    config = reel_config(bits);
-    CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
-    motion = vmafgpu_column_index(part, "motion");
-    for (int i = 0; i < REEL; i++) {
-        vmafgpu_frame r = reel_frame(&config, reel, i), d = reel_frame(&config, reel, i + 3);
-        vmafgpu_frame before = reel_frame(&config, reel, i + REEL - 1), other = reel_frame(&config, reel, i + 5);
-        vmafgpu_score wanted;
-        CHECK_INT(vmafgpu_score_at(whole, i, &wanted), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_score_pair(part, NULL, &other, &d, &score), VMAFGPU_OK);
-        CHECK_BITS(score.values[motion], 0.);
-        CHECK_INT(vmafgpu_score_pair(part, &before, &r, &d, &score), VMAFGPU_OK);
-        for (int k = 0; k < vmafgpu_column_count(part) && i; k++) {
-            const char *name = vmafgpu_column_name(part, k);
-            if (!strstr(name, "motion2") && !strstr(name, "motion3")) {
-                CHECK_BITS(score.values[k], wanted.values[k]);
-            }
-        }
-        CHECK_BITS(score.values[vmafgpu_column_index(part, "motion2")], score.values[motion]);
-        if (bits == 10) {
-            vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
-            CHECK_INT(vmafgpu_score_pair(part, &wrong, &r, &d, &score), VMAFGPU_ERROR_FRAME);
-            CHECK_HAS(vmafgpu_last_error(part), "previous reference");
-            wrong.data[0] = r.data[0];
-            CHECK_INT(vmafgpu_score_pair(part, &wrong, &r, &d, &score), VMAFGPU_ERROR_FRAME);
-            CHECK_HAS(vmafgpu_last_error(part), "chroma");
-        }
-        CHECK_INT(vmafgpu_push(part, &r, &d), VMAFGPU_OK);
-    }
-    CHECK_INT(vmafgpu_flush(part), VMAFGPU_OK);
-    for (int i = 0; i < REEL; i++) {
-        compare_rows(part, i, whole, i);
-    }
-    vmafgpu_close(part);
-    vmafgpu_close(whole);
-}
-
-/* What is asked of a feature, and what is said where it is undefined; else a black pair is still, and all there. */
-static const struct {
-    int            w, h, bits;
-    vmafgpu_chroma chroma;
-    const char    *name, *options, *words;
-} limits[] = {
-    {16, 16, 8, VMAFGPU_400, "float_ansnr", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_motion", NULL, NULL},
-    {16, 16, 8, VMAFGPU_400, "float_vif", "debug=true", NULL},
-    {16, 16, 16, VMAFGPU_420, "float_motion", "motion_add_uv=true", NULL},
-    {17, 19, 12, VMAFGPU_444, "float_motion", "motion_add_uv=true:motion_add_scale1=true", NULL},
-    {17, 19, 12, VMAFGPU_422, "float_motion", "motion_add_uv=true:motion_filter_size=0", NULL},
-    {17, 19, 10, VMAFGPU_420, "float_motion", "motion_add_scale1=true:motion_filter_size=1", NULL},
-    {24, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", NULL},
-    {23, 24, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3"},
-    {24, 23, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.5", "at least 3x3"},
-    {31, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5:vif_skip_scale0=true", NULL},
-    {30, 31, 8, VMAFGPU_420, "float_vif", "vif_prescale=0.5", "at least 2x2"},
-    {16, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=lanczos4:vif_kernelscale=3.71134", NULL},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale"},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4"},
-    {96, 96, 8, VMAFGPU_420, "float_vif", "vif_prescale_method=cubic", "one of"},
-    {96, 96, 8, VMAFGPU_420, "float_motion", "motion_filter_size=10", "from 0 to 9"},
-    {96, 96, 8, VMAFGPU_400, "float_motion", "motion_add_uv=true", "4:0:0"},
-    {96, 96, 8, VMAFGPU_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4"},
-    {96, 96, 8, VMAFGPU_420, "float_ansnr", "debug=true", "no option"},
-    {2000, 16, 8, VMAFGPU_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680"},
-    {96, 96, 9, VMAFGPU_420, "float_ansnr", NULL, "not for 9"},
-    {96, 96, 11, VMAFGPU_420, "float_motion", NULL, "not for 11"},
-    {96, 96, 14, VMAFGPU_420, "float_vif", NULL, "not for 14"},
-};
-
-static void test_limits(void) {
-    static unsigned char black[2 * 3 * 96 * 96];
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        vmafgpu_config config = VMAFGPU_INIT;
-        vmafgpu_feature_config feature = VMAFGPU_INIT;
-        vmafgpu *context = NULL;
-        vmafgpu_score score;
-        feature.name = limits[i].name;
-        feature.options = limits[i].options;
-        config.width = limits[i].w;
-        config.height = limits[i].h;
-        config.bit_depth = limits[i].bits;
-        config.chroma = limits[i].chroma;
-        config.strict_options = 1;
-        config.features = &feature;
-        config.feature_count = 1;
-        config.no_model = 1;
-        config.backend = VMAFGPU_BACKEND_CPU;
-        config.threads = 3;
-        snprintf(test_where, sizeof test_where, "%s %s %dx%d", feature.name, feature.options ? feature.options : "",
-                 config.width, config.height);
-        CHECK_INT(vmafgpu_open(&context, &config), limits[i].words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK);
-        if (limits[i].words) {
-            CHECK_HAS(vmafgpu_last_error(context), limits[i].words);
-        }
-        for (int k = 0; k < 2 && !limits[i].words; k++) {
-            vmafgpu_frame frame = vmafgpu_frame_of(&config, black, 0);
-            CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);
-        }
-        if (!limits[i].words && CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK)) {
-            CHECK_INT(vmafgpu_score_at(context, 1, &score), VMAFGPU_OK);
-            for (int k = 0; k < vmafgpu_column_count(context); k++) {
-                const char *name = vmafgpu_column_name(context, k);
-                if (strncmp(name, "motion", 6) == 0) {
-                    CHECK_BITS(score.values[k], 0.);
-                } else if (strncmp(name, "vif_scale", 9) == 0) {
-                    const double wanted = strstr(name, "ssclz") && name[9] == '0' ? 0 : 1;
-                    CHECK(fabs(score.values[k] - wanted) < 1e-6); /* taps' sum is not quite 1 */
-                }
-            }
-        }
-        vmafgpu_close(context);
+        vmafgpu_model_free(parsed, NULL);
+        free(text);
     }
 }
 
 int main(void) {
-    test_limits();
-    test_reel(8);
-    test_reel(10);
-    FILE *there = fopen(SHARED "golden_extra/src01_8b__extra_db.json", "rb");
-    if (!there) {
-        test_skip("there is no " SHARED "golden_extra");
-        return test_end();
-    }
-    fclose(there);
-    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
-        int found = 0;
-        for (size_t c = 0; c < sizeof clips / sizeof clips[0]; c++) {
-            char path[256], *text;
-            snprintf(path, sizeof path, SHARED "%s/%s__%s.json", sets[s].folder, clips[c].name, sets[s].kind);
-            text = read_text(path);
-            for (int way = 0; text && way < (int)(sizeof ways / sizeof ways[0]); way++) {
-                vmafgpu *context;
-                snprintf(test_where, sizeof test_where, "%s %s way %d", clips[c].name, sets[s].kind, way);
-                context = score(&clips[c], &sets[s], way, frames_of(text));
-                found += context ? compare_report(context, text) * (way == 0) : 0;
-                vmafgpu_close(context);
-            }
-            free(text);
+    static const char *const needed[] = {"golden_extra/src01_8b__extra_db.json", "golden_float/src01_8b__vmaf_v0.6.0.json",
+                                         "models/vmaf_v0.6.0.json"};
+    choose_depth();
+    for (int i = 0; i < 3; i++) {
+        char path[128], *text;
+        snprintf(path, sizeof path, SHARED "%s", needed[i]);
+        text = read_text(path);
+        if (!text) {
+            snprintf(path, sizeof path, "there is no " SHARED "%s", needed[i]);
+            test_skip(path);
+            return test_end();
         }
-        printf("%s: %d columns\n", sets[s].kind, found);
-        snprintf(test_where, sizeof test_where, "%s", sets[s].kind);
-        CHECK(found >= sets[s].least);
+        free(text);
     }
+    compare_features();
+    compare_models();
+    parse_collections();
     return test_end();
 }

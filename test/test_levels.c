@@ -1042,6 +1042,153 @@ static void test_v1_functions(const vmafgpu__cpu_functions *level) {
     }
 }
 
+/* ---- features in float, and psnr, function by function ---- */
+
+enum { FLOAT_PITCH = 640, FLOAT_LINES = 2 * VMAFGPU__FLOAT_REACH + VMAFGPU__FLOAT_ROWS };
+
+static float *row_of(line *l) {
+    return (float *)line_clear(l);
+}
+
+static void check_rows_of(const line *got, const line *expected, int count, int w) {
+    for (int i = 0; i < count; i++) {
+        check_line(&got[i], &expected[i], w, sizeof(float));
+    }
+}
+
+/* Samples less 128, in rows with margins. */
+static void fill_samples(float (*rows)[FLOAT_PITCH], int count, int kind) {
+    for (int i = 0; i < count * FLOAT_PITCH; i++) {
+        rows[i / FLOAT_PITCH][i % FLOAT_PITCH] = (float)(int)(random_bits() % (kind ? 2 : 65536)) / 256 - (float)(kind ? 0 : 128);
+    }
+}
+
+static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
+    enum { ROWS = VMAFGPU__FLOAT_ROWS, MEANS = VMAFGPU__FVIF_MEANS, MARGIN = VMAFGPU__MARGIN };
+    static const int counts[] = {3, 5, 9, 17, 2 * VMAFGPU__FLOAT_REACH + 1};
+    static const double variances[] = {2, 0.7, 5};
+    const vmafgpu__float_functions *f = level->floats, *plain = &vmafgpu__float_scalar;
+    static float a[FLOAT_LINES][FLOAT_PITCH], b[FLOAT_LINES][FLOAT_PITCH], means[MEANS][FLOAT_PITCH];
+    static line got[MEANS * ROWS], expected[MEANS * ROWS];
+    static uint8_t samples[2 * FLOAT_PITCH];
+    const float *from[2][FLOAT_LINES];
+    float taps[2 * VMAFGPU__FLOAT_REACH + 1], *to[2][MEANS][ROWS], *lines[MEANS];
+    fill_samples(a, FLOAT_LINES, kind);
+    fill_samples(b, FLOAT_LINES, kind);
+    for (size_t i = 0; i < sizeof samples; i++) {
+        samples[i] = (uint8_t)random_bits();
+    }
+    snprintf(test_where, sizeof test_where, "%s floats, width %d, kind %d", level->name, w, kind);
+    for (int depth = 8; depth <= 16; depth += 2) {
+        const float unit = 1 / (float)(1 << (depth - 8));
+        f->convert(samples, depth > 8, unit, w, row_of(got));
+        plain->convert(samples, depth > 8, unit, w, row_of(expected));
+        check_rows_of(got, expected, 1, w);
+        BENCH(level, depth == 8 ? "float convert bytes" : "float convert words", w,
+              f->convert(samples, depth > 8, unit, w, (float *)(void *)(got[0].bytes + GUARD_BYTES)));
+    }
+    f->differ(a[0], b[0], w, row_of(got));
+    plain->differ(a[0], b[0], w, row_of(expected));
+    check_rows_of(got, expected, 1, w);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        const int count = counts[c], reach = count / 2;
+        for (int k = 0; k < count; k++) {
+            taps[k] = (float)(int)(1 + random_bits() % 9999) / 9999 / (float)count;
+            from[0][k] = a[0] + MARGIN + k - reach;
+        }
+        f->weigh(from[0], taps, count, w, row_of(got));
+        plain->weigh(from[0], taps, count, w, row_of(expected));
+        check_rows_of(got, expected, 1, w);
+        for (int k = 0; k < count + ROWS - 1; k++) {
+            from[0][k] = a[k];
+            from[1][k] = b[k];
+        }
+        for (int i = 0; i < MEANS * ROWS; i++) {
+            to[0][i / ROWS][i % ROWS] = row_of(&got[i]);
+            to[1][i / ROWS][i % ROWS] = row_of(&expected[i]);
+        }
+        f->weigh_rows(from[0], taps, count, w, to[0][0]);
+        plain->weigh_rows(from[0], taps, count, w, to[1][0]);
+        check_rows_of(got, expected, ROWS, w);
+        f->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]);
+        plain->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[1]);
+        check_rows_of(got, expected, MEANS * ROWS, w);
+        BENCH(level, "float vif_down", w * ROWS, f->vif_down(from[0], from[1], taps, count, w, (float *const (*)[ROWS])to[0]));
+        for (int x = 0; x < FLOAT_PITCH; x++) {
+            const float r = a[0][x], d = kind ? r : b[0][x] / 4 + r / 2;
+            means[0][x] = r;
+            means[1][x] = d;
+            means[2][x] = r * r + (x % 3 ? r : 0);
+            means[3][x] = d * d + (x % 5 ? 3 : 0);
+            means[4][x] = r * d;
+        }
+        for (int m = 0; m < MEANS; m++) {
+            lines[m] = means[m] + MARGIN;
+        }
+        for (int i = 0; i < 3; i++) {
+            const double variance = variances[i];
+            const vmafgpu__float_vif_limits limits = {(float)variance, i == 1 ? 1.0f : 100.0f,
+                                                      (float)(variance * variance / 65025.0), variance, variance == 2};
+            f->vif_along(lines, taps, reach, &limits, w, row_of(&got[0]), row_of(&got[1]));
+            plain->vif_along(lines, taps, reach, &limits, w, row_of(&expected[0]), row_of(&expected[1]));
+            check_rows_of(got, expected, 2, w);
+            BENCH(level, "float vif_along", w,
+                  f->vif_along(lines, taps, reach, &limits, w, (float *)(void *)(got[0].bytes + GUARD_BYTES),
+                               (float *)(void *)(got[1].bytes + GUARD_BYTES)));
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        to[0][0][k] = row_of(&got[k]);
+        to[1][0][k] = row_of(&expected[k]);
+    }
+    f->ansnr_along(a[0] + MARGIN, w, to[0][0]);
+    plain->ansnr_along(a[0] + MARGIN, w, to[1][0]);
+    check_rows_of(got, expected, 3, w);
+    for (int k = 0; k < 5; k++) {
+        from[0][k] = a[k];
+        from[1][k] = b[k];
+    }
+    f->ansnr_terms(from[0], from[1], w, row_of(&got[0]), row_of(&got[1]));
+    plain->ansnr_terms(from[0], from[1], w, row_of(&expected[0]), row_of(&expected[1]));
+    check_rows_of(got, expected, 2, w);
+}
+
+/* Sums of whole rows; kind 1: as far apart as samples can be. */
+static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
+    enum { WIDEST = 16384 };
+    static uint8_t rows[2][2 * WIDEST];
+    for (int i = 0; i < 2 * w; i++) {
+        rows[0][i] = (uint8_t)(kind ? 255 : random_bits());
+        rows[1][i] = (uint8_t)(kind ? 0 : random_bits());
+    }
+    snprintf(test_where, sizeof test_where, "%s sums of rows, width %d, kind %d", level->name, w, kind);
+    for (int wide = 0; wide < 2; wide++) {
+        CHECK_INT(level->psnr_row(rows[0], rows[1], wide, w), vmafgpu__psnr_row_scalar(rows[0], rows[1], wide, w));
+        for (int other = 0; other < 2; other++) {
+            uint64_t sums[2][2] = {{1, 2}, {1, 2}};
+            level->float_row(rows[0], other ? rows[1] : NULL, wide, w, sums[0]);
+            vmafgpu__float_row_scalar(rows[0], other ? rows[1] : NULL, wide, w, sums[1]);
+            CHECK_INT(sums[0][0], sums[1][0]);
+            CHECK_INT(sums[0][1], sums[1][1]);
+        }
+    }
+}
+
+static void test_measured_functions(const vmafgpu__cpu_functions *level) {
+    for (int w = 1; w <= 400; w += w < 140 ? 1 : 37) {
+        for (int kind = 0; kind < 2; kind++) {
+            test_sum_rows(level, w, kind);
+            if (w % 3 == 1) {
+                test_float_rows(level, w, kind);
+            }
+        }
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        test_sum_rows(level, 4173, kind);
+        test_sum_rows(level, 16384, kind);
+    }
+}
+
 /* ---- CAMBI: codes and c-values ---- */
 
 static int by_value(const void *a, const void *b) {
@@ -1205,6 +1352,7 @@ static void test_v1_clips(void) {
 static void test_level(const vmafgpu__cpu_functions *level) {
     test_functions(level);
     test_v1_functions(level);
+    test_measured_functions(level);
     test_bands(level);
 }
 
@@ -1217,6 +1365,7 @@ static void bench_level(const vmafgpu__cpu_functions *level) {
     }
     test_cambi_rows(level, BENCH_WIDTH, 0);
     test_speed_rows(level, BENCH_BLOCKS);
+    test_float_rows(level, FLOAT_PITCH - 2 * VMAFGPU__MARGIN, 0);
     bench_here = 0;
 }
 

@@ -74,32 +74,18 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-static void test_open(int width, int height, const char *second) {
-    film f = film_make_colour("texture+mix", width, height, 8, 444, 2, 1);
-    vmafgpu_model_config models[2];
-    vmafgpu_feature_config features[2];
-    memset(models, 0, sizeof models);
-    memset(features, 0, sizeof features);
-    models[0].version = "vmaf_v0.6.1";
-    models[1].version = second;
-    models[1].name = "boot";
-    models[1].options = "adm.adm_enhn_gain_limit=1.2";
-    features[0].name = "motion";
-    features[0].options = "motion_five_frame_window=true:motion_moving_average=true";
-    features[1].name = "vif";
+/* Opens with every allocation failing in turn, that one or all from it on, until all were given. */
+static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {
             int opened = 0;
             for (long n = 0; !opened; n++) {
                 ledger l = ledger_none();
-                vmafgpu_config config = film_config(&f);
+                vmafgpu_config config = *wanted;
                 vmafgpu *context = NULL;
                 vmafgpu_result result;
-                snprintf(test_where, sizeof test_where, "open, allocation %ld fails, threads %d", n, threads);
-                config.models = models;
-                config.model_count = 2;
-                config.features = features;
-                config.feature_count = 2;
+                snprintf(test_where, sizeof test_where, "open %dx%d, allocation %ld fails, threads %d", f->clip.width,
+                         f->clip.height, n, threads);
                 config.threads = threads;
                 config.allocator = allocator_of(&l);
                 l.fail_at = n;
@@ -117,14 +103,51 @@ static void test_open(int width, int height, const char *second) {
             }
         }
     }
+}
+
+static void test_open(int width, int height, const char *second) {
+    film f = film_make_colour("texture+mix", width, height, 8, 444, 2, 1);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_model_config models[2];
+    vmafgpu_feature_config features[2];
+    memset(models, 0, sizeof models);
+    memset(features, 0, sizeof features);
+    models[0].version = "vmaf_v0.6.1";
+    models[1].version = second;
+    models[1].name = "boot";
+    models[1].options = "adm.adm_enhn_gain_limit=1.2";
+    features[0].name = "motion";
+    features[0].options = "motion_five_frame_window=true:motion_moving_average=true";
+    features[1].name = "vif";
+    config.models = models;
+    config.model_count = 2;
+    config.features = features;
+    config.feature_count = 2;
+    open_with_failures(&f, &config);
     film_free(&f);
+}
+
+/* All that is measured by itself, and what works in the frame's pieces beside it, some with more memory for their options. */
+static vmafgpu_feature_config everything[] = {
+    {"speed_temporal", NULL}, {"psnr", "enable_mse=true:enable_apsnr=true"}, {"psnr_hvs", NULL}, {"ciede", NULL},
+    {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"}, {"float_ms_ssim", NULL},
+    {"float_adm", "debug=true"}, {"float_vif", NULL}, {"float_vif", "vif_prescale=0.7:vif_prescale_method=lanczos4"},
+    {"float_motion", NULL}, {"float_motion", "motion_add_uv=true:motion_add_scale1=true"}, {"float_ansnr", NULL},
+    {"speed_chroma", "speed_prescale=0.5:speed_prescale_method=bicubic"}, {"cambi", "full_ref=true"}};
+enum { EVERYTHING = sizeof everything / sizeof everything[0] };
+
+static void ask_for_everything(vmafgpu_config *config) {
+    config->features = everything;
+    config->feature_count = EVERYTHING;
+    config->no_model = 1;
+    config->backend = VMAFGPU_BACKEND_CPU;
 }
 
 /* ---- push ---- */
 
-static void push_with_failure(const film *f, const scores *whole, long fail_at, long *grown) {
+static void push_with_failure(const film *f, const vmafgpu_config *wanted, const scores *whole, long fail_at, long *grown) {
     ledger l = ledger_none();
-    vmafgpu_config config = film_config(f);
+    vmafgpu_config config = *wanted;
     vmafgpu *context;
     scores s;
     long at_open;
@@ -160,7 +183,7 @@ static void test_push(void) {
     long grown = 1;
     for (long n = 0; n <= grown; n++) {
         snprintf(test_where, sizeof test_where, "push, allocation %ld fails", n);
-        push_with_failure(&f, &whole, n, &grown);
+        push_with_failure(&f, &config, &whole, n, &grown);
     }
     CHECK(grown > 0);
     CHECK(grown < 100); /* the list grows in ever larger steps */
@@ -188,6 +211,23 @@ static void test_push(void) {
         CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
         vmafgpu_close(context);
         check_all_returned(&l);
+    }
+    scores_free(&whole);
+    film_free(&f);
+}
+
+/* With every feature: each allocation of open fails, and each that pushing, if it takes any, adds to that. */
+static void test_everything(void) {
+    film f = film_make_colour("texture+mix", 217, 177, 8, 444, 3, 1);
+    vmafgpu_config config = film_config(&f);
+    scores whole;
+    long grown = 1;
+    ask_for_everything(&config);
+    open_with_failures(&f, &config);
+    whole = film_score(&f, &config);
+    for (long n = 0; n < grown; n++) {
+        snprintf(test_where, sizeof test_where, "everything, push, allocation %ld fails", n);
+        push_with_failure(&f, &config, &whole, n, &grown);
     }
     scores_free(&whole);
     film_free(&f);
@@ -337,6 +377,7 @@ int main(void) {
     test_open(64, 48, "vmaf_b_v0.6.3");
     test_open(96, 216, "vmaf_v1.0.16_3d0h");
     test_push();
+    test_everything();
     test_fixed();
     test_threads();
     test_percentile();

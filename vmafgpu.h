@@ -4448,6 +4448,25 @@ struct vmafgpu__feature {
     int                   (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
+/* Of a feature that has none. */
+static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
+
+/* The plan of features that are defined for even depths alone: at others libvmaf fails, or takes bytes for samples. */
+static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
+    const int b = v->config.bit_depth;
+    if (b != 8 && b != 10 && b != 12 && b != 16)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s is defined for 8, 10, 12 and 16 bits, not for %d",
+                             e->feature->name, b);
+    return VMAFGPU_OK;
+}
+
+/* And of those that look at chroma alone or with luma. */
+static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
+    if (v->config.chroma == VMAFGPU_400)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)", e->feature->name);
+    return VMAFGPU_OK;
+}
+
 static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
     const vmafgpu__feature *f = e->feature;
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
@@ -8304,11 +8323,8 @@ static int vmafgpu__psnr_has_column(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr is defined for 8, 10, 12 and 16 bits, not for %d", b);
     e->needs_chroma = vmafgpu__psnr_planes(v, e) > 1;
-    return VMAFGPU_OK;
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- in plain C ---- */
@@ -8453,18 +8469,7 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
 
-/* At other depths libvmaf fails, or takes bytes for samples. */
-static VMAFGPU__UNUSED vmafgpu_result vmafgpu__float_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s is defined for 8, 10, 12 and 16 bits, not for %d",
-                             e->feature->name, b);
-    return VMAFGPU_OK;
-}
-
 #ifndef VMAFGPU_NO_FLOAT
-static const vmafgpu__option vmafgpu__float_no_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 typedef struct vmafgpu__float_task {
     const vmafgpu        *v;
     const vmafgpu__sight *pair;
@@ -8710,7 +8715,7 @@ static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
                              "are %dx%d", taps, taps, v->config.width, v->config.height, factor, w, h);
-    return vmafgpu__float_plan(v, e);
+    return vmafgpu__plan_depth(v, e);
 }
 
 static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
@@ -8718,7 +8723,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     if (v->config.width < least || v->config.height < least)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least, least,
                              v->config.width, v->config.height);
-    return vmafgpu__float_plan(v, e);
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- memory ---- */
@@ -9131,8 +9136,6 @@ static const vmafgpu__column vmafgpu__hvs_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_HVS
-static const vmafgpu__option vmafgpu__hvs_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 enum {
     VMAFGPU__HVS_STEP = 7,
     VMAFGPU__HVS_LANES = 16      /* blocks that are worked off together */
@@ -9162,12 +9165,9 @@ static const float vmafgpu__hvs_csf[3][36] = {
 
 static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
-    (void)e;
     if (b != 8 && b != 10 && b != 12)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
-    if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs needs chroma, and the frames have none (4:0:0)");
-    return VMAFGPU_OK;
+    return vmafgpu__plan_chroma(v, e);
 }
 
 /* Blocks along or down a plane; 0 where not even one fits. */
@@ -9405,11 +9405,9 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
 /* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
-    const int b = c->bit_depth, mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
+    const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
     const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
     const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined for 8, 10, 12 and 16 bits, not for %d", b);
     if (c->width < 17 || c->height < 17)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width, c->height);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -9421,7 +9419,7 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
                            : mode == 2 ? vmafgpu__csf_native(s, d, view_dist, display_height)
                                        : vmafgpu__csf_watson(s, d, view_dist, display_height);
         }
-    return VMAFGPU_OK;
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- reciprocals, as processors estimate them ---- */
@@ -9822,18 +9820,11 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_CIEDE
-static const vmafgpu__option vmafgpu__ciede_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
 static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    (void)e;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "ciede is defined for 8, 10, 12 and 16 bits, not for %d", b);
-    if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "ciede needs chroma, and the frames have none (4:0:0)");
-    return VMAFGPU_OK;
+    const vmafgpu_result result = vmafgpu__plan_depth(v, e);
+    return result == VMAFGPU_OK ? vmafgpu__plan_chroma(v, e) : result;
 }
 
 /* ---- one pixel ---- */
@@ -10358,8 +10349,6 @@ static const vmafgpu__column vmafgpu__ansnr_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_FLOAT
-static const vmafgpu__option vmafgpu__ansnr_options[1] = { VMAFGPU__LAST_OPTION };
-
 enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
 
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
@@ -10374,10 +10363,6 @@ typedef struct vmafgpu__ansnr_task {
     vmafgpu__ansnr_band  *bands;           /* one for each thread */
     float                *sums[2];         /* of rows: signal, noise */
 } vmafgpu__ansnr_task;
-
-static vmafgpu_result vmafgpu__ansnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    return vmafgpu__float_plan(v, e);
-}
 
 static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
     vmafgpu__ansnr_task unused, *t = (vmafgpu__ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
@@ -10541,7 +10526,7 @@ static void vmafgpu__fmotion_plane_size(const vmafgpu_config *c, int plane, int 
 
 static vmafgpu_result vmafgpu__fmotion_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int uv = e->option[VMAFGPU__FMOTION_UV] != 0;
-    vmafgpu_result result = vmafgpu__float_plan(v, e);
+    vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_400)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
     if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FMOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
@@ -10906,7 +10891,7 @@ static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e,
 static vmafgpu_result vmafgpu__fvif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__fvif_state s;
     const double prescale = e->option[VMAFGPU__FVIF_PRESCALE], kernelscale = e->option[VMAFGPU__FVIF_KERNELSCALE];
-    vmafgpu_result result = vmafgpu__float_plan(v, e);
+    vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result != VMAFGPU_OK)
         return result;
     if (!vmafgpu__speed_scale_is_known((float)kernelscale))
@@ -15601,9 +15586,9 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns),
 #endif
 #ifndef VMAFGPU_NO_FLOAT
-    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__float_no_options, 0, 0, vmafgpu__float_plan,
+    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
       vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_psnr_measure, NULL },
-    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__float_no_options, 0, 0, vmafgpu__float_plan,
+    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
       vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_moment_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns),
@@ -15619,7 +15604,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
 #endif
 #ifndef VMAFGPU_NO_HVS
-    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__hvs_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
+    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
       &vmafgpu__measured_cpu, NULL, &vmafgpu__hvs_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns),
@@ -15631,13 +15616,13 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns),
 #endif
 #ifndef VMAFGPU_NO_CIEDE
-    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__ciede_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
+    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
       &vmafgpu__measured_cpu, NULL, &vmafgpu__ciede_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns),
 #endif
 #ifndef VMAFGPU_NO_FLOAT
-    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__ansnr_options, 0, 0, vmafgpu__ansnr_plan, vmafgpu__ansnr_finish,
+    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
       NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ansnr_measure, NULL },
     { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
       vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, NULL,

@@ -4405,6 +4405,14 @@ typedef struct vmafgpu__sight {
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__sight;
 
+/* Values for the whole clip: names without suffixes, ending with NULL; what they add up; what they are in the end. */
+typedef struct vmafgpu__aggregates {
+    const char *const *names;
+    int            (*are_wanted)(const vmafgpu__extractor *e);
+    void           (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
+    double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
+} vmafgpu__aggregates;
+
 /* A feature whose extractors are measured one by one, each frame for itself, by all threads together. So far on the CPU. */
 typedef struct vmafgpu__measure {
     int              values;              /* how many it finds, at most */
@@ -4415,11 +4423,7 @@ typedef struct vmafgpu__measure {
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair, void *scratch,
                               vmafgpu__value *out);
-    /* Values for the whole clip, without suffixes, ending with NULL; what they add up; what they are in the end. */
-    const char *const *aggregates;
-    int            (*has_aggregates)(const vmafgpu__extractor *e);
-    void           (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
-    double         (*aggregate)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
+    const vmafgpu__aggregates *aggregates;                                      /* NULL: none */
     /* Keeps in the state what the next pair needs of both pictures of this one, which has been taken: every pair comes, in
      * order, config.subsample or not, and there are no seeds. NULL: nothing. */
     void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
@@ -8285,7 +8289,7 @@ static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extr
 
 static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
     1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
-    vmafgpu__speed_temporal_measure_pair, NULL, NULL, NULL, NULL, vmafgpu__speed_temporal_keep
+    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
 };
 
 #endif /* !VMAFGPU_NO_SPEED */
@@ -8416,9 +8420,9 @@ static void vmafgpu__psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
     }
 }
 
-static const char *const vmafgpu__psnr_aggregates[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
+static const char *const vmafgpu__psnr_aggregate_names[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
 
-static int vmafgpu__psnr_has_aggregates(const vmafgpu__extractor *e) {
+static int vmafgpu__psnr_wants_aggregates(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__PSNR_APSNR] != 0;
 }
 
@@ -8441,9 +8445,11 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
     return value < cap ? value : cap;
 }
 
+static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
+    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
+};
 static const vmafgpu__measure vmafgpu__psnr_measure = {
-    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair,
-    vmafgpu__psnr_aggregates, vmafgpu__psnr_has_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate, NULL
+    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair, &vmafgpu__psnr_aggregates, NULL
 };
 
 #endif /* !VMAFGPU_NO_PSNR */
@@ -8551,10 +8557,10 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
-    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL, NULL, NULL, NULL
+    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
-    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL, NULL, NULL, NULL
+    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -9114,10 +9120,10 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__measure vmafgpu__ssim_measure = {
-    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL, NULL, NULL, NULL
+    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
 };
 static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
-    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL, NULL, NULL, NULL
+    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_SSIM */
@@ -9336,7 +9342,7 @@ static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
 }
 
 static const vmafgpu__measure vmafgpu__hvs_measure = {
-    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL, NULL, NULL, NULL
+    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_HVS */
@@ -9798,7 +9804,7 @@ static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor
 
 static const vmafgpu__measure vmafgpu__float_adm_measure = {
     3 * VMAFGPU__SCALES, 0, 0, vmafgpu__float_adm_state_size, vmafgpu__float_adm_scratch, vmafgpu__float_adm_prepare,
-    vmafgpu__float_adm_measure_pair, NULL, NULL, NULL, NULL, NULL
+    vmafgpu__float_adm_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -10080,7 +10086,7 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ciede_measure = {
-    1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL, NULL, NULL, NULL
+    1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_CIEDE */
@@ -10469,7 +10475,7 @@ static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ansnr_measure = {
-    2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL, NULL, NULL, NULL
+    2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -10810,7 +10816,7 @@ static const vmafgpu__temporal vmafgpu__fmotion_temporal = {
 
 static const vmafgpu__measure vmafgpu__fmotion_measure = {
     1, 0, 1, vmafgpu__fmotion_state_size, vmafgpu__fmotion_scratch, vmafgpu__fmotion_prepare, vmafgpu__fmotion_measure_pair,
-    NULL, NULL, NULL, NULL, NULL
+    NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -11144,7 +11150,7 @@ static void vmafgpu__fvif_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
 
 static const vmafgpu__measure vmafgpu__fvif_measure = {
     2 * VMAFGPU__SCALES, 0, 0, vmafgpu__fvif_state_size, vmafgpu__fvif_scratch, vmafgpu__fvif_prepare,
-    vmafgpu__fvif_measure_pair, NULL, NULL, NULL, NULL, NULL
+    vmafgpu__fvif_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -15776,8 +15782,8 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
 static void vmafgpu__gather_pair(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
-        if (e->feature->measure && e->feature->measure->gather)
-            e->feature->measure->gather(e, vmafgpu__values(v, e));
+        if (e->feature->measure && e->feature->measure->aggregates)
+            e->feature->measure->aggregates->gather(e, vmafgpu__values(v, e));
     }
 }
 
@@ -17050,9 +17056,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        const vmafgpu__measure *m = e->feature->measure;
+        const vmafgpu__aggregates *a = e->feature->measure ? e->feature->measure->aggregates : NULL;
         int count = 0;
-        while (m && m->aggregates && m->has_aggregates(e) && m->aggregates[count])
+        while (a && a->are_wanted(e) && a->names[count])
             count++;
         if (*index < count)
             return e;
@@ -17070,7 +17076,7 @@ VMAFGPU_API int vmafgpu_aggregate_count(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_aggregate_name(const vmafgpu *context, int index) {
     const vmafgpu__extractor *e = vmafgpu__find_aggregate(context, &index);
-    return e ? e->feature->measure->aggregates[index] : NULL;
+    return e ? e->feature->measure->aggregates->names[index] : NULL;
 }
 
 static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
@@ -17079,7 +17085,7 @@ static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
     if (!e || !value)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, e ? "vmafgpu_aggregate: value is NULL"
                                                           : "vmafgpu_aggregate: there is no aggregate %d", index);
-    *value = e->feature->measure->aggregate(v, e, at);
+    *value = e->feature->measure->aggregates->value(v, e, at);
     return VMAFGPU_OK;
 }
 

@@ -1998,7 +1998,7 @@ enum {
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a strip of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
     VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
@@ -2032,13 +2032,13 @@ VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t rea
 }
 
 /* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_band(int32_t band_rows, int32_t blocks_across) {
-    return band_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
+VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
+    return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
 /* Two bands, and what is read beyond the last row. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t band_rows, int32_t blocks_across) {
-    return (2 * vmafgpu__speed_flat_band(band_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
+VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
+    return (2 * vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
 /* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
@@ -2092,7 +2092,7 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  band_rows;                     /* that flat makes and sums at a time */
+    int32_t  strip_rows;                    /* that flat makes and sums at a time */
     int32_t  chunk_columns;                 /* that covariance sums at a time */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
@@ -7394,11 +7394,11 @@ typedef struct vmafgpu__speed_functions {
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
-typedef struct vmafgpu__speed_band {
+typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
     float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
     int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
-} vmafgpu__speed_band;
+} vmafgpu__speed_strip;
 
 /* Luma before a change, and after. */
 typedef struct vmafgpu__speed_change {
@@ -7418,7 +7418,7 @@ struct vmafgpu__speed {
     vmafgpu__speed_source *columns;        /* of the prescale */
     vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
-    vmafgpu__speed_band *bands;
+    vmafgpu__speed_strip *strips;
 };
 
 /* ---- what the options mean ---- */
@@ -7513,15 +7513,15 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
         plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
         plane->entropy = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
     }
-    vmafgpu__speed_band *bands =
-        (vmafgpu__speed_band *)vmafgpu__carve(c, sizeof(vmafgpu__speed_band) * (size_t)v->config.threads);
-    speed->bands = bands;
+    vmafgpu__speed_strip *strips =
+        (vmafgpu__speed_strip *)vmafgpu__carve(c, sizeof(vmafgpu__speed_strip) * (size_t)v->config.threads);
+    speed->strips = strips;
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__speed_band unused, *band = bands ? &bands[i] : &unused;
+        vmafgpu__speed_strip unused, *strip = strips ? &strips[i] : &unused;
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
-        band->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
-        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+            strip->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
+        strip->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+        strip->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
     }
 }
 
@@ -7610,7 +7610,7 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
 }
 
 /* Row y of a plane after the prescale; notes rows with illegal samples. */
-static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_band *band, int plane, int y) {
+static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
     down.count = 1;
@@ -7619,22 +7619,22 @@ static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_ban
         vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
     for (int k = 0; k < down.count; k++)
         if (speed->planes == 2)
-            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], band->source[k]);
-        else if (vmafgpu__speed_import(speed, speed->frame[plane & 1], plane >> 1, down.at[k], band->source[k]) &&
-            (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
-            band->bad_row[plane] = down.at[k];
+            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
+        else if (vmafgpu__speed_import(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
+            (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
+            strip->bad_row[plane] = down.at[k];
     if (!x->resampled)
-        return band->source[0];
+        return strip->source[0];
     if (x->method == VMAFGPU__SPEED_BILINEAR) {
         const float *rows[2];
-        rows[0] = band->source[0];
-        rows[1] = band->source[1];
-        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, band->row);
-        return band->row;
+        rows[0] = strip->source[0];
+        rows[1] = strip->source[1];
+        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, strip->row);
+        return strip->row;
     }
     for (int i = 0; i < x->scaled_width; i++)
-        band->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, band->source);
-    return band->row;
+        strip->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, strip->source);
+    return strip->row;
 }
 
 static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
@@ -7646,28 +7646,28 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
-    vmafgpu__speed_band *band = &speed->bands[index];
+    vmafgpu__speed_strip *strip = &speed->strips[index];
     int first, end;
     vmafgpu__part(x->rows, index, speed->v->config.threads, &first, &end);
     for (int plane = 0; plane < speed->planes; plane++) {
-        band->bad_row[plane] = -1;
+        strip->bad_row[plane] = -1;
         for (int y = first; y < end; y++) {
             float *out = speed->plane[plane].low + (size_t)y * speed->pitch;
-            memset(band->sum, 0, sizeof(float) * (size_t)x->scaled_width);
+            memset(strip->sum, 0, sizeof(float) * (size_t)x->scaled_width);
             for (int t = -x->reach; t <= x->reach; t++) {
                 const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
-                const float *row = vmafgpu__speed_row(speed, band, plane, from);
-                speed->functions->add_row(band->sum, row, x->taps[t + x->reach], x->scaled_width);
+                const float *row = vmafgpu__speed_row(speed, strip, plane, from);
+                speed->functions->add_row(strip->sum, row, x->taps[t + x->reach], x->scaled_width);
             }
             for (int i = 0; i < x->columns; i++) {
                 const int at = i << VMAFGPU__SPEED_SHIFT;
                 float sum = 0;
                 if (at >= x->reach && at + x->reach < x->scaled_width)
                     for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * band->sum[at + t];
+                        sum += x->taps[t + x->reach] * strip->sum[at + t];
                 else
                     for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * band->sum[vmafgpu__reflect(at + t, x->scaled_width)];
+                        sum += x->taps[t + x->reach] * strip->sum[vmafgpu__reflect(at + t, x->scaled_width)];
                 out[i] = sum;
             }
         }
@@ -8158,9 +8158,9 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
     for (int plane = 0; result == VMAFGPU_OK && plane < speed->planes; plane++)
         for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-            if (speed->bands[i].bad_row[plane] >= 0)
+            if (speed->strips[i].bad_row[plane] >= 0)
                 result = vmafgpu__illegal_sample(v, plane & 1 ? "distorted" : "reference", speed->frame[plane & 1],
-                                                 1 + (plane >> 1), speed->bands[i].bad_row[plane]);
+                                                 1 + (plane >> 1), speed->strips[i].bad_row[plane]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__run(v, vmafgpu__speed_measure_task, speed);
     for (int k = 0; result == VMAFGPU_OK && 2 * k < speed->planes; k++) {
@@ -10358,34 +10358,34 @@ static const vmafgpu__column vmafgpu__ansnr_columns[] = {
 enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
 
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
-typedef struct vmafgpu__ansnr_band {
+typedef struct vmafgpu__ansnr_strip {
     float *line, *reference[VMAFGPU__ANSNR_RING], *distorted[VMAFGPU__ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
-} vmafgpu__ansnr_band;
+} vmafgpu__ansnr_strip;
 
 typedef struct vmafgpu__ansnr_task {
     const vmafgpu        *v;
     const vmafgpu__sight *pair;
-    vmafgpu__ansnr_band  *bands;           /* one for each thread */
+    vmafgpu__ansnr_strip *strips;          /* one for each thread */
     float                *sums[2];         /* of rows: signal, noise */
 } vmafgpu__ansnr_task;
 
 static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
     vmafgpu__ansnr_task unused, *t = (vmafgpu__ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t row = vmafgpu__padded(v->config.width) * sizeof(float);
-    task->bands = (vmafgpu__ansnr_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__ansnr_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__ansnr_band none, *band = t ? &t->bands[i] : &none;
-        band->line = (float *)vmafgpu__carve_line(c, row / sizeof(float), VMAFGPU__MARGIN, sizeof(float));
+        vmafgpu__ansnr_strip none, *strip = t ? &t->strips[i] : &none;
+        strip->line = (float *)vmafgpu__carve_line(c, row / sizeof(float), VMAFGPU__MARGIN, sizeof(float));
         for (int k = 0; k < VMAFGPU__ANSNR_RING; k++) {
-            band->reference[k] = (float *)vmafgpu__carve(c, row);
+            strip->reference[k] = (float *)vmafgpu__carve(c, row);
             for (int j = 0; j < 3; j++)
-                band->distorted[k][j] = (float *)vmafgpu__carve(c, row);
+                strip->distorted[k][j] = (float *)vmafgpu__carve(c, row);
         }
         for (int k = 0; k < 2 * VMAFGPU__FLOAT_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve(c, row);
+            strip->terms[k] = (float *)vmafgpu__carve(c, row);
     }
     return t;
 }
@@ -10398,12 +10398,12 @@ static size_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 /* Both pictures' row y, after the sums along it. */
-static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_band *band, int y) {
+static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__float_functions *f = t->pair->functions->floats;
     const vmafgpu_config *c = &t->v->config;
     const int w = c->width, slot = y % VMAFGPU__ANSNR_RING;
-    float *line = band->line;
+    float *line = strip->line;
     for (int i = 0; i < 2; i++) {
         f->convert(vmafgpu__view_row(&t->pair->luma[i], y), c->bit_depth > 8, vmafgpu__float_unit(c), w, line);
         for (int k = 1; k <= VMAFGPU__ANSNR_REACH; k++) {
@@ -10411,10 +10411,10 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
             line[w - 1 + k] = line[w - k];
         }
         if (i) {
-            f->ansnr_along(line, w, band->distorted[slot]);
+            f->ansnr_along(line, w, strip->distorted[slot]);
         } else {
             const float *rows[3] = { line - 1, line, line + 1 };
-            f->weigh(rows, taps, 3, w, band->reference[slot]);
+            f->weigh(rows, taps, 3, w, strip->reference[slot]);
         }
     }
 }
@@ -10422,7 +10422,7 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
 static void vmafgpu__ansnr_part(void *arg, int index) {
     static const int kinds[5] = { 0, 1, 2, 1, 0 };
     vmafgpu__ansnr_task *t = (vmafgpu__ansnr_task *)arg;
-    const vmafgpu__ansnr_band *band = &t->bands[index];
+    const vmafgpu__ansnr_strip *strip = &t->strips[index];
     const int w = t->v->config.width, h = t->v->config.height;
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
@@ -10430,19 +10430,19 @@ static void vmafgpu__ansnr_part(void *arg, int index) {
         const int rows = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
         for (; loaded < h && loaded < y + rows + VMAFGPU__ANSNR_REACH; loaded++)
-            vmafgpu__ansnr_load(t, band, loaded);
+            vmafgpu__ansnr_load(t, strip, loaded);
         for (int r = 0; r < rows; r++) {
             const float *reference[3], *distorted[5];
             for (int k = 0; k < 5; k++) {
                 const int slot = vmafgpu__reflect_repeat(y + r + k - 2, h) % VMAFGPU__ANSNR_RING;
-                distorted[k] = band->distorted[slot][kinds[k]];
+                distorted[k] = strip->distorted[slot][kinds[k]];
                 if (k > 0 && k < 4)
-                    reference[k - 1] = band->reference[slot];
+                    reference[k - 1] = strip->reference[slot];
             }
-            t->pair->functions->floats->ansnr_terms(reference, distorted, w, band->terms[r],
-                                                    band->terms[r + VMAFGPU__FLOAT_ROWS]);
+            t->pair->functions->floats->ansnr_terms(reference, distorted, w, strip->terms[r],
+                                                    strip->terms[r + VMAFGPU__FLOAT_ROWS]);
         }
-        vmafgpu__float_add_up((const float *const *)band->terms, w, sums);
+        vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
         for (int r = 0; r < rows; r++)
             for (int i = 0; i < 2; i++)
                 t->sums[i][y + r] = sums[r + i * VMAFGPU__FLOAT_ROWS];
@@ -10557,12 +10557,12 @@ typedef struct vmafgpu__fmotion_state {
 } vmafgpu__fmotion_state;
 
 /* What a thread works with: rows of the two frames as floats, by row modulo FMOTION_RING; which there are. */
-typedef struct vmafgpu__fmotion_band {
+typedef struct vmafgpu__fmotion_strip {
     float *ring[2][VMAFGPU__FMOTION_RING];
     int    held[2][VMAFGPU__FMOTION_RING];
     float *blurred[2][VMAFGPU__FMOTION_ROWS], *terms[VMAFGPU__FMOTION_ROWS];
     uint16_t *samples;
-} vmafgpu__fmotion_band;
+} vmafgpu__fmotion_strip;
 
 typedef struct vmafgpu__fmotion_task {
     const vmafgpu                *v;
@@ -10572,7 +10572,7 @@ typedef struct vmafgpu__fmotion_task {
     int                           slot;          /* where the frame is to be kept; -1: nowhere */
     int                           reach, plane, w, h;
     const float                  *taps;
-    vmafgpu__fmotion_band        *bands;
+    vmafgpu__fmotion_strip       *strips;
     float                        *sums;          /* of rows; NULL: there is no frame before */
 } vmafgpu__fmotion_task;
 
@@ -10614,19 +10614,19 @@ static vmafgpu_result vmafgpu__fmotion_prepare(vmafgpu *v, vmafgpu__extractor *e
 static vmafgpu__fmotion_task *vmafgpu__fmotion_layout(const vmafgpu *v, vmafgpu__carver *c) {
     vmafgpu__fmotion_task unused, *t = (vmafgpu__fmotion_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(v->config.width), row = width * sizeof(float);
-    task->bands = (vmafgpu__fmotion_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__fmotion_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     task->sums = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fmotion_band none, *band = t ? &t->bands[i] : &none;
+        vmafgpu__fmotion_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++) {
             for (int k = 0; k < VMAFGPU__FMOTION_RING; k++)
-                band->ring[f][k] = (float *)vmafgpu__carve(c, row);
+                strip->ring[f][k] = (float *)vmafgpu__carve(c, row);
             for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
-                band->blurred[f][k] = (float *)vmafgpu__carve(c, row);
+                strip->blurred[f][k] = (float *)vmafgpu__carve(c, row);
         }
         for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
-        band->samples = (uint16_t *)vmafgpu__carve(c, width * sizeof(uint16_t));
+            strip->terms[k] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
+        strip->samples = (uint16_t *)vmafgpu__carve(c, width * sizeof(uint16_t));
     }
     return t;
 }
@@ -10641,39 +10641,39 @@ static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extracto
 /* ---- frames ---- */
 
 /* The samples of row y: of the frame before (0), of this one (1). */
-static const void *vmafgpu__fmotion_samples(const vmafgpu__fmotion_task *t, const vmafgpu__fmotion_band *band, int which,
+static const void *vmafgpu__fmotion_samples(const vmafgpu__fmotion_task *t, const vmafgpu__fmotion_strip *strip, int which,
                                             int y) {
     if (!t->frame[which])
         return t->state->kept[!t->slot][t->plane] + (size_t)y * t->state->pitch;
     if (which && !t->plane)
         return vmafgpu__view_row(&t->pair->luma[0], y);
-    return vmafgpu__canonical_row(&t->v->config, t->frame[which], t->plane, y, band->samples);
+    return vmafgpu__canonical_row(&t->v->config, t->frame[which], t->plane, y, strip->samples);
 }
 
-static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_band *band, int which, int y) {
+static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y) {
     const vmafgpu_config *c = &t->v->config;
     const int slot = y % VMAFGPU__FMOTION_RING;
-    if (band->held[which][slot] != y) {
-        t->pair->functions->floats->convert(vmafgpu__fmotion_samples(t, band, which, y), c->bit_depth > 8,
-                                            vmafgpu__float_unit(c), t->w, band->ring[which][slot]);
-        band->held[which][slot] = y;
+    if (strip->held[which][slot] != y) {
+        t->pair->functions->floats->convert(vmafgpu__fmotion_samples(t, strip, which, y), c->bit_depth > 8,
+                                            vmafgpu__float_unit(c), t->w, strip->ring[which][slot]);
+        strip->held[which][slot] = y;
     }
-    return band->ring[which][slot];
+    return strip->ring[which][slot];
 }
 
 /* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
-static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_band *band, int which, int y, int count,
+static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y, int count,
                                   float *const *lines, float *const *out) {
     const vmafgpu__float_functions *f = t->pair->functions->floats;
     const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FMOTION_REACH];
     if (!t->reach) {
         for (int r = 0; r < count; r++)
-            memcpy(out[r], vmafgpu__fmotion_row(t, band, which, y + r), (size_t)t->w * sizeof(float));
+            memcpy(out[r], vmafgpu__fmotion_row(t, strip, which, y + r), (size_t)t->w * sizeof(float));
         return;
     }
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * t->reach; k++) {
         const int row = y + k - t->reach, last = y + count - 1 + t->reach;
-        rows[k] = vmafgpu__fmotion_row(t, band, which, vmafgpu__reflect(row < last ? row : last, t->h));
+        rows[k] = vmafgpu__fmotion_row(t, strip, which, vmafgpu__reflect(row < last ? row : last, t->h));
     }
     f->weigh_rows(rows, t->taps, 2 * t->reach + 1, t->w, lines);
     for (int r = 0; r < count; r++)
@@ -10682,24 +10682,24 @@ static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmoti
 
 static void vmafgpu__fmotion_part(void *arg, int index) {
     const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_band *band = &t->bands[index];
+    vmafgpu__fmotion_strip *strip = &t->strips[index];
     enum { HALF = VMAFGPU__FLOAT_ROWS };
     int y, end;
     vmafgpu__part(t->h, index, t->v->config.threads, &y, &end);
-    memset(band->held, 255, sizeof band->held);
+    memset(strip->held, 255, sizeof strip->held);
     for (int k = y; k < end && t->slot >= 0; k++)
         memcpy(t->state->kept[t->slot][t->plane] + (size_t)k * t->state->pitch,
-               vmafgpu__fmotion_samples(t, band, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
+               vmafgpu__fmotion_samples(t, strip, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
     for (; y < end && t->sums; y += VMAFGPU__FMOTION_ROWS) {
         const int rows = end - y < VMAFGPU__FMOTION_ROWS ? end - y : (int)VMAFGPU__FMOTION_ROWS;
         float sums[VMAFGPU__FMOTION_ROWS] = { 0 };
         for (int i = 0; i < rows; i += HALF)
             for (int which = 0; which < 2; which++)
-                vmafgpu__fmotion_blur(t, band, which, y + i, rows - i < HALF ? rows - i : (int)HALF, band->terms + i,
-                                      band->blurred[which] + i);
+                vmafgpu__fmotion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF, strip->terms + i,
+                                      strip->blurred[which] + i);
         for (int r = 0; r < rows; r++)
-            t->pair->functions->floats->differ(band->blurred[0][r], band->blurred[1][r], t->w, band->terms[r]);
-        vmafgpu__float_add_up((const float *const *)band->terms, t->w, sums);
+            t->pair->functions->floats->differ(strip->blurred[0][r], strip->blurred[1][r], t->w, strip->terms[r]);
+        vmafgpu__float_add_up((const float *const *)strip->terms, t->w, sums);
         for (int r = 0; r < rows; r++)
             t->sums[y + r] = sums[r];
     }
@@ -10708,23 +10708,23 @@ static void vmafgpu__fmotion_part(void *arg, int index) {
 /* The same at half the size: each pixel is made of four blurred ones. */
 static void vmafgpu__fmotion_small_part(void *arg, int index) {
     const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_band *band = &t->bands[index];
+    vmafgpu__fmotion_strip *strip = &t->strips[index];
     int y, end;
     vmafgpu__part(t->state->small_h, index, t->v->config.threads, &y, &end);
-    memset(band->held, 255, sizeof band->held);
+    memset(strip->held, 255, sizeof strip->held);
     for (; y < end; y++) {
         vmafgpu__speed_source down;
         float sum = 0;
         vmafgpu__speed_source_of(VMAFGPU__SPEED_BILINEAR, t->h, t->state->small_h, y, &down);
         for (int which = 0; which < 2; which++)
             for (int k = 0; k < 2; k++)
-                vmafgpu__fmotion_blur(t, band, which, down.at[k], 1, band->terms, band->blurred[which] + k);
+                vmafgpu__fmotion_blur(t, strip, which, down.at[k], 1, strip->terms, strip->blurred[which] + k);
         for (int x = 0; x < t->state->small_w; x++) {
             float pixel[2];
             for (int which = 0; which < 2; which++) {
                 float *rows[2];
-                rows[0] = band->blurred[which][0];
-                rows[1] = band->blurred[which][1];
+                rows[0] = strip->blurred[which][0];
+                rows[1] = strip->blurred[which][1];
                 pixel[which] = vmafgpu__speed_resample(&down, &t->state->columns[x], VMAFGPU__SPEED_BILINEAR, rows);
             }
             sum += fabsf(pixel[0] - pixel[1]);
@@ -10959,13 +10959,13 @@ enum {
 };
 
 /* What a thread works with. */
-typedef struct vmafgpu__fvif_band {
+typedef struct vmafgpu__fvif_strip {
     float *ring[2];                        /* rows of scale 0, by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, where it is scaled */
     float *line[VMAFGPU__FVIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
     float *smooth;                         /* a row of which every other pixel is kept */
     float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
-} vmafgpu__fvif_band;
+} vmafgpu__fvif_strip;
 
 typedef struct vmafgpu__fvif_task {
     const vmafgpu             *v;
@@ -10975,7 +10975,7 @@ typedef struct vmafgpu__fvif_task {
     int                        ring_rows;
     float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
     float                     *sums[2];                        /* of rows */
-    vmafgpu__fvif_band        *bands;
+    vmafgpu__fvif_strip       *strips;
 } vmafgpu__fvif_task;
 
 static size_t vmafgpu__fvif_pitch(const vmafgpu__fvif_task *t, int scale) {
@@ -10993,19 +10993,19 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
                 (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, scale) * (size_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
-    task->bands = (vmafgpu__fvif_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__fvif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fvif_band none, *band = t ? &t->bands[i] : &none;
+        vmafgpu__fvif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            band->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
+            strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
             for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
-                band->line[m][r] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
-        band->smooth = (float *)vmafgpu__carve(c, row);
+                strip->line[m][r] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
+        strip->smooth = (float *)vmafgpu__carve(c, row);
         for (int k = 0; k < 2 * VMAFGPU__FLOAT_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve(c, row);
+            strip->terms[k] = (float *)vmafgpu__carve(c, row);
     }
     return t;
 }
@@ -11020,18 +11020,18 @@ static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *
 
 /* ---- a scale ---- */
 
-static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int f, int y) {
+static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int f, int y) {
     return t->scale ? t->plane[t->scale][f] + (size_t)y * vmafgpu__fvif_pitch(t, t->scale)
-                    : band->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__fvif_pitch(t, 0);
+                    : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__fvif_pitch(t, 0);
 }
 
 /* Row y of scale 0 of both pictures. */
-static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y) {
+static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const float unit = vmafgpu__float_unit(c);
     for (int f = 0; f < 2; f++) {
-        float *row = vmafgpu__fvif_row(t, band, f, y);
+        float *row = vmafgpu__fvif_row(t, strip, f, y);
         vmafgpu__speed_source down;
         if (!t->s->resampled) {
             functions->convert(vmafgpu__view_row(&t->pair->luma[f], y), c->bit_depth > 8, unit, c->width, row);
@@ -11040,30 +11040,30 @@ static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
         vmafgpu__speed_source_of(t->s->method, c->height, t->s->h[0], y, &down);
         for (int k = 0; k < down.count; k++)
             functions->convert(vmafgpu__view_row(&t->pair->luma[f], down.at[k]), c->bit_depth > 8, unit, c->width,
-                               band->source[k]);
+                               strip->source[k]);
         for (int x = 0; x < t->s->w[0]; x++)
-            row[x] = vmafgpu__speed_resample(&down, &t->s->columns[x], t->s->method, band->source);
+            row[x] = vmafgpu__speed_resample(&down, &t->s->columns[x], t->s->method, strip->source);
     }
 }
 
 /* Row y of the next scale of both pictures. */
-static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y) {
+static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
     for (int f = 0; f < 2; f++) {
         const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
         float *out = t->plane[next][f] + (size_t)y * vmafgpu__fvif_pitch(t, next);
         for (int k = 0; k <= 2 * reach; k++)
-            rows[k] = vmafgpu__fvif_row(t, band, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
-        functions->weigh(rows, t->s->taps[next], 2 * reach + 1, w, band->line[0][0]);
-        vmafgpu__float_weigh_line(functions, band->line[0][0], t->s->taps[next], reach, w, band->smooth);
+            rows[k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
+        functions->weigh(rows, t->s->taps[next], 2 * reach + 1, w, strip->line[0][0]);
+        vmafgpu__float_weigh_line(functions, strip->line[0][0], t->s->taps[next], reach, w, strip->smooth);
         for (int x = 0; x < t->s->w[next]; x++)
-            out[x] = band->smooth[2 * x];
+            out[x] = strip->smooth[2 * x];
     }
 }
 
 /* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
-static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y, int count) {
+static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y, int count) {
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     const float *rows[2][VMAFGPU__FVIF_RING], *taps = t->s->taps[t->scale];
@@ -11071,18 +11071,18 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * reach; k++) {
         const int row = y + k - reach, last = y + count - 1 + reach;
         for (int f = 0; f < 2; f++)
-            rows[f][k] = vmafgpu__fvif_row(t, band, f, vmafgpu__reflect(row < last ? row : last, h));
+            rows[f][k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(row < last ? row : last, h));
     }
-    functions->vif_down(rows[0], rows[1], taps, 2 * reach + 1, w, band->line);
+    functions->vif_down(rows[0], rows[1], taps, 2 * reach + 1, w, strip->line);
     for (int r = 0; r < count; r++) {
         float *lines[VMAFGPU__FVIF_MEANS];
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
-            lines[m] = band->line[m][r];
+            lines[m] = strip->line[m][r];
             vmafgpu__float_reflect_line(lines[m], reach, w);
         }
-        functions->vif_along(lines, taps, reach, &t->s->limits, w, band->terms[r], band->terms[r + VMAFGPU__FLOAT_ROWS]);
+        functions->vif_along(lines, taps, reach, &t->s->limits, w, strip->terms[r], strip->terms[r + VMAFGPU__FLOAT_ROWS]);
     }
-    vmafgpu__float_add_up((const float *const *)band->terms, w, sums);
+    vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
     for (int r = 0; r < count; r++)
         for (int i = 0; i < 2; i++)
             t->sums[i][y + r] = sums[r + i * VMAFGPU__FLOAT_ROWS];
@@ -11090,19 +11090,19 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
 
 static void vmafgpu__fvif_part(void *arg, int index) {
     const vmafgpu__fvif_task *t = (const vmafgpu__fvif_task *)arg;
-    const vmafgpu__fvif_band *band = &t->bands[index];
+    const vmafgpu__fvif_strip *strip = &t->strips[index];
     const int h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
     for (loaded = y > reach ? y - reach : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
         const int count = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         for (; !t->scale && loaded < h && loaded < y + count + reach; loaded++)
-            vmafgpu__fvif_load(t, band, loaded);
+            vmafgpu__fvif_load(t, strip, loaded);
         if (!t->skipped)
-            vmafgpu__fvif_rows(t, band, y, count);
+            vmafgpu__fvif_rows(t, strip, y, count);
         for (int r = 0; r < count && t->scale + 1 < VMAFGPU__SCALES; r++)
             if ((y + r) % 2 == 0 && (y + r) / 2 < t->s->h[t->scale + 1])
-                vmafgpu__fvif_shrink(t, band, (y + r) / 2);
+                vmafgpu__fvif_shrink(t, strip, (y + r) / 2);
     }
 }
 
@@ -13287,8 +13287,8 @@ static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
 }
 
-static int vmafgpu__speed_band_rows(const vmafgpu__speed_variant *x) {
-    const int rows = VMAFGPU__SPEED_FLAT_BAND / (vmafgpu__speed_flat_band(1, x->blocks_across) * (int)sizeof(float));
+static int vmafgpu__speed_strip_rows(const vmafgpu__speed_variant *x) {
+    const int rows = VMAFGPU__SPEED_FLAT_STRIP / (vmafgpu__speed_flat_strip(1, x->blocks_across) * (int)sizeof(float));
     return rows > 8 ? 8 : rows > 0 ? rows : 1;
 }
 
@@ -13315,7 +13315,7 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         break;
     case VMAFGPU__SPEED_FLAT:
         vmafgpu__speed_shape(&out, 1, planes, pairs, VMAFGPU__SPEED_FLAT_THREADS,
-                             vmafgpu__speed_flat_shared(vmafgpu__speed_band_rows(x), x->blocks_across));
+                             vmafgpu__speed_flat_shared(vmafgpu__speed_strip_rows(x), x->blocks_across));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
         vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, planes, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
@@ -13382,7 +13382,7 @@ static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed
     out->rows = x->rows;
     out->blocks_across = x->blocks_across;
     out->blocks_down = x->blocks_down;
-    out->band_rows = vmafgpu__speed_band_rows(x);
+    out->strip_rows = vmafgpu__speed_strip_rows(x);
     out->chunk_columns = vmafgpu__speed_chunk_columns(x);
     out->log_table = log_table;
     out->local_reach = x->local_reach;

@@ -9835,44 +9835,6 @@ static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- one pixel ---- */
 
-/* powf(x, 7) for x >= 0 as glibc (2.28 and later) rounds it: the routine of Arm's optimized-routines, log2 and exp2 in doubles.
- * What is next to nothing is nothing. */
-static float vmafgpu__ciede_power7(float x) {
-    static const double inverse[16] = {
-        1.398907162146528, 1.3403141896637998, 1.286432210124115, 1.2367150214269895, 1.1906977166711752,
-        1.1479821020556429, 1.1082251448272158, 1.0711297413057381, 1.036437278977283, 1.0, 0.9492859795739057,
-        0.8951049428609004, 0.8476821620351103, 0.8050314851692001, 0.7664671008843108, 0.731428603316328
-    };
-    static const double logarithm[16] = {
-        -0.48430022186289673, -0.42257122959194704, -0.3633754347673556, -0.30651309567405577, -0.25180720160537634,
-        -0.19910014943794563, -0.14825100623281615, -0.09913323807318392, -0.051632812977629436, 0.0, 0.07508531937943004,
-        0.15987125980713107, 0.2384046664317681, 0.31288288605863257, 0.38370422656453185, 0.451211048935815
-    };
-    static const double power[32] = {   /* 2^(j/32) */
-        1.0, 1.0218971486541166, 1.0442737824274138, 1.0671404006768237, 1.0905077326652577, 1.1143867425958924,
-        1.1387886347566916, 1.1637248587775775, 1.189207115002721, 1.215247359980469, 1.241857812073484,
-        1.2690509571917332, 1.2968395546510096, 1.3252366431597413, 1.3542555469368927, 1.383909881963832,
-        1.4142135623730951, 1.4451808069770467, 1.4768261459394993, 1.5091644275934228, 1.5422108254079407,
-        1.5759808451078865, 1.6104903319492543, 1.645755478153965, 1.681792830507429, 1.718619298122478,
-        1.7562521603732995, 1.7947090750031072, 1.8340080864093424, 1.8741676341103, 1.9152065613971474,
-        1.9571441241754002
-    };
-    if (!(x > 1e-5f))
-        return 0;
-    const uint32_t u = vmafgpu__float_bits(x), t = u - 0x3f330000u, top = t & 0xff800000u;
-    const int i = (int)(t >> 19 & 15), k = (int)(top >> 23) - (top >> 31 ? 512 : 0);
-    const double r = (double)vmafgpu__float_of_bits(u - top) * inverse[i] - 1;
-    const double r2 = r * r, r4 = r2 * r2;
-    const double a = 0.288457581109214 * r + -0.36092606229713164, b = 0.480898481472577 * r + -0.7213474675006291;
-    double q = 1.4426950408774342 * r + (logarithm[i] + k);
-    q = b * r2 + q;
-    q = 7 * (a * r4 + q);
-    const double n = (q * 32 + 6755399441055744.0) - 6755399441055744.0, f = q - n / 32;   /* the nearest whole number */
-    const int whole = (int)n;
-    const double w = 0.05550361559341535 * f + 0.2402284522445722, y = w * (f * f) + (0.6931471806916203 * f + 1);
-    return (float)(y * ldexp(power[whole & 31], (whole - (whole & 31)) / 32));
-}
-
 /* How samples become numbers of 0 to 1. */
 typedef struct vmafgpu__ciede_scale {
     double black, grey, y, c;
@@ -9943,7 +9905,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
                             0.20 * cos(4.0 * h - 7.0 * pi / 20.0));
     const float sh = (float)(1.0 + (0.015 * k) * t);
     const float degrees = (float)(h * (180.0 / pi)), z = (float)((degrees - 275.0) * (1.0 / 25.0)), z2 = z * z;
-    const float k7 = vmafgpu__ciede_power7(k), ratio = k7 / (k7 + 6103515648.f);
+    const float k7 = vmafgpu__powf(k, 7, vmafgpu__powf_logs, vmafgpu__powf_roots), ratio = k7 / (k7 + 6103515648.f);
     const float w60 = (float)(60.0 * exp(-(double)z2)), w = (float)(w60 * (pi / 180.0));
     const float rt = (float)((-2.0 * sqrt((double)ratio)) * sin((double)w));
     const float lq = light / (0.65f * sl), cq = chroma / sc, hq = hue / (4.f * sh);
@@ -18830,7 +18792,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, fl
         all += out[l] - low[l];
     for (int l = 0; l < N && all > 0; l++)
         if (out[l] > low[l])
-            out[l] = vmafgpu__ciede_power7(x[l]);
+            out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
 static void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT out,

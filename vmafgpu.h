@@ -981,7 +981,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 #if defined(__GNUC__) || defined(__clang__)
 #  define VMAFGPU__UNUSED __attribute__((unused))
-#  define VMAFGPU__PREFETCH(p) __builtin_prefetch(p)
+/* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
+#  define VMAFGPU__PREFETCH(p) \
+    do { \
+        __builtin_prefetch(p); \
+        __asm__ volatile(""); \
+    } while (0)
 #  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
 #  define VMAFGPU__RESTRICT __restrict__
 #elif defined(_MSC_VER)
@@ -8653,8 +8658,9 @@ typedef struct vmafgpu__ssim_functions {
     /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
      * TAPS for each column. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to SUMS sums, each of LANES lanes, and keeps them if there are `terms`. */
-    void (*compare)(const float *windows, int count, double *sums, const vmafgpu__ssim_terms *terms);
+    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
+     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
+    void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
     /* A row as its even and its odd columns, LINE apart in `out`. */
     void (*split)(const float *row, int lanes, float *out);
     /* A row of the low-passed picture of half the size, from nine that are split. */
@@ -8692,6 +8698,7 @@ typedef struct vmafgpu__ssim_task {
     int                      scales;
     vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
     int                      at;                 /* the scale that is worked on */
+    unsigned                 wanted;             /* what is summed of it, as bits */
     int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
     vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
     size_t                   terms_pitch;
@@ -8899,12 +8906,28 @@ static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
 
 /* ---- windows ---- */
 
+static const VMAFGPU__UNUSED float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
+    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
+};
+
+static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const float *b, int lanes, float *out) {
+    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++) {
+        const float *left = plane == 1 || plane == 3 ? b : a, *right = plane == 2 ? a : b;
+        for (int x = 0; x < lanes * VMAFGPU__SSIM_LANES; x++) {
+            double sum = 0;
+            for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
+                const float sample = plane < 2 ? left[x + k] : left[x + k] * right[x + k];
+                const float product = sample * vmafgpu__ssim_taps[k];
+                sum += (double)product;
+            }
+            out[plane * VMAFGPU__SSIM_TILE + x] = (float)sum;
+        }
+    }
+}
+
 /* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
-    static const float taps[VMAFGPU__SSIM_TAPS] = {
-        VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-        VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
-    };
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
             double *sum = sums + x * VMAFGPU__SSIM_TAPS;
@@ -8913,7 +8936,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
                 sum[y] = 0;
                 for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
                     const int which = y >= k ? y - k : y - k + VMAFGPU__SSIM_TAPS;
-                    const float product = h * taps[k];
+                    const float product = h * vmafgpu__ssim_taps[k];
                     sum[which] += (double)product;
                 }
                 rows[y * VMAFGPU__SSIM_ROW + x] = (float)sum[y + 1 < VMAFGPU__SSIM_TAPS ? y + 1 : 0];
@@ -8931,7 +8954,7 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_s
         if (!p->plane[i])
             f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
                       (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, seat->line[i]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count);
+        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
     }
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
@@ -8956,7 +8979,7 @@ static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, i
                     seat->terms.c = at->c + place;
                     seat->terms.s = at->s + place;
                 }
-                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, seat->sums, at ? &seat->terms : NULL);
+                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, seat->sums, at ? &seat->terms : NULL);
             }
         }
     }
@@ -8991,6 +9014,7 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     double all = 0, l = 0, c = 0, s = 0;
     vmafgpu_result result = VMAFGPU_OK;
     t->is_strip = 1;
+    t->wanted = ~0u;
     for (t->first = 0; t->first < h && result == VMAFGPU_OK; t->first += VMAFGPU__SSIM_STRIP) {
         result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
         for (int y = 0; y < VMAFGPU__SSIM_STRIP && t->first + y < h; y++)
@@ -9020,16 +9044,18 @@ static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) 
     return low < high || high < low || low != low;
 }
 
-/* The means of all, l, c and s at a scale. wanted: which of them, as bits; the others come near. */
+/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads. And something for the rounding of
-     * this bound itself. */
-    const double steps = n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS;
+    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
+     * division, are rounded eight times. And something for the rounding of this bound itself. */
+    const double steps =
+        n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
     double sums[VMAFGPU__SSIM_SUMS], sizes[4];
     unsigned doubt = 0;
+    t->wanted = wanted;
     vmafgpu_result result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
     if (result != VMAFGPU_OK)
         return result;
@@ -17680,56 +17706,6 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
     }
 }
 
-/* A row of windows. Products with taps, rounded to float, serve the two windows in which the tap is the same; they are added in
- * the taps' order. */
-static void vmafgpu__ssim_eleven(const float *row, int lanes, float *VMAFGPU__RESTRICT out) {
-    enum { PART = 16 };
-    double p[6][(int)VMAFGPU__SSIM_TILE + (int)PART];
-    for (int x = 0; x < lanes * VMAFGPU__LANES + PART; x += PART) {
-        for (int i = x; i < x + PART; i++)
-            p[0][i] = (double)(row[i] * VMAFGPU__SSIM_TAP0);
-        for (int i = x; i < x + PART; i++)
-            p[1][i] = (double)(row[i] * VMAFGPU__SSIM_TAP1);
-        for (int i = x; i < x + PART; i++)
-            p[2][i] = (double)(row[i] * VMAFGPU__SSIM_TAP2);
-        for (int i = x; i < x + PART; i++)
-            p[3][i] = (double)(row[i] * VMAFGPU__SSIM_TAP3);
-        for (int i = x; i < x + PART; i++)
-            p[4][i] = (double)(row[i] * VMAFGPU__SSIM_TAP4);
-        for (int i = x; i < x + PART; i++)
-            p[5][i] = (double)(row[i] * VMAFGPU__SSIM_TAP5);
-    }
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++) {
-            double sum = p[0][i];
-            sum += p[1][i + 1];
-            sum += p[2][i + 2];
-            sum += p[3][i + 3];
-            sum += p[4][i + 4];
-            sum += p[5][i + 5];
-            sum += p[4][i + 6];
-            sum += p[3][i + 7];
-            sum += p[2][i + 8];
-            sum += p[1][i + 9];
-            sum += p[0][i + 10];
-            out[i] = (float)sum;
-        }
-}
-
-static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
-    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
-    for (int x = 0; x < (lanes + 1) * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++) {
-            squares[0][i] = a[i] * a[i];
-            squares[1][i] = b[i] * b[i];
-            squares[2][i] = a[i] * b[i];
-        }
-    vmafgpu__ssim_eleven(a, lanes, out);
-    vmafgpu__ssim_eleven(b, lanes, out + VMAFGPU__SSIM_TILE);
-    for (int k = 0; k < 3; k++)
-        vmafgpu__ssim_eleven(squares[k], lanes, out + (2 + k) * VMAFGPU__SSIM_TILE);
-}
-
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
@@ -17753,9 +17729,21 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-static void vmafgpu__ssim_compare(const float *windows, int count, double *sums, const vmafgpu__ssim_terms *terms) {
+/* Adds or, the first time, sets. */
+static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
+    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
+        if (anew)
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] = row[i];
+        else
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] += row[i];
+}
+
+static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
+                                  const vmafgpu__ssim_terms *terms) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;   /* (0.01 255)^2, (0.03 255)^2 */
-    double *VMAFGPU__RESTRICT lane_sums = sums;
+    const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
     for (int x = 0; x < count; x += VMAFGPU__LANES) {
         enum { N = VMAFGPU__LANES };
         float a2[N], b2[N], va[N], vb[N], cv[N], sg[N], below_l[N], below_c[N], s[N];
@@ -17782,10 +17770,24 @@ static void vmafgpu__ssim_compare(const float *windows, int count, double *sums,
             cv[i] = sg[i] > 0 ? cv[i] : positive;
             s[i] = (cv[i] + c3) / (sg[i] + c3);
         }
-        for (int i = 0; i < N; i++) {
-            l[i] = (2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1) / (double)below_l[i];
-            c[i] = (2.0 * (double)sg[i] + (double)c2) / (double)below_c[i];
+        for (int i = 0; i < N; i++)
             wide_s[i] = (double)s[i];
+        for (int i = 0; i < N; i++)
+            l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
+        for (int i = 0; i < N; i++)
+            c[i] = 2.0 * (double)sg[i] + (double)c2;
+        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
+            for (int i = 0; i < N; i++)
+                all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
+        } else {
+            if (wanted & (product | is_l))
+                for (int i = 0; i < N; i++)
+                    l[i] = l[i] / (double)below_l[i];
+            for (int i = 0; i < N; i++)
+                c[i] = c[i] / (double)below_c[i];
+            if (wanted & product)
+                for (int i = 0; i < N; i++)
+                    all[i] = l[i] * c[i] * wide_s[i];
         }
         if (terms) {
             const size_t kept = (size_t)(count - x < N ? count - x : N);
@@ -17794,25 +17796,22 @@ static void vmafgpu__ssim_compare(const float *windows, int count, double *sums,
             memcpy(terms->s + x, s, kept * sizeof *s);
         }
         for (int i = count - x; i < N; i++)
-            l[i] = c[i] = wide_s[i] = 0;
-        for (int i = 0; i < N; i++)
-            all[i] = l[i] * c[i] * wide_s[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_ALL * N + i] += all[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_L * N + i] += l[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_C * N + i] += c[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_S * N + i] += wide_s[i];
-        for (int i = 0; i < N; i++)
-            size[i] = all[i] > 0 ? all[i] : -all[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_ALL_SIZE * N + i] += size[i];
-        for (int i = 0; i < N; i++)
-            size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_S_SIZE * N + i] += size[i];
+            l[i] = c[i] = wide_s[i] = all[i] = 0;
+        if (wanted & product) {
+            for (int i = 0; i < N; i++)
+                size[i] = all[i] > 0 ? all[i] : -all[i];
+            vmafgpu__ssim_add(all, 1, 0, sums + VMAFGPU__SSIM_ALL * N);
+            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_ALL_SIZE * N);
+        }
+        if (wanted & is_l)
+            vmafgpu__ssim_add(l, 1, 0, sums + VMAFGPU__SSIM_L * N);
+        if (wanted & is_c) {
+            for (int i = 0; i < N; i++)
+                size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
+            vmafgpu__ssim_add(c, 1, 0, sums + VMAFGPU__SSIM_C * N);
+            vmafgpu__ssim_add(wide_s, 1, 0, sums + VMAFGPU__SSIM_S * N);
+            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_S_SIZE * N);
+        }
     }
 }
 
@@ -17892,17 +17891,6 @@ static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes
                      p[4][i + 2];
 }
 
-/* Adds or, the first time, sets. */
-static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        if (anew)
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] = row[i];
-        else
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] += row[i];
-}
-
 static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
     double nine[VMAFGPU__SSIM_TILE];
     for (int k = odd ? 1 : 0; k < 5; k += 2) {
@@ -17942,7 +17930,7 @@ static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, 
 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
+    vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
     vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
 };
 #endif
@@ -22175,12 +22163,64 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
 #endif /* !VMAFGPU_NO_PSNR */
 
 /* ================================================================================================
- * >>level ssim                                   columns of windows
+ * >>level ssim                                   rows and columns of windows
  * ================================================================================================
- * Half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
+ * What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
+ * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
+ *
+ * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
  * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
  */
 #ifndef VMAFGPU_NO_SSIM
+
+/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
+ * on see taps of which two may be the same one. */
+static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
+    enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    vmafgpu__v sum[SUMS], product[SUMS];
+    VMAFGPU__UNROLL
+    for (int q = 0; q < SUMS; q++)
+        sum[q] = one;
+    for (int x = (1 - SUMS) * N; x < w; x += N) {
+        VMAFGPU__UNROLL
+        for (int i = 0; i < N; i++) {
+            const vmafgpu__v sample = vmafgpu__v_load(row + x + (SUMS - 1) * N + i);
+            VMAFGPU__UNROLL
+            for (int q = 0; q < SUMS; q++) {
+                const int k = q * N + i, same = (LAST - k) / N;
+                if (k > LAST)
+                    continue;
+                product[q] = 2 * k > LAST && (LAST - k) % N == i
+                                 ? product[same]
+                                 : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
+                sum[q] = k == 0  ? product[q]
+                         : k & 1 ? vmafgpu__v_add_f64(sum[q], product[q])
+                                 : vmafgpu__v_fma_f64(one, product[q], sum[q]);
+            }
+        }
+        if (x >= 0)
+            vmafgpu__v_store_as_f32(out + x, sum[SUMS - 1]);
+        VMAFGPU__UNROLL
+        for (int q = SUMS - 1; q > 0; q--)
+            sum[q] = sum[q - 1];
+    }
+}
+
+static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
+    const int w = lanes * VMAFGPU__LANES;
+    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
+    for (int x = 0; x < w + VMAFGPU__LANES; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v left = vmafgpu__v_load(a + x), right = vmafgpu__v_load(b + x);
+        vmafgpu__v_store(squares[0] + x, vmafgpu__v_mul_f32(left, left));
+        vmafgpu__v_store(squares[1] + x, vmafgpu__v_mul_f32(right, right));
+        vmafgpu__v_store(squares[2] + x, vmafgpu__v_mul_f32(left, right));
+    }
+    vmafgpu__ssim_eleven(a, w, out);
+    vmafgpu__ssim_eleven(b, w, out + VMAFGPU__SSIM_TILE);
+    for (int k = 0; k < 3; k++)
+        vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
+}
 
 /* Sums of the window that begins in this row, in the one before it, .. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
@@ -22190,16 +22230,16 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
         vmafgpu__v_store_as_f32(at + (y) * VMAFGPU__SSIM_ROW, vmafgpu__v_add_f64(s10, product)); \
         s0 = product; \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap1)); \
-        s1 = vmafgpu__v_add_f64(s1, product); \
-        s9 = vmafgpu__v_add_f64(s9, product); \
+        s1 = vmafgpu__v_fma_f64(one, product, s1); \
+        s9 = vmafgpu__v_fma_f64(one, product, s9); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap2)); \
         s2 = vmafgpu__v_add_f64(s2, product); \
         s8 = vmafgpu__v_add_f64(s8, product); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap3)); \
-        s3 = vmafgpu__v_add_f64(s3, product); \
-        s7 = vmafgpu__v_add_f64(s7, product); \
+        s3 = vmafgpu__v_fma_f64(one, product, s3); \
+        s7 = vmafgpu__v_fma_f64(one, product, s7); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap4)); \
-        s4 = vmafgpu__v_add_f64(s4, product); \
+        s4 = vmafgpu__v_fma_f64(one, product, s4); \
         s6 = vmafgpu__v_add_f64(s6, product); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap5)); \
         s5 = vmafgpu__v_add_f64(s5, product); \
@@ -22210,6 +22250,7 @@ static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
     const vmafgpu__v tap0 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP0), tap1 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP1);
     const vmafgpu__v tap2 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP2), tap3 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP3);
     const vmafgpu__v tap4 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP4), tap5 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP5);
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__LANES; x += N) {
             float *at = rows + x;

@@ -6418,15 +6418,23 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
+    /* C-values come where what the codes were made of has been. */
+    const size_t start = c->used;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)vmafgpu__cambi_size(variant, w, s) *
+                                                          (size_t)vmafgpu__cambi_size(variant, h, s));
+    const size_t end = c->used;
+    c->used = start;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
         /* One more row each: what may be read beyond the last one, and of the codes one with nothing in it. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->codes[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
-        cambi->values[s] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)sw * (size_t)sh);
     }
+    c->used = c->used > end ? c->used : end;
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
+        cambi->codes[s] = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, s), vmafgpu__cambi_size(variant, h, s) + 1);
     vmafgpu__cambi_band *bands =
         (vmafgpu__cambi_band *)vmafgpu__carve(c, sizeof(vmafgpu__cambi_band) * (size_t)threads);
     cambi->bands = bands;

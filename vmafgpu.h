@@ -1004,7 +1004,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 #if defined(__GNUC__) || defined(__clang__)
 #  define VMAFGPU__UNUSED __attribute__((unused))
-#  define VMAFGPU__PREFETCH(p) __builtin_prefetch(p)
+/* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
+#  define VMAFGPU__PREFETCH(p) \
+    do { \
+        __builtin_prefetch(p); \
+        __asm__ volatile(""); \
+    } while (0)
 #  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
 #  define VMAFGPU__RESTRICT __restrict__
 #elif defined(_MSC_VER)
@@ -2021,7 +2026,7 @@ enum {
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_BAND = 20480,        /* bytes of shared memory for a strip of rows, unless one row takes more */
+    VMAFGPU__SPEED_FLAT_STRIP = 20480,       /* bytes of shared memory for a strip of rows, unless one row takes more */
     VMAFGPU__SPEED_FLAT_AT_ONCE = 32,        /* samples; so many are read beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42,           /* of two places in a block, the other one below or right; none */
@@ -2055,13 +2060,13 @@ VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t rea
 }
 
 /* Of flat: samples of a strip of rows, which is columns that blocks of the plane have. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_band(int32_t band_rows, int32_t blocks_across) {
-    return band_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
+VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
+    return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
 /* Two bands, and what is read beyond the last row. */
-VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t band_rows, int32_t blocks_across) {
-    return (2 * vmafgpu__speed_flat_band(band_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
+VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
+    return (2 * vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
 /* Of covariance: for each row that windows begin at, doubles of the columns that are summed at a time. */
@@ -2115,7 +2120,7 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;                         /* bit set: the pair has a distorted frame */
     int32_t  variant;
     int32_t  columns, rows, blocks_across, blocks_down;
-    int32_t  band_rows;                     /* that flat makes and sums at a time */
+    int32_t  strip_rows;                    /* that flat makes and sums at a time */
     int32_t  chunk_columns;                 /* that covariance sums at a time */
     int32_t  local_reach;
     float    local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
@@ -4429,6 +4434,14 @@ typedef struct vmafgpu__sight {
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__sight;
 
+/* Values for the whole clip: names without suffixes, ending with NULL; what they add up; what they are in the end. */
+typedef struct vmafgpu__aggregates {
+    const char *const *names;
+    int            (*are_wanted)(const vmafgpu__extractor *e);
+    void           (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
+    double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
+} vmafgpu__aggregates;
+
 /* A feature whose extractors are measured one by one, each frame for itself, by all threads together. So far on the CPU. */
 typedef struct vmafgpu__measure {
     int              values;              /* how many it finds, at most */
@@ -4439,11 +4452,7 @@ typedef struct vmafgpu__measure {
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair, void *scratch,
                               vmafgpu__value *out);
-    /* Values for the whole clip, without suffixes, ending with NULL; what they add up; what they are in the end. */
-    const char *const *aggregates;
-    int            (*has_aggregates)(const vmafgpu__extractor *e);
-    void           (*gather)(vmafgpu__extractor *e, const vmafgpu__value *values);
-    double         (*aggregate)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
+    const vmafgpu__aggregates *aggregates;                                      /* NULL: none */
     /* Keeps in the state what the next pair needs of both pictures of this one, which has been taken: every pair comes, in
      * order, config.subsample or not, and there are no seeds. NULL: nothing. */
     void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
@@ -4471,6 +4480,25 @@ struct vmafgpu__feature {
     /* Which columns there are; NULL: those without `debug`, and these with the option. */
     int                   (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
+
+/* Of a feature that has none. */
+static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
+
+/* The plan of features that are defined for even depths alone: at others libvmaf fails, or takes bytes for samples. */
+static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
+    const int b = v->config.bit_depth;
+    if (b != 8 && b != 10 && b != 12 && b != 16)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s is defined for 8, 10, 12 and 16 bits, not for %d",
+                             e->feature->name, b);
+    return VMAFGPU_OK;
+}
+
+/* And of those that look at chroma alone or with luma. */
+static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
+    if (v->config.chroma == VMAFGPU_400)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)", e->feature->name);
+    return VMAFGPU_OK;
+}
 
 static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, int column) {
     const vmafgpu__feature *f = e->feature;
@@ -7401,11 +7429,11 @@ typedef struct vmafgpu__speed_functions {
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
-typedef struct vmafgpu__speed_band {
+typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame */
     float *row, *sum;                      /* after the prescale; after the low-pass down the columns */
     int    bad_row[VMAFGPU__SPEED_PLANES]; /* first row with an illegal sample; -1: none */
-} vmafgpu__speed_band;
+} vmafgpu__speed_strip;
 
 /* Luma before a change, and after. */
 typedef struct vmafgpu__speed_change {
@@ -7425,7 +7453,7 @@ struct vmafgpu__speed {
     vmafgpu__speed_source *columns;        /* of the prescale */
     vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
-    vmafgpu__speed_band *bands;
+    vmafgpu__speed_strip *strips;
 };
 
 /* ---- what the options mean ---- */
@@ -7520,15 +7548,15 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
         plane->variance = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
         plane->entropy = (float *)vmafgpu__carve(c, sizeof(float) * blocks);
     }
-    vmafgpu__speed_band *bands =
-        (vmafgpu__speed_band *)vmafgpu__carve(c, sizeof(vmafgpu__speed_band) * (size_t)v->config.threads);
-    speed->bands = bands;
+    vmafgpu__speed_strip *strips =
+        (vmafgpu__speed_strip *)vmafgpu__carve(c, sizeof(vmafgpu__speed_strip) * (size_t)v->config.threads);
+    speed->strips = strips;
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__speed_band unused, *band = bands ? &bands[i] : &unused;
+        vmafgpu__speed_strip unused, *strip = strips ? &strips[i] : &unused;
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
-        band->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
-        band->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+            strip->source[k] = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->width));
+        strip->row = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
+        strip->sum = (float *)vmafgpu__carve(c, sizeof(float) * vmafgpu__padded(x->scaled_width));
     }
 }
 
@@ -7617,7 +7645,7 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
 }
 
 /* Row y of a plane after the prescale; notes rows with illegal samples. */
-static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_band *band, int plane, int y) {
+static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
     down.count = 1;
@@ -7626,22 +7654,22 @@ static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_ban
         vmafgpu__speed_source_of(x->method, x->height, x->scaled_height, y, &down);
     for (int k = 0; k < down.count; k++)
         if (speed->planes == 2)
-            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], band->source[k]);
-        else if (vmafgpu__speed_import(speed, speed->frame[plane & 1], plane >> 1, down.at[k], band->source[k]) &&
-            (band->bad_row[plane] < 0 || down.at[k] < band->bad_row[plane]))
-            band->bad_row[plane] = down.at[k];
+            vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
+        else if (vmafgpu__speed_import(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
+            (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
+            strip->bad_row[plane] = down.at[k];
     if (!x->resampled)
-        return band->source[0];
+        return strip->source[0];
     if (x->method == VMAFGPU__SPEED_BILINEAR) {
         const float *rows[2];
-        rows[0] = band->source[0];
-        rows[1] = band->source[1];
-        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, band->row);
-        return band->row;
+        rows[0] = strip->source[0];
+        rows[1] = strip->source[1];
+        speed->functions->bilinear(rows, down.weight, &speed->between, x->scaled_width, strip->row);
+        return strip->row;
     }
     for (int i = 0; i < x->scaled_width; i++)
-        band->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, band->source);
-    return band->row;
+        strip->row[i] = vmafgpu__speed_resample(&down, &speed->columns[i], x->method, strip->source);
+    return strip->row;
 }
 
 static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const float *row, float tap, int w) {
@@ -7653,28 +7681,28 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
-    vmafgpu__speed_band *band = &speed->bands[index];
+    vmafgpu__speed_strip *strip = &speed->strips[index];
     int first, end;
     vmafgpu__part(x->rows, index, speed->v->config.threads, &first, &end);
     for (int plane = 0; plane < speed->planes; plane++) {
-        band->bad_row[plane] = -1;
+        strip->bad_row[plane] = -1;
         for (int y = first; y < end; y++) {
             float *out = speed->plane[plane].low + (size_t)y * speed->pitch;
-            memset(band->sum, 0, sizeof(float) * (size_t)x->scaled_width);
+            memset(strip->sum, 0, sizeof(float) * (size_t)x->scaled_width);
             for (int t = -x->reach; t <= x->reach; t++) {
                 const int from = vmafgpu__reflect((y << VMAFGPU__SPEED_SHIFT) + t, x->scaled_height);
-                const float *row = vmafgpu__speed_row(speed, band, plane, from);
-                speed->functions->add_row(band->sum, row, x->taps[t + x->reach], x->scaled_width);
+                const float *row = vmafgpu__speed_row(speed, strip, plane, from);
+                speed->functions->add_row(strip->sum, row, x->taps[t + x->reach], x->scaled_width);
             }
             for (int i = 0; i < x->columns; i++) {
                 const int at = i << VMAFGPU__SPEED_SHIFT;
                 float sum = 0;
                 if (at >= x->reach && at + x->reach < x->scaled_width)
                     for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * band->sum[at + t];
+                        sum += x->taps[t + x->reach] * strip->sum[at + t];
                 else
                     for (int t = -x->reach; t <= x->reach; t++)
-                        sum += x->taps[t + x->reach] * band->sum[vmafgpu__reflect(at + t, x->scaled_width)];
+                        sum += x->taps[t + x->reach] * strip->sum[vmafgpu__reflect(at + t, x->scaled_width)];
                 out[i] = sum;
             }
         }
@@ -8165,9 +8193,9 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
     for (int plane = 0; result == VMAFGPU_OK && plane < speed->planes; plane++)
         for (int i = 0; result == VMAFGPU_OK && i < v->config.threads; i++)
-            if (speed->bands[i].bad_row[plane] >= 0)
+            if (speed->strips[i].bad_row[plane] >= 0)
                 result = vmafgpu__illegal_sample(v, plane & 1 ? "distorted" : "reference", speed->frame[plane & 1],
-                                                 1 + (plane >> 1), speed->bands[i].bad_row[plane]);
+                                                 1 + (plane >> 1), speed->strips[i].bad_row[plane]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__run(v, vmafgpu__speed_measure_task, speed);
     for (int k = 0; result == VMAFGPU_OK && 2 * k < speed->planes; k++) {
@@ -8296,7 +8324,7 @@ static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extr
 
 static const vmafgpu__measure vmafgpu__speed_temporal_measure = {
     1, 0, 0, vmafgpu__speed_temporal_state, vmafgpu__speed_temporal_scratch, vmafgpu__speed_temporal_prepare,
-    vmafgpu__speed_temporal_measure_pair, NULL, NULL, NULL, NULL, vmafgpu__speed_temporal_keep
+    vmafgpu__speed_temporal_measure_pair, NULL, vmafgpu__speed_temporal_keep
 };
 
 #endif /* !VMAFGPU_NO_SPEED */
@@ -8334,11 +8362,8 @@ static int vmafgpu__psnr_has_column(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr is defined for 8, 10, 12 and 16 bits, not for %d", b);
     e->needs_chroma = vmafgpu__psnr_planes(v, e) > 1;
-    return VMAFGPU_OK;
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- in plain C ---- */
@@ -8430,9 +8455,9 @@ static void vmafgpu__psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
     }
 }
 
-static const char *const vmafgpu__psnr_aggregates[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
+static const char *const vmafgpu__psnr_aggregate_names[] = { "apsnr_y", "apsnr_cb", "apsnr_cr", NULL };
 
-static int vmafgpu__psnr_has_aggregates(const vmafgpu__extractor *e) {
+static int vmafgpu__psnr_wants_aggregates(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__PSNR_APSNR] != 0;
 }
 
@@ -8454,9 +8479,11 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
     return value < cap ? value : cap;
 }
 
+static const vmafgpu__aggregates vmafgpu__psnr_aggregates = {
+    vmafgpu__psnr_aggregate_names, vmafgpu__psnr_wants_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate
+};
 static const vmafgpu__measure vmafgpu__psnr_measure = {
-    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair,
-    vmafgpu__psnr_aggregates, vmafgpu__psnr_has_aggregates, vmafgpu__psnr_gather, vmafgpu__psnr_aggregate, NULL
+    3, 1, 0, NULL, vmafgpu__psnr_scratch, NULL, vmafgpu__psnr_measure_pair, &vmafgpu__psnr_aggregates, NULL
 };
 
 #endif /* !VMAFGPU_NO_PSNR */
@@ -8482,18 +8509,7 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
 
-/* At other depths libvmaf fails, or takes bytes for samples. */
-static VMAFGPU__UNUSED vmafgpu_result vmafgpu__float_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s is defined for 8, 10, 12 and 16 bits, not for %d",
-                             e->feature->name, b);
-    return VMAFGPU_OK;
-}
-
 #ifndef VMAFGPU_NO_FLOAT
-static const vmafgpu__option vmafgpu__float_no_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 typedef struct vmafgpu__float_task {
     const vmafgpu        *v;
     const vmafgpu__sight *pair;
@@ -8575,10 +8591,10 @@ static void vmafgpu__float_moment_finish(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__measure vmafgpu__float_psnr_measure = {
-    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL, NULL, NULL, NULL
+    1, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
 };
 static const vmafgpu__measure vmafgpu__float_moment_measure = {
-    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL, NULL, NULL, NULL
+    4, 0, 0, NULL, vmafgpu__float_scratch, NULL, vmafgpu__float_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -8671,8 +8687,9 @@ typedef struct vmafgpu__ssim_functions {
     /* The windows' columns: makes TAPS such rows those of the windows that end in them. sums: those of windows that have begun,
      * TAPS for each column. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to SUMS sums, each of LANES lanes, and keeps them if there are `terms`. */
-    void (*compare)(const float *windows, int count, double *sums, const vmafgpu__ssim_terms *terms);
+    /* Adds the terms of `count` pixels to those of SUMS sums, each of LANES lanes, that are wanted: VMAFGPU__SSIM_ALL alone, or
+     * .._C and .._S with or without .._ALL and .._L, a bit each. Keeps all of them if there are `terms`; then all are wanted. */
+    void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
     /* A row as its even and its odd columns, LINE apart in `out`. */
     void (*split)(const float *row, int lanes, float *out);
     /* A row of the low-passed picture of half the size, from nine that are split. */
@@ -8710,6 +8727,7 @@ typedef struct vmafgpu__ssim_task {
     int                      scales;
     vmafgpu__ssim_pictures   scale[VMAFGPU__SSIM_SCALES];
     int                      at;                 /* the scale that is worked on */
+    unsigned                 wanted;             /* what is summed of it, as bits */
     int                      is_strip, first;    /* only the terms of a strip's rows are wanted */
     vmafgpu__ssim_terms      terms;              /* of STRIP rows of so many columns */
     size_t                   terms_pitch;
@@ -8739,7 +8757,7 @@ static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
                              "are %dx%d", taps, taps, v->config.width, v->config.height, factor, w, h);
-    return vmafgpu__float_plan(v, e);
+    return vmafgpu__plan_depth(v, e);
 }
 
 static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
@@ -8747,7 +8765,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     if (v->config.width < least || v->config.height < least)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least, least,
                              v->config.width, v->config.height);
-    return vmafgpu__float_plan(v, e);
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- memory ---- */
@@ -8917,12 +8935,28 @@ static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
 
 /* ---- windows ---- */
 
+static const VMAFGPU__UNUSED float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
+    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
+};
+
+static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const float *b, int lanes, float *out) {
+    for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++) {
+        const float *left = plane == 1 || plane == 3 ? b : a, *right = plane == 2 ? a : b;
+        for (int x = 0; x < lanes * VMAFGPU__SSIM_LANES; x++) {
+            double sum = 0;
+            for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
+                const float sample = plane < 2 ? left[x + k] : left[x + k] * right[x + k];
+                const float product = sample * vmafgpu__ssim_taps[k];
+                sum += (double)product;
+            }
+            out[plane * VMAFGPU__SSIM_TILE + x] = (float)sum;
+        }
+    }
+}
+
 /* Sum k of a column is that of the window that begins in row k: it ends in the row before the next one to begin there. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
-    static const float taps[VMAFGPU__SSIM_TAPS] = {
-        VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-        VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
-    };
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
             double *sum = sums + x * VMAFGPU__SSIM_TAPS;
@@ -8931,7 +8965,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
                 sum[y] = 0;
                 for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
                     const int which = y >= k ? y - k : y - k + VMAFGPU__SSIM_TAPS;
-                    const float product = h * taps[k];
+                    const float product = h * vmafgpu__ssim_taps[k];
                     sum[which] += (double)product;
                 }
                 rows[y * VMAFGPU__SSIM_ROW + x] = (float)sum[y + 1 < VMAFGPU__SSIM_TAPS ? y + 1 : 0];
@@ -8949,7 +8983,7 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_s
         if (!p->plane[i])
             f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w, vmafgpu__float_unit(&t->v->config),
                       (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, seat->line[i]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count);
+        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
     }
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
@@ -8974,7 +9008,7 @@ static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, i
                     seat->terms.c = at->c + place;
                     seat->terms.s = at->s + place;
                 }
-                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, seat->sums, at ? &seat->terms : NULL);
+                f->compare(seat->rows + k * VMAFGPU__SSIM_ROW, count, t->wanted, seat->sums, at ? &seat->terms : NULL);
             }
         }
     }
@@ -9009,6 +9043,7 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     double all = 0, l = 0, c = 0, s = 0;
     vmafgpu_result result = VMAFGPU_OK;
     t->is_strip = 1;
+    t->wanted = ~0u;
     for (t->first = 0; t->first < h && result == VMAFGPU_OK; t->first += VMAFGPU__SSIM_STRIP) {
         result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
         for (int y = 0; y < VMAFGPU__SSIM_STRIP && t->first + y < h; y++)
@@ -9038,16 +9073,18 @@ static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) 
     return low < high || high < low || low != low;
 }
 
-/* The means of all, l, c and s at a scale. wanted: which of them, as bits; the others come near. */
+/* The means of all, l, c and s at a scale. wanted: which of them, as vmafgpu__ssim_compare() takes it; the others mean nothing. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads. And something for the rounding of
-     * this bound itself. */
-    const double steps = n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS;
+    /* The longest chains of additions: libvmaf's, then a lane's, then lanes and threads; libvmaf's term of all, and ours of one
+     * division, are rounded eight times. And something for the rounding of this bound itself. */
+    const double steps =
+        n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0;   /* 2^53 */
     double sums[VMAFGPU__SSIM_SUMS], sizes[4];
     unsigned doubt = 0;
+    t->wanted = wanted;
     vmafgpu_result result = vmafgpu__run(t->v, vmafgpu__ssim_part, t);
     if (result != VMAFGPU_OK)
         return result;
@@ -9138,10 +9175,10 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__measure vmafgpu__ssim_measure = {
-    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL, NULL, NULL, NULL
+    4, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
 };
 static const vmafgpu__measure vmafgpu__ms_ssim_measure = {
-    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL, NULL, NULL, NULL
+    3 * VMAFGPU__SSIM_SCALES, 0, 0, NULL, vmafgpu__ssim_scratch, NULL, vmafgpu__ssim_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_SSIM */
@@ -9160,8 +9197,6 @@ static const vmafgpu__column vmafgpu__hvs_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_HVS
-static const vmafgpu__option vmafgpu__hvs_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 enum {
     VMAFGPU__HVS_STEP = 7,
     VMAFGPU__HVS_LANES = 16      /* blocks that are worked off together */
@@ -9191,12 +9226,9 @@ static const float vmafgpu__hvs_csf[3][36] = {
 
 static vmafgpu_result vmafgpu__hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
-    (void)e;
     if (b != 8 && b != 10 && b != 12)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
-    if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs needs chroma, and the frames have none (4:0:0)");
-    return VMAFGPU_OK;
+    return vmafgpu__plan_chroma(v, e);
 }
 
 /* Blocks along or down a plane; 0 where not even one fits. */
@@ -9365,7 +9397,7 @@ static void vmafgpu__hvs_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
 }
 
 static const vmafgpu__measure vmafgpu__hvs_measure = {
-    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL, NULL, NULL, NULL
+    3, 0, 0, NULL, vmafgpu__hvs_scratch, NULL, vmafgpu__hvs_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_HVS */
@@ -9434,11 +9466,9 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
 /* Pictures smaller than 17x17 have bands of one row or column, where the reference looks beside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
-    const int b = c->bit_depth, mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
+    const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
     const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
     const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined for 8, 10, 12 and 16 bits, not for %d", b);
     if (c->width < 17 || c->height < 17)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width, c->height);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -9450,7 +9480,7 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
                            : mode == 2 ? vmafgpu__csf_native(s, d, view_dist, display_height)
                                        : vmafgpu__csf_watson(s, d, view_dist, display_height);
         }
-    return VMAFGPU_OK;
+    return vmafgpu__plan_depth(v, e);
 }
 
 /* ---- reciprocals, as processors estimate them ---- */
@@ -9829,7 +9859,7 @@ static void vmafgpu__float_adm_finish(const vmafgpu *v, const vmafgpu__extractor
 
 static const vmafgpu__measure vmafgpu__float_adm_measure = {
     3 * VMAFGPU__SCALES, 0, 0, vmafgpu__float_adm_state_size, vmafgpu__float_adm_scratch, vmafgpu__float_adm_prepare,
-    vmafgpu__float_adm_measure_pair, NULL, NULL, NULL, NULL, NULL
+    vmafgpu__float_adm_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -9851,59 +9881,14 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_CIEDE
-static const vmafgpu__option vmafgpu__ciede_options[VMAFGPU__MAX_OPTIONS + 1] = { VMAFGPU__LAST_OPTION };
-
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
 static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    const int b = v->config.bit_depth;
-    (void)e;
-    if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "ciede is defined for 8, 10, 12 and 16 bits, not for %d", b);
-    if (v->config.chroma == VMAFGPU_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "ciede needs chroma, and the frames have none (4:0:0)");
-    return VMAFGPU_OK;
+    const vmafgpu_result result = vmafgpu__plan_depth(v, e);
+    return result == VMAFGPU_OK ? vmafgpu__plan_chroma(v, e) : result;
 }
 
 /* ---- one pixel ---- */
-
-/* powf(x, 7) for x >= 0 as glibc (2.28 and later) rounds it: the routine of Arm's optimized-routines, log2 and exp2 in doubles.
- * What is next to nothing is nothing. */
-static float vmafgpu__ciede_power7(float x) {
-    static const double inverse[16] = {
-        1.398907162146528, 1.3403141896637998, 1.286432210124115, 1.2367150214269895, 1.1906977166711752,
-        1.1479821020556429, 1.1082251448272158, 1.0711297413057381, 1.036437278977283, 1.0, 0.9492859795739057,
-        0.8951049428609004, 0.8476821620351103, 0.8050314851692001, 0.7664671008843108, 0.731428603316328
-    };
-    static const double logarithm[16] = {
-        -0.48430022186289673, -0.42257122959194704, -0.3633754347673556, -0.30651309567405577, -0.25180720160537634,
-        -0.19910014943794563, -0.14825100623281615, -0.09913323807318392, -0.051632812977629436, 0.0, 0.07508531937943004,
-        0.15987125980713107, 0.2384046664317681, 0.31288288605863257, 0.38370422656453185, 0.451211048935815
-    };
-    static const double power[32] = {   /* 2^(j/32) */
-        1.0, 1.0218971486541166, 1.0442737824274138, 1.0671404006768237, 1.0905077326652577, 1.1143867425958924,
-        1.1387886347566916, 1.1637248587775775, 1.189207115002721, 1.215247359980469, 1.241857812073484,
-        1.2690509571917332, 1.2968395546510096, 1.3252366431597413, 1.3542555469368927, 1.383909881963832,
-        1.4142135623730951, 1.4451808069770467, 1.4768261459394993, 1.5091644275934228, 1.5422108254079407,
-        1.5759808451078865, 1.6104903319492543, 1.645755478153965, 1.681792830507429, 1.718619298122478,
-        1.7562521603732995, 1.7947090750031072, 1.8340080864093424, 1.8741676341103, 1.9152065613971474,
-        1.9571441241754002
-    };
-    if (!(x > 1e-5f))
-        return 0;
-    const uint32_t u = vmafgpu__float_bits(x), t = u - 0x3f330000u, top = t & 0xff800000u;
-    const int i = (int)(t >> 19 & 15), k = (int)(top >> 23) - (top >> 31 ? 512 : 0);
-    const double r = (double)vmafgpu__float_of_bits(u - top) * inverse[i] - 1;
-    const double r2 = r * r, r4 = r2 * r2;
-    const double a = 0.288457581109214 * r + -0.36092606229713164, b = 0.480898481472577 * r + -0.7213474675006291;
-    double q = 1.4426950408774342 * r + (logarithm[i] + k);
-    q = b * r2 + q;
-    q = 7 * (a * r4 + q);
-    const double n = (q * 32 + 6755399441055744.0) - 6755399441055744.0, f = q - n / 32;   /* the nearest whole number */
-    const int whole = (int)n;
-    const double w = 0.05550361559341535 * f + 0.2402284522445722, y = w * (f * f) + (0.6931471806916203 * f + 1);
-    return (float)(y * ldexp(power[whole & 31], (whole - (whole & 31)) / 32));
-}
 
 /* How samples become numbers of 0 to 1. */
 typedef struct vmafgpu__ciede_scale {
@@ -9975,7 +9960,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
                             0.20 * cos(4.0 * h - 7.0 * pi / 20.0));
     const float sh = (float)(1.0 + (0.015 * k) * t);
     const float degrees = (float)(h * (180.0 / pi)), z = (float)((degrees - 275.0) * (1.0 / 25.0)), z2 = z * z;
-    const float k7 = vmafgpu__ciede_power7(k), ratio = k7 / (k7 + 6103515648.f);
+    const float k7 = vmafgpu__powf(k, 7, vmafgpu__powf_logs, vmafgpu__powf_roots), ratio = k7 / (k7 + 6103515648.f);
     const float w60 = (float)(60.0 * exp(-(double)z2)), w = (float)(w60 * (pi / 180.0));
     const float rt = (float)((-2.0 * sqrt((double)ratio)) * sin((double)w));
     const float lq = light / (0.65f * sl), cq = chroma / sc, hq = hue / (4.f * sh);
@@ -10118,7 +10103,7 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ciede_measure = {
-    1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL, NULL, NULL, NULL
+    1, 0, 0, NULL, vmafgpu__ciede_scratch, NULL, vmafgpu__ciede_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_CIEDE */
@@ -10387,43 +10372,37 @@ static const vmafgpu__column vmafgpu__ansnr_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_FLOAT
-static const vmafgpu__option vmafgpu__ansnr_options[1] = { VMAFGPU__LAST_OPTION };
-
 enum { VMAFGPU__ANSNR_REACH = 2, VMAFGPU__ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__ANSNR_REACH };
 
 /* What a thread works with: rows after the sums along them, by row modulo ANSNR_RING. */
-typedef struct vmafgpu__ansnr_band {
+typedef struct vmafgpu__ansnr_strip {
     float *line, *reference[VMAFGPU__ANSNR_RING], *distorted[VMAFGPU__ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
-} vmafgpu__ansnr_band;
+} vmafgpu__ansnr_strip;
 
 typedef struct vmafgpu__ansnr_task {
     const vmafgpu        *v;
     const vmafgpu__sight *pair;
-    vmafgpu__ansnr_band  *bands;           /* one for each thread */
+    vmafgpu__ansnr_strip *strips;          /* one for each thread */
     float                *sums[2];         /* of rows: signal, noise */
 } vmafgpu__ansnr_task;
-
-static vmafgpu_result vmafgpu__ansnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
-    return vmafgpu__float_plan(v, e);
-}
 
 static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
     vmafgpu__ansnr_task unused, *t = (vmafgpu__ansnr_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t row = vmafgpu__padded(v->config.width) * sizeof(float);
-    task->bands = (vmafgpu__ansnr_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__ansnr_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__ansnr_band none, *band = t ? &t->bands[i] : &none;
-        band->line = (float *)vmafgpu__carve_line(c, row / sizeof(float), VMAFGPU__MARGIN, sizeof(float));
+        vmafgpu__ansnr_strip none, *strip = t ? &t->strips[i] : &none;
+        strip->line = (float *)vmafgpu__carve_line(c, row / sizeof(float), VMAFGPU__MARGIN, sizeof(float));
         for (int k = 0; k < VMAFGPU__ANSNR_RING; k++) {
-            band->reference[k] = (float *)vmafgpu__carve(c, row);
+            strip->reference[k] = (float *)vmafgpu__carve(c, row);
             for (int j = 0; j < 3; j++)
-                band->distorted[k][j] = (float *)vmafgpu__carve(c, row);
+                strip->distorted[k][j] = (float *)vmafgpu__carve(c, row);
         }
         for (int k = 0; k < 2 * VMAFGPU__FLOAT_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve(c, row);
+            strip->terms[k] = (float *)vmafgpu__carve(c, row);
     }
     return t;
 }
@@ -10436,12 +10415,12 @@ static size_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 /* Both pictures' row y, after the sums along it. */
-static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_band *band, int y) {
+static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ansnr_strip *strip, int y) {
     static const float taps[3] = { 1, 2, 1 };
     const vmafgpu__float_functions *f = t->pair->functions->floats;
     const vmafgpu_config *c = &t->v->config;
     const int w = c->width, slot = y % VMAFGPU__ANSNR_RING;
-    float *line = band->line;
+    float *line = strip->line;
     for (int i = 0; i < 2; i++) {
         f->convert(vmafgpu__view_row(&t->pair->luma[i], y), c->bit_depth > 8, vmafgpu__float_unit(c), w, line);
         for (int k = 1; k <= VMAFGPU__ANSNR_REACH; k++) {
@@ -10449,10 +10428,10 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
             line[w - 1 + k] = line[w - k];
         }
         if (i) {
-            f->ansnr_along(line, w, band->distorted[slot]);
+            f->ansnr_along(line, w, strip->distorted[slot]);
         } else {
             const float *rows[3] = { line - 1, line, line + 1 };
-            f->weigh(rows, taps, 3, w, band->reference[slot]);
+            f->weigh(rows, taps, 3, w, strip->reference[slot]);
         }
     }
 }
@@ -10460,7 +10439,7 @@ static void vmafgpu__ansnr_load(const vmafgpu__ansnr_task *t, const vmafgpu__ans
 static void vmafgpu__ansnr_part(void *arg, int index) {
     static const int kinds[5] = { 0, 1, 2, 1, 0 };
     vmafgpu__ansnr_task *t = (vmafgpu__ansnr_task *)arg;
-    const vmafgpu__ansnr_band *band = &t->bands[index];
+    const vmafgpu__ansnr_strip *strip = &t->strips[index];
     const int w = t->v->config.width, h = t->v->config.height;
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
@@ -10468,19 +10447,19 @@ static void vmafgpu__ansnr_part(void *arg, int index) {
         const int rows = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         float sums[2 * VMAFGPU__FLOAT_ROWS] = { 0 };
         for (; loaded < h && loaded < y + rows + VMAFGPU__ANSNR_REACH; loaded++)
-            vmafgpu__ansnr_load(t, band, loaded);
+            vmafgpu__ansnr_load(t, strip, loaded);
         for (int r = 0; r < rows; r++) {
             const float *reference[3], *distorted[5];
             for (int k = 0; k < 5; k++) {
                 const int slot = vmafgpu__reflect_repeat(y + r + k - 2, h) % VMAFGPU__ANSNR_RING;
-                distorted[k] = band->distorted[slot][kinds[k]];
+                distorted[k] = strip->distorted[slot][kinds[k]];
                 if (k > 0 && k < 4)
-                    reference[k - 1] = band->reference[slot];
+                    reference[k - 1] = strip->reference[slot];
             }
-            t->pair->functions->floats->ansnr_terms(reference, distorted, w, band->terms[r],
-                                                    band->terms[r + VMAFGPU__FLOAT_ROWS]);
+            t->pair->functions->floats->ansnr_terms(reference, distorted, w, strip->terms[r],
+                                                    strip->terms[r + VMAFGPU__FLOAT_ROWS]);
         }
-        vmafgpu__float_add_up((const float *const *)band->terms, w, sums);
+        vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
         for (int r = 0; r < rows; r++)
             for (int i = 0; i < 2; i++)
                 t->sums[i][y + r] = sums[r + i * VMAFGPU__FLOAT_ROWS];
@@ -10513,7 +10492,7 @@ static void vmafgpu__ansnr_finish(const vmafgpu *v, const vmafgpu__extractor *e,
 }
 
 static const vmafgpu__measure vmafgpu__ansnr_measure = {
-    2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL, NULL, NULL, NULL
+    2, 0, 0, NULL, vmafgpu__ansnr_scratch, NULL, vmafgpu__ansnr_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -10576,7 +10555,7 @@ static void vmafgpu__fmotion_plane_size(const vmafgpu_config *c, int plane, int 
 
 static vmafgpu_result vmafgpu__fmotion_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int uv = e->option[VMAFGPU__FMOTION_UV] != 0;
-    vmafgpu_result result = vmafgpu__float_plan(v, e);
+    vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_400)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
     if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FMOTION_SCALE1] != 0 && v->config.chroma != VMAFGPU_444)
@@ -10601,12 +10580,12 @@ typedef struct vmafgpu__fmotion_state {
 } vmafgpu__fmotion_state;
 
 /* What a thread works with: rows of the two frames as floats, by row modulo FMOTION_RING; which there are. */
-typedef struct vmafgpu__fmotion_band {
+typedef struct vmafgpu__fmotion_strip {
     float *ring[2][VMAFGPU__FMOTION_RING];
     int    held[2][VMAFGPU__FMOTION_RING];
     float *blurred[2][VMAFGPU__FMOTION_ROWS], *terms[VMAFGPU__FMOTION_ROWS];
     uint16_t *samples;
-} vmafgpu__fmotion_band;
+} vmafgpu__fmotion_strip;
 
 typedef struct vmafgpu__fmotion_task {
     const vmafgpu                *v;
@@ -10616,7 +10595,7 @@ typedef struct vmafgpu__fmotion_task {
     int                           slot;          /* where the frame is to be kept; -1: nowhere */
     int                           reach, plane, w, h;
     const float                  *taps;
-    vmafgpu__fmotion_band        *bands;
+    vmafgpu__fmotion_strip       *strips;
     float                        *sums;          /* of rows; NULL: there is no frame before */
 } vmafgpu__fmotion_task;
 
@@ -10658,19 +10637,19 @@ static vmafgpu_result vmafgpu__fmotion_prepare(vmafgpu *v, vmafgpu__extractor *e
 static vmafgpu__fmotion_task *vmafgpu__fmotion_layout(const vmafgpu *v, vmafgpu__carver *c) {
     vmafgpu__fmotion_task unused, *t = (vmafgpu__fmotion_task *)vmafgpu__carve(c, sizeof *t), *task = t ? t : &unused;
     const size_t width = vmafgpu__padded(v->config.width), row = width * sizeof(float);
-    task->bands = (vmafgpu__fmotion_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__fmotion_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     task->sums = (float *)vmafgpu__carve(c, sizeof(float) * (size_t)v->config.height);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fmotion_band none, *band = t ? &t->bands[i] : &none;
+        vmafgpu__fmotion_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++) {
             for (int k = 0; k < VMAFGPU__FMOTION_RING; k++)
-                band->ring[f][k] = (float *)vmafgpu__carve(c, row);
+                strip->ring[f][k] = (float *)vmafgpu__carve(c, row);
             for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
-                band->blurred[f][k] = (float *)vmafgpu__carve(c, row);
+                strip->blurred[f][k] = (float *)vmafgpu__carve(c, row);
         }
         for (int k = 0; k < VMAFGPU__FMOTION_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
-        band->samples = (uint16_t *)vmafgpu__carve(c, width * sizeof(uint16_t));
+            strip->terms[k] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
+        strip->samples = (uint16_t *)vmafgpu__carve(c, width * sizeof(uint16_t));
     }
     return t;
 }
@@ -10685,39 +10664,39 @@ static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extracto
 /* ---- frames ---- */
 
 /* The samples of row y: of the frame before (0), of this one (1). */
-static const void *vmafgpu__fmotion_samples(const vmafgpu__fmotion_task *t, const vmafgpu__fmotion_band *band, int which,
+static const void *vmafgpu__fmotion_samples(const vmafgpu__fmotion_task *t, const vmafgpu__fmotion_strip *strip, int which,
                                             int y) {
     if (!t->frame[which])
         return t->state->kept[!t->slot][t->plane] + (size_t)y * t->state->pitch;
     if (which && !t->plane)
         return vmafgpu__view_row(&t->pair->luma[0], y);
-    return vmafgpu__canonical_row(&t->v->config, t->frame[which], t->plane, y, band->samples);
+    return vmafgpu__canonical_row(&t->v->config, t->frame[which], t->plane, y, strip->samples);
 }
 
-static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_band *band, int which, int y) {
+static const float *vmafgpu__fmotion_row(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y) {
     const vmafgpu_config *c = &t->v->config;
     const int slot = y % VMAFGPU__FMOTION_RING;
-    if (band->held[which][slot] != y) {
-        t->pair->functions->floats->convert(vmafgpu__fmotion_samples(t, band, which, y), c->bit_depth > 8,
-                                            vmafgpu__float_unit(c), t->w, band->ring[which][slot]);
-        band->held[which][slot] = y;
+    if (strip->held[which][slot] != y) {
+        t->pair->functions->floats->convert(vmafgpu__fmotion_samples(t, strip, which, y), c->bit_depth > 8,
+                                            vmafgpu__float_unit(c), t->w, strip->ring[which][slot]);
+        strip->held[which][slot] = y;
     }
-    return band->ring[which][slot];
+    return strip->ring[which][slot];
 }
 
 /* Blurs rows y..y + count - 1 of a frame, FLOAT_ROWS at most; works in FLOAT_ROWS lines. */
-static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_band *band, int which, int y, int count,
+static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmotion_strip *strip, int which, int y, int count,
                                   float *const *lines, float *const *out) {
     const vmafgpu__float_functions *f = t->pair->functions->floats;
     const float *rows[VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FMOTION_REACH];
     if (!t->reach) {
         for (int r = 0; r < count; r++)
-            memcpy(out[r], vmafgpu__fmotion_row(t, band, which, y + r), (size_t)t->w * sizeof(float));
+            memcpy(out[r], vmafgpu__fmotion_row(t, strip, which, y + r), (size_t)t->w * sizeof(float));
         return;
     }
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * t->reach; k++) {
         const int row = y + k - t->reach, last = y + count - 1 + t->reach;
-        rows[k] = vmafgpu__fmotion_row(t, band, which, vmafgpu__reflect(row < last ? row : last, t->h));
+        rows[k] = vmafgpu__fmotion_row(t, strip, which, vmafgpu__reflect(row < last ? row : last, t->h));
     }
     f->weigh_rows(rows, t->taps, 2 * t->reach + 1, t->w, lines);
     for (int r = 0; r < count; r++)
@@ -10726,24 +10705,24 @@ static void vmafgpu__fmotion_blur(const vmafgpu__fmotion_task *t, vmafgpu__fmoti
 
 static void vmafgpu__fmotion_part(void *arg, int index) {
     const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_band *band = &t->bands[index];
+    vmafgpu__fmotion_strip *strip = &t->strips[index];
     enum { HALF = VMAFGPU__FLOAT_ROWS };
     int y, end;
     vmafgpu__part(t->h, index, t->v->config.threads, &y, &end);
-    memset(band->held, 255, sizeof band->held);
+    memset(strip->held, 255, sizeof strip->held);
     for (int k = y; k < end && t->slot >= 0; k++)
         memcpy(t->state->kept[t->slot][t->plane] + (size_t)k * t->state->pitch,
-               vmafgpu__fmotion_samples(t, band, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
+               vmafgpu__fmotion_samples(t, strip, 1, k), (size_t)t->w * (t->v->config.bit_depth > 8 ? 2 : 1));
     for (; y < end && t->sums; y += VMAFGPU__FMOTION_ROWS) {
         const int rows = end - y < VMAFGPU__FMOTION_ROWS ? end - y : (int)VMAFGPU__FMOTION_ROWS;
         float sums[VMAFGPU__FMOTION_ROWS] = { 0 };
         for (int i = 0; i < rows; i += HALF)
             for (int which = 0; which < 2; which++)
-                vmafgpu__fmotion_blur(t, band, which, y + i, rows - i < HALF ? rows - i : (int)HALF, band->terms + i,
-                                      band->blurred[which] + i);
+                vmafgpu__fmotion_blur(t, strip, which, y + i, rows - i < HALF ? rows - i : (int)HALF, strip->terms + i,
+                                      strip->blurred[which] + i);
         for (int r = 0; r < rows; r++)
-            t->pair->functions->floats->differ(band->blurred[0][r], band->blurred[1][r], t->w, band->terms[r]);
-        vmafgpu__float_add_up((const float *const *)band->terms, t->w, sums);
+            t->pair->functions->floats->differ(strip->blurred[0][r], strip->blurred[1][r], t->w, strip->terms[r]);
+        vmafgpu__float_add_up((const float *const *)strip->terms, t->w, sums);
         for (int r = 0; r < rows; r++)
             t->sums[y + r] = sums[r];
     }
@@ -10752,23 +10731,23 @@ static void vmafgpu__fmotion_part(void *arg, int index) {
 /* The same at half the size: each pixel is made of four blurred ones. */
 static void vmafgpu__fmotion_small_part(void *arg, int index) {
     const vmafgpu__fmotion_task *t = (const vmafgpu__fmotion_task *)arg;
-    vmafgpu__fmotion_band *band = &t->bands[index];
+    vmafgpu__fmotion_strip *strip = &t->strips[index];
     int y, end;
     vmafgpu__part(t->state->small_h, index, t->v->config.threads, &y, &end);
-    memset(band->held, 255, sizeof band->held);
+    memset(strip->held, 255, sizeof strip->held);
     for (; y < end; y++) {
         vmafgpu__speed_source down;
         float sum = 0;
         vmafgpu__speed_source_of(VMAFGPU__SPEED_BILINEAR, t->h, t->state->small_h, y, &down);
         for (int which = 0; which < 2; which++)
             for (int k = 0; k < 2; k++)
-                vmafgpu__fmotion_blur(t, band, which, down.at[k], 1, band->terms, band->blurred[which] + k);
+                vmafgpu__fmotion_blur(t, strip, which, down.at[k], 1, strip->terms, strip->blurred[which] + k);
         for (int x = 0; x < t->state->small_w; x++) {
             float pixel[2];
             for (int which = 0; which < 2; which++) {
                 float *rows[2];
-                rows[0] = band->blurred[which][0];
-                rows[1] = band->blurred[which][1];
+                rows[0] = strip->blurred[which][0];
+                rows[1] = strip->blurred[which][1];
                 pixel[which] = vmafgpu__speed_resample(&down, &t->state->columns[x], VMAFGPU__SPEED_BILINEAR, rows);
             }
             sum += fabsf(pixel[0] - pixel[1]);
@@ -10864,7 +10843,7 @@ static const vmafgpu__temporal vmafgpu__fmotion_temporal = {
 
 static const vmafgpu__measure vmafgpu__fmotion_measure = {
     1, 0, 1, vmafgpu__fmotion_state_size, vmafgpu__fmotion_scratch, vmafgpu__fmotion_prepare, vmafgpu__fmotion_measure_pair,
-    NULL, NULL, NULL, NULL, NULL
+    NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -10945,7 +10924,7 @@ static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e,
 static vmafgpu_result vmafgpu__fvif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__fvif_state s;
     const double prescale = e->option[VMAFGPU__FVIF_PRESCALE], kernelscale = e->option[VMAFGPU__FVIF_KERNELSCALE];
-    vmafgpu_result result = vmafgpu__float_plan(v, e);
+    vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result != VMAFGPU_OK)
         return result;
     if (!vmafgpu__speed_scale_is_known((float)kernelscale))
@@ -11007,13 +10986,13 @@ enum {
 };
 
 /* What a thread works with. */
-typedef struct vmafgpu__fvif_band {
+typedef struct vmafgpu__fvif_strip {
     float *ring[2];                        /* rows of scale 0, by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];/* rows of the frame, where it is scaled */
     float *line[VMAFGPU__FVIF_MEANS][VMAFGPU__FLOAT_ROWS];     /* means of columns */
     float *smooth;                         /* a row of which every other pixel is kept */
     float *terms[2 * VMAFGPU__FLOAT_ROWS]; /* numerators, denominators */
-} vmafgpu__fvif_band;
+} vmafgpu__fvif_strip;
 
 typedef struct vmafgpu__fvif_task {
     const vmafgpu             *v;
@@ -11023,7 +11002,7 @@ typedef struct vmafgpu__fvif_task {
     int                        ring_rows;
     float                     *plane[VMAFGPU__SCALES][2];      /* from scale 1 on */
     float                     *sums[2];                        /* of rows */
-    vmafgpu__fvif_band        *bands;
+    vmafgpu__fvif_strip       *strips;
 } vmafgpu__fvif_task;
 
 static size_t vmafgpu__fvif_pitch(const vmafgpu__fvif_task *t, int scale) {
@@ -11041,19 +11020,19 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
                 (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, scale) * (size_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
-    task->bands = (vmafgpu__fvif_band *)vmafgpu__carve(c, sizeof *task->bands * (size_t)v->config.threads);
+    task->strips = (vmafgpu__fvif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__fvif_band none, *band = t ? &t->bands[i] : &none;
+        vmafgpu__fvif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            band->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
-            band->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
+            strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
             for (int r = 0; r < VMAFGPU__FLOAT_ROWS; r++)
-                band->line[m][r] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
-        band->smooth = (float *)vmafgpu__carve(c, row);
+                strip->line[m][r] = (float *)vmafgpu__carve_line(c, width, VMAFGPU__MARGIN, sizeof(float));
+        strip->smooth = (float *)vmafgpu__carve(c, row);
         for (int k = 0; k < 2 * VMAFGPU__FLOAT_ROWS; k++)
-            band->terms[k] = (float *)vmafgpu__carve(c, row);
+            strip->terms[k] = (float *)vmafgpu__carve(c, row);
     }
     return t;
 }
@@ -11068,18 +11047,18 @@ static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *
 
 /* ---- a scale ---- */
 
-static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int f, int y) {
+static float *vmafgpu__fvif_row(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int f, int y) {
     return t->scale ? t->plane[t->scale][f] + (size_t)y * vmafgpu__fvif_pitch(t, t->scale)
-                    : band->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__fvif_pitch(t, 0);
+                    : strip->ring[f] + (size_t)(y % t->ring_rows) * vmafgpu__fvif_pitch(t, 0);
 }
 
 /* Row y of scale 0 of both pictures. */
-static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y) {
+static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const float unit = vmafgpu__float_unit(c);
     for (int f = 0; f < 2; f++) {
-        float *row = vmafgpu__fvif_row(t, band, f, y);
+        float *row = vmafgpu__fvif_row(t, strip, f, y);
         vmafgpu__speed_source down;
         if (!t->s->resampled) {
             functions->convert(vmafgpu__view_row(&t->pair->luma[f], y), c->bit_depth > 8, unit, c->width, row);
@@ -11088,30 +11067,30 @@ static void vmafgpu__fvif_load(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
         vmafgpu__speed_source_of(t->s->method, c->height, t->s->h[0], y, &down);
         for (int k = 0; k < down.count; k++)
             functions->convert(vmafgpu__view_row(&t->pair->luma[f], down.at[k]), c->bit_depth > 8, unit, c->width,
-                               band->source[k]);
+                               strip->source[k]);
         for (int x = 0; x < t->s->w[0]; x++)
-            row[x] = vmafgpu__speed_resample(&down, &t->s->columns[x], t->s->method, band->source);
+            row[x] = vmafgpu__speed_resample(&down, &t->s->columns[x], t->s->method, strip->source);
     }
 }
 
 /* Row y of the next scale of both pictures. */
-static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y) {
+static void vmafgpu__fvif_shrink(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y) {
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], next = t->scale + 1, reach = t->s->reach[next];
     for (int f = 0; f < 2; f++) {
         const float *rows[2 * VMAFGPU__FLOAT_REACH + 1];
         float *out = t->plane[next][f] + (size_t)y * vmafgpu__fvif_pitch(t, next);
         for (int k = 0; k <= 2 * reach; k++)
-            rows[k] = vmafgpu__fvif_row(t, band, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
-        functions->weigh(rows, t->s->taps[next], 2 * reach + 1, w, band->line[0][0]);
-        vmafgpu__float_weigh_line(functions, band->line[0][0], t->s->taps[next], reach, w, band->smooth);
+            rows[k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(2 * y + k - reach, t->s->h[t->scale]));
+        functions->weigh(rows, t->s->taps[next], 2 * reach + 1, w, strip->line[0][0]);
+        vmafgpu__float_weigh_line(functions, strip->line[0][0], t->s->taps[next], reach, w, strip->smooth);
         for (int x = 0; x < t->s->w[next]; x++)
-            out[x] = band->smooth[2 * x];
+            out[x] = strip->smooth[2 * x];
     }
 }
 
 /* The sums of rows y..y + count - 1, FLOAT_ROWS at most. */
-static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_band *band, int y, int count) {
+static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_strip *strip, int y, int count) {
     const vmafgpu__float_functions *functions = t->pair->functions->floats;
     const int w = t->s->w[t->scale], h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     const float *rows[2][VMAFGPU__FVIF_RING], *taps = t->s->taps[t->scale];
@@ -11119,18 +11098,18 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
     for (int k = 0; k < VMAFGPU__FLOAT_ROWS + 2 * reach; k++) {
         const int row = y + k - reach, last = y + count - 1 + reach;
         for (int f = 0; f < 2; f++)
-            rows[f][k] = vmafgpu__fvif_row(t, band, f, vmafgpu__reflect(row < last ? row : last, h));
+            rows[f][k] = vmafgpu__fvif_row(t, strip, f, vmafgpu__reflect(row < last ? row : last, h));
     }
-    functions->vif_down(rows[0], rows[1], taps, 2 * reach + 1, w, band->line);
+    functions->vif_down(rows[0], rows[1], taps, 2 * reach + 1, w, strip->line);
     for (int r = 0; r < count; r++) {
         float *lines[VMAFGPU__FVIF_MEANS];
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++) {
-            lines[m] = band->line[m][r];
+            lines[m] = strip->line[m][r];
             vmafgpu__float_reflect_line(lines[m], reach, w);
         }
-        functions->vif_along(lines, taps, reach, &t->s->limits, w, band->terms[r], band->terms[r + VMAFGPU__FLOAT_ROWS]);
+        functions->vif_along(lines, taps, reach, &t->s->limits, w, strip->terms[r], strip->terms[r + VMAFGPU__FLOAT_ROWS]);
     }
-    vmafgpu__float_add_up((const float *const *)band->terms, w, sums);
+    vmafgpu__float_add_up((const float *const *)strip->terms, w, sums);
     for (int r = 0; r < count; r++)
         for (int i = 0; i < 2; i++)
             t->sums[i][y + r] = sums[r + i * VMAFGPU__FLOAT_ROWS];
@@ -11138,19 +11117,19 @@ static void vmafgpu__fvif_rows(const vmafgpu__fvif_task *t, const vmafgpu__fvif_
 
 static void vmafgpu__fvif_part(void *arg, int index) {
     const vmafgpu__fvif_task *t = (const vmafgpu__fvif_task *)arg;
-    const vmafgpu__fvif_band *band = &t->bands[index];
+    const vmafgpu__fvif_strip *strip = &t->strips[index];
     const int h = t->s->h[t->scale], reach = t->s->reach[t->scale];
     int y, end, loaded;
     vmafgpu__part(h, index, t->v->config.threads, &y, &end);
     for (loaded = y > reach ? y - reach : 0; y < end; y += VMAFGPU__FLOAT_ROWS) {
         const int count = end - y < VMAFGPU__FLOAT_ROWS ? end - y : (int)VMAFGPU__FLOAT_ROWS;
         for (; !t->scale && loaded < h && loaded < y + count + reach; loaded++)
-            vmafgpu__fvif_load(t, band, loaded);
+            vmafgpu__fvif_load(t, strip, loaded);
         if (!t->skipped)
-            vmafgpu__fvif_rows(t, band, y, count);
+            vmafgpu__fvif_rows(t, strip, y, count);
         for (int r = 0; r < count && t->scale + 1 < VMAFGPU__SCALES; r++)
             if ((y + r) % 2 == 0 && (y + r) / 2 < t->s->h[t->scale + 1])
-                vmafgpu__fvif_shrink(t, band, (y + r) / 2);
+                vmafgpu__fvif_shrink(t, strip, (y + r) / 2);
     }
 }
 
@@ -11198,7 +11177,7 @@ static void vmafgpu__fvif_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
 
 static const vmafgpu__measure vmafgpu__fvif_measure = {
     2 * VMAFGPU__SCALES, 0, 0, vmafgpu__fvif_state_size, vmafgpu__fvif_scratch, vmafgpu__fvif_prepare,
-    vmafgpu__fvif_measure_pair, NULL, NULL, NULL, NULL, NULL
+    vmafgpu__fvif_measure_pair, NULL, NULL
 };
 
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -13338,8 +13317,8 @@ static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     return vmafgpu__divide_up(x->columns, vmafgpu__divide_up(x->columns, most));
 }
 
-static int vmafgpu__speed_band_rows(const vmafgpu__speed_variant *x) {
-    const int rows = VMAFGPU__SPEED_FLAT_BAND / (vmafgpu__speed_flat_band(1, x->blocks_across) * (int)sizeof(float));
+static int vmafgpu__speed_strip_rows(const vmafgpu__speed_variant *x) {
+    const int rows = VMAFGPU__SPEED_FLAT_STRIP / (vmafgpu__speed_flat_strip(1, x->blocks_across) * (int)sizeof(float));
     return rows > 8 ? 8 : rows > 0 ? rows : 1;
 }
 
@@ -13366,7 +13345,7 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
         break;
     case VMAFGPU__SPEED_FLAT:
         vmafgpu__speed_shape(&out, 1, planes, pairs, VMAFGPU__SPEED_FLAT_THREADS,
-                             vmafgpu__speed_flat_shared(vmafgpu__speed_band_rows(x), x->blocks_across));
+                             vmafgpu__speed_flat_shared(vmafgpu__speed_strip_rows(x), x->blocks_across));
         break;
     case VMAFGPU__SPEED_COVARIANCE:
         vmafgpu__speed_shape(&out, VMAFGPU__SPEED_DISTANCES, planes, pairs, VMAFGPU__SPEED_COVARIANCE_THREADS,
@@ -13433,7 +13412,7 @@ static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed
     out->rows = x->rows;
     out->blocks_across = x->blocks_across;
     out->blocks_down = x->blocks_down;
-    out->band_rows = vmafgpu__speed_band_rows(x);
+    out->strip_rows = vmafgpu__speed_strip_rows(x);
     out->chunk_columns = vmafgpu__speed_chunk_columns(x);
     out->log_table = log_table;
     out->local_reach = x->local_reach;
@@ -15643,9 +15622,9 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns),
 #endif
 #ifndef VMAFGPU_NO_FLOAT
-    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__float_no_options, 0, 0, vmafgpu__float_plan,
+    { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
       vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_psnr_measure, NULL },
-    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__float_no_options, 0, 0, vmafgpu__float_plan,
+    { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
       vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_moment_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns),
@@ -15661,7 +15640,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
 #endif
 #ifndef VMAFGPU_NO_HVS
-    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__hvs_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
+    { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
       &vmafgpu__measured_cpu, NULL, &vmafgpu__hvs_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns),
@@ -15673,13 +15652,13 @@ static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns),
 #endif
 #ifndef VMAFGPU_NO_CIEDE
-    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__ciede_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
+    { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
       &vmafgpu__measured_cpu, NULL, &vmafgpu__ciede_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns),
 #endif
 #ifndef VMAFGPU_NO_FLOAT
-    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__ansnr_options, 0, 0, vmafgpu__ansnr_plan, vmafgpu__ansnr_finish,
+    { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
       NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ansnr_measure, NULL },
     { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
       vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, NULL,
@@ -15833,8 +15812,8 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
 static void vmafgpu__gather_pair(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
-        if (e->feature->measure && e->feature->measure->gather)
-            e->feature->measure->gather(e, vmafgpu__values(v, e));
+        if (e->feature->measure && e->feature->measure->aggregates)
+            e->feature->measure->aggregates->gather(e, vmafgpu__values(v, e));
     }
 }
 
@@ -17133,9 +17112,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        const vmafgpu__measure *m = e->feature->measure;
+        const vmafgpu__aggregates *a = e->feature->measure ? e->feature->measure->aggregates : NULL;
         int count = 0;
-        while (m && m->aggregates && m->has_aggregates(e) && m->aggregates[count])
+        while (a && a->are_wanted(e) && a->names[count])
             count++;
         if (*index < count)
             return e;
@@ -17153,7 +17132,7 @@ VMAFGPU_API int vmafgpu_aggregate_count(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_aggregate_name(const vmafgpu *context, int index) {
     const vmafgpu__extractor *e = vmafgpu__find_aggregate(context, &index);
-    return e ? e->feature->measure->aggregates[index] : NULL;
+    return e ? e->feature->measure->aggregates->names[index] : NULL;
 }
 
 static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
@@ -17162,7 +17141,7 @@ static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
     if (!e || !value)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, e ? "vmafgpu_aggregate: value is NULL"
                                                           : "vmafgpu_aggregate: there is no aggregate %d", index);
-    *value = e->feature->measure->aggregate(v, e, at);
+    *value = e->feature->measure->aggregates->value(v, e, at);
     return VMAFGPU_OK;
 }
 
@@ -17795,56 +17774,6 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
     }
 }
 
-/* A row of windows. Products with taps, rounded to float, serve the two windows in which the tap is the same; they are added in
- * the taps' order. */
-static void vmafgpu__ssim_eleven(const float *row, int lanes, float *VMAFGPU__RESTRICT out) {
-    enum { PART = 16 };
-    double p[6][(int)VMAFGPU__SSIM_TILE + (int)PART];
-    for (int x = 0; x < lanes * VMAFGPU__LANES + PART; x += PART) {
-        for (int i = x; i < x + PART; i++)
-            p[0][i] = (double)(row[i] * VMAFGPU__SSIM_TAP0);
-        for (int i = x; i < x + PART; i++)
-            p[1][i] = (double)(row[i] * VMAFGPU__SSIM_TAP1);
-        for (int i = x; i < x + PART; i++)
-            p[2][i] = (double)(row[i] * VMAFGPU__SSIM_TAP2);
-        for (int i = x; i < x + PART; i++)
-            p[3][i] = (double)(row[i] * VMAFGPU__SSIM_TAP3);
-        for (int i = x; i < x + PART; i++)
-            p[4][i] = (double)(row[i] * VMAFGPU__SSIM_TAP4);
-        for (int i = x; i < x + PART; i++)
-            p[5][i] = (double)(row[i] * VMAFGPU__SSIM_TAP5);
-    }
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++) {
-            double sum = p[0][i];
-            sum += p[1][i + 1];
-            sum += p[2][i + 2];
-            sum += p[3][i + 3];
-            sum += p[4][i + 4];
-            sum += p[5][i + 5];
-            sum += p[4][i + 6];
-            sum += p[3][i + 7];
-            sum += p[2][i + 8];
-            sum += p[1][i + 9];
-            sum += p[0][i + 10];
-            out[i] = (float)sum;
-        }
-}
-
-static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
-    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
-    for (int x = 0; x < (lanes + 1) * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++) {
-            squares[0][i] = a[i] * a[i];
-            squares[1][i] = b[i] * b[i];
-            squares[2][i] = a[i] * b[i];
-        }
-    vmafgpu__ssim_eleven(a, lanes, out);
-    vmafgpu__ssim_eleven(b, lanes, out + VMAFGPU__SSIM_TILE);
-    for (int k = 0; k < 3; k++)
-        vmafgpu__ssim_eleven(squares[k], lanes, out + (2 + k) * VMAFGPU__SSIM_TILE);
-}
-
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
@@ -17868,9 +17797,21 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-static void vmafgpu__ssim_compare(const float *windows, int count, double *sums, const vmafgpu__ssim_terms *terms) {
+/* Adds or, the first time, sets. */
+static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
+    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
+        if (anew)
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] = row[i];
+        else
+            for (int i = x; i < x + VMAFGPU__LANES; i++)
+                sums[i] += row[i];
+}
+
+static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
+                                  const vmafgpu__ssim_terms *terms) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;   /* (0.01 255)^2, (0.03 255)^2 */
-    double *VMAFGPU__RESTRICT lane_sums = sums;
+    const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
     for (int x = 0; x < count; x += VMAFGPU__LANES) {
         enum { N = VMAFGPU__LANES };
         float a2[N], b2[N], va[N], vb[N], cv[N], sg[N], below_l[N], below_c[N], s[N];
@@ -17897,10 +17838,24 @@ static void vmafgpu__ssim_compare(const float *windows, int count, double *sums,
             cv[i] = sg[i] > 0 ? cv[i] : positive;
             s[i] = (cv[i] + c3) / (sg[i] + c3);
         }
-        for (int i = 0; i < N; i++) {
-            l[i] = (2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1) / (double)below_l[i];
-            c[i] = (2.0 * (double)sg[i] + (double)c2) / (double)below_c[i];
+        for (int i = 0; i < N; i++)
             wide_s[i] = (double)s[i];
+        for (int i = 0; i < N; i++)
+            l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
+        for (int i = 0; i < N; i++)
+            c[i] = 2.0 * (double)sg[i] + (double)c2;
+        if (wanted == product) {   /* with one division; see vmafgpu__ssim_means() */
+            for (int i = 0; i < N; i++)
+                all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
+        } else {
+            if (wanted & (product | is_l))
+                for (int i = 0; i < N; i++)
+                    l[i] = l[i] / (double)below_l[i];
+            for (int i = 0; i < N; i++)
+                c[i] = c[i] / (double)below_c[i];
+            if (wanted & product)
+                for (int i = 0; i < N; i++)
+                    all[i] = l[i] * c[i] * wide_s[i];
         }
         if (terms) {
             const size_t kept = (size_t)(count - x < N ? count - x : N);
@@ -17909,25 +17864,22 @@ static void vmafgpu__ssim_compare(const float *windows, int count, double *sums,
             memcpy(terms->s + x, s, kept * sizeof *s);
         }
         for (int i = count - x; i < N; i++)
-            l[i] = c[i] = wide_s[i] = 0;
-        for (int i = 0; i < N; i++)
-            all[i] = l[i] * c[i] * wide_s[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_ALL * N + i] += all[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_L * N + i] += l[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_C * N + i] += c[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_S * N + i] += wide_s[i];
-        for (int i = 0; i < N; i++)
-            size[i] = all[i] > 0 ? all[i] : -all[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_ALL_SIZE * N + i] += size[i];
-        for (int i = 0; i < N; i++)
-            size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
-        for (int i = 0; i < N; i++)
-            lane_sums[(int)VMAFGPU__SSIM_S_SIZE * N + i] += size[i];
+            l[i] = c[i] = wide_s[i] = all[i] = 0;
+        if (wanted & product) {
+            for (int i = 0; i < N; i++)
+                size[i] = all[i] > 0 ? all[i] : -all[i];
+            vmafgpu__ssim_add(all, 1, 0, sums + VMAFGPU__SSIM_ALL * N);
+            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_ALL_SIZE * N);
+        }
+        if (wanted & is_l)
+            vmafgpu__ssim_add(l, 1, 0, sums + VMAFGPU__SSIM_L * N);
+        if (wanted & is_c) {
+            for (int i = 0; i < N; i++)
+                size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
+            vmafgpu__ssim_add(c, 1, 0, sums + VMAFGPU__SSIM_C * N);
+            vmafgpu__ssim_add(wide_s, 1, 0, sums + VMAFGPU__SSIM_S * N);
+            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_S_SIZE * N);
+        }
     }
 }
 
@@ -18007,17 +17959,6 @@ static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes
                      p[4][i + 2];
 }
 
-/* Adds or, the first time, sets. */
-static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
-    for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
-        if (anew)
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] = row[i];
-        else
-            for (int i = x; i < x + VMAFGPU__LANES; i++)
-                sums[i] += row[i];
-}
-
 static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
     double nine[VMAFGPU__SSIM_TILE];
     for (int k = odd ? 1 : 0; k < 5; k += 2) {
@@ -18057,7 +17998,7 @@ static void vmafgpu__ssim_add_row(const void *row, int wide, int w, float unit, 
 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
-    vmafgpu__ssim_import, vmafgpu__ssim_along, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
+    vmafgpu__ssim_import, vmafgpu__ssim_along_plain, vmafgpu__ssim_down_plain, vmafgpu__ssim_compare, vmafgpu__ssim_split,
     vmafgpu__ssim_halve, vmafgpu__ssim_halve_luma_row, vmafgpu__ssim_round, vmafgpu__ssim_add_row
 };
 #endif
@@ -18907,7 +18848,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, fl
         all += out[l] - low[l];
     for (int l = 0; l < N && all > 0; l++)
         if (out[l] > low[l])
-            out[l] = vmafgpu__ciede_power7(x[l]);
+            out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
 static void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT out,
@@ -22290,12 +22231,64 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
 #endif /* !VMAFGPU_NO_PSNR */
 
 /* ================================================================================================
- * >>level ssim                                   columns of windows
+ * >>level ssim                                   rows and columns of windows
  * ================================================================================================
- * Half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
+ * What is summed is in doubles, of floats: half a vector of columns at a time. Every other term is added by a product with 1 that
+ * is fused with the sum, which is the same, but done elsewhere in processors that have pipes of their own for additions.
+ *
+ * Down the columns half a vector of columns at a time goes down eleven rows. The sums of the eleven windows that a row is in stay in registers,
  * one of them being that of the window which begins with it; products with taps that are the same serve two windows.
  */
 #ifndef VMAFGPU_NO_SSIM
+
+/* Windows of a row, N at a time: sum q is that of the windows which began q times N columns ago. A sample and those N and 2 N
+ * on see taps of which two may be the same one. */
+static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
+    enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
+    vmafgpu__v sum[SUMS], product[SUMS];
+    VMAFGPU__UNROLL
+    for (int q = 0; q < SUMS; q++)
+        sum[q] = one;
+    for (int x = (1 - SUMS) * N; x < w; x += N) {
+        VMAFGPU__UNROLL
+        for (int i = 0; i < N; i++) {
+            const vmafgpu__v sample = vmafgpu__v_load(row + x + (SUMS - 1) * N + i);
+            VMAFGPU__UNROLL
+            for (int q = 0; q < SUMS; q++) {
+                const int k = q * N + i, same = (LAST - k) / N;
+                if (k > LAST)
+                    continue;
+                product[q] = 2 * k > LAST && (LAST - k) % N == i
+                                 ? product[same]
+                                 : vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, vmafgpu__v_set_f32(vmafgpu__ssim_taps[k])));
+                sum[q] = k == 0  ? product[q]
+                         : k & 1 ? vmafgpu__v_add_f64(sum[q], product[q])
+                                 : vmafgpu__v_fma_f64(one, product[q], sum[q]);
+            }
+        }
+        if (x >= 0)
+            vmafgpu__v_store_as_f32(out + x, sum[SUMS - 1]);
+        VMAFGPU__UNROLL
+        for (int q = SUMS - 1; q > 0; q--)
+            sum[q] = sum[q - 1];
+    }
+}
+
+static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float *out) {
+    const int w = lanes * VMAFGPU__LANES;
+    float squares[3][VMAFGPU__SSIM_TILE + VMAFGPU__LANES];
+    for (int x = 0; x < w + VMAFGPU__LANES; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v left = vmafgpu__v_load(a + x), right = vmafgpu__v_load(b + x);
+        vmafgpu__v_store(squares[0] + x, vmafgpu__v_mul_f32(left, left));
+        vmafgpu__v_store(squares[1] + x, vmafgpu__v_mul_f32(right, right));
+        vmafgpu__v_store(squares[2] + x, vmafgpu__v_mul_f32(left, right));
+    }
+    vmafgpu__ssim_eleven(a, w, out);
+    vmafgpu__ssim_eleven(b, w, out + VMAFGPU__SSIM_TILE);
+    for (int k = 0; k < 3; k++)
+        vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
+}
 
 /* Sums of the window that begins in this row, in the one before it, .. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
@@ -22305,16 +22298,16 @@ static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w)
         vmafgpu__v_store_as_f32(at + (y) * VMAFGPU__SSIM_ROW, vmafgpu__v_add_f64(s10, product)); \
         s0 = product; \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap1)); \
-        s1 = vmafgpu__v_add_f64(s1, product); \
-        s9 = vmafgpu__v_add_f64(s9, product); \
+        s1 = vmafgpu__v_fma_f64(one, product, s1); \
+        s9 = vmafgpu__v_fma_f64(one, product, s9); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap2)); \
         s2 = vmafgpu__v_add_f64(s2, product); \
         s8 = vmafgpu__v_add_f64(s8, product); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap3)); \
-        s3 = vmafgpu__v_add_f64(s3, product); \
-        s7 = vmafgpu__v_add_f64(s7, product); \
+        s3 = vmafgpu__v_fma_f64(one, product, s3); \
+        s7 = vmafgpu__v_fma_f64(one, product, s7); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap4)); \
-        s4 = vmafgpu__v_add_f64(s4, product); \
+        s4 = vmafgpu__v_fma_f64(one, product, s4); \
         s6 = vmafgpu__v_add_f64(s6, product); \
         product = vmafgpu__v_low_to_f64(vmafgpu__v_mul_f32(sample, tap5)); \
         s5 = vmafgpu__v_add_f64(s5, product); \
@@ -22325,6 +22318,7 @@ static void vmafgpu__ssim_down(float *rows, int lanes, double *sums) {
     const vmafgpu__v tap0 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP0), tap1 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP1);
     const vmafgpu__v tap2 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP2), tap3 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP3);
     const vmafgpu__v tap4 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP4), tap5 = vmafgpu__v_set_f32(VMAFGPU__SSIM_TAP5);
+    const vmafgpu__v one = vmafgpu__v_set_f64(1);
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__LANES; x += N) {
             float *at = rows + x;

@@ -4233,8 +4233,8 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     if (speed_is_skipped(launch))
         return;
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
-    const int32_t used = vmafgpu__speed_flat_band(1, launch.blocks_across), rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
-    const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.band_rows;
+    const int32_t used = vmafgpu__speed_flat_strip(1, launch.blocks_across), rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
+    const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.strip_rows;
     const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
     float *band = (float *)shared_memory(), *other = band + step * used;
     float total = 0;

@@ -81,7 +81,6 @@ lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
 lanes_ciede vmafgpu.h test_features /^VMAFGPU__INLINE void vmafgpu__ciede_weights(/,/^}/s/0.32 \*/0.31 */
 option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
-measured_memory vmafgpu.h test_memory /^static size_t vmafgpu__psnr_scratch(/,/^}/s/vmafgpu__padded(v->config.width) \* sizeof/vmafgpu__padded(v->config.width) \/ 2 * sizeof/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/

@@ -211,7 +211,7 @@ static float factor(const char *options, int scale, int diagonal) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(option(options, "adm_norm_view_dist", 3) * option(options, "adm_ref_display_height", 1080) * pi / 180.0);
     const int mode = (int)option(options, "adm_csf_mode", 0);
-    char name[16];
+    char name[32];
     double given;
     snprintf(name, sizeof name, "adm_f%ds%d", 1 + diagonal, scale);
     given = option(options, name, -1);

@@ -1153,10 +1153,11 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Sums of whole rows; kind 1: as far apart as samples can be. */
+/* Sums of whole rows, against their formulas; kind 1: as far apart as samples can be. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
-    static uint8_t rows[2][2 * WIDEST];
+    static uint16_t words[2][WIDEST];
+    uint8_t *const rows[2] = {(uint8_t *)words[0], (uint8_t *)words[1]};
     for (int i = 0; i < 2 * w; i++) {
         rows[0][i] = (uint8_t)(kind ? 255 : random_bits());
         rows[1][i] = (uint8_t)(kind ? 0 : random_bits());
@@ -1165,11 +1166,17 @@ static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) 
     for (int wide = 0; wide < 2; wide++) {
         CHECK_INT(level->psnr_row(rows[0], rows[1], wide, w), vmafgpu__psnr_row_scalar(rows[0], rows[1], wide, w));
         for (int other = 0; other < 2; other++) {
-            uint64_t sums[2][2] = {{1, 2}, {1, 2}};
-            level->float_row(rows[0], other ? rows[1] : NULL, wide, w, sums[0]);
-            vmafgpu__float_row_scalar(rows[0], other ? rows[1] : NULL, wide, w, sums[1]);
-            CHECK_INT(sums[0][0], sums[1][0]);
-            CHECK_INT(sums[0][1], sums[1][1]);
+            uint64_t sums[2] = {1, 2}, sum = 1, squares = 2;
+            for (int x = 0; x < w; x++) {
+                const int left = wide ? vmafgpu__word(rows[0], x) : rows[0][x];
+                const int right = !other ? 0 : wide ? vmafgpu__word(rows[1], x) : rows[1][x];
+                const float square = (float)(left - right) * (float)(left - right);
+                sum += (uint64_t)left;
+                squares += (uint64_t)square;
+            }
+            level->float_row(rows[0], other ? rows[1] : NULL, wide, w, sums);
+            CHECK(other || sums[0] == sum);
+            CHECK_INT(sums[1], squares);
         }
     }
 }

@@ -20046,13 +20046,11 @@ static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_st
 static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
                                                             const char *reference, const ptrdiff_t *at) {
     enum { APART = VMAFGPU__V_REGISTERS < 32 };
-    if (!s->job->wide) {
-        vmafgpu__vif_products_of(s, from, 1, reference, 1, 0, at, 4, VMAFGPU__VIF_MOST);
-        return;
-    }
     if (APART)
         vmafgpu__vif_squares(s, from, at, 4);
-    if (s->job->scale == 0)
+    if (!s->job->wide)
+        vmafgpu__vif_products_of(s, from, !APART, reference, 1, 0, at, APART ? 6 : 4, VMAFGPU__VIF_MOST);
+    else if (s->job->scale == 0)
         vmafgpu__vif_products_of(s, from, !APART, reference, 1, 1, at, APART ? 6 : 4, VMAFGPU__VIF_MOST);
     else
         vmafgpu__vif_products_of(s, from, !APART, reference, 1, 1, at, APART ? 6 : 4, 0);

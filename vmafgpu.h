@@ -19680,7 +19680,8 @@ enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* columns of a register o
 
 /* Both filters of a scale have their window in a window of `reach`. Pairs in that of four rows or columns. Along rows the
  * reach is 2 at least, so that windows begin with a pair. */
-#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0 */
+#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
+#define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
@@ -19739,8 +19740,11 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
     return taps;
 }
 
-/* Most samples are those of scale 0: its loops over the pairs of a window, but for the first and the last one, are written out
- * (`most` is constant); one for all serves the others. */
+/* Most samples are those of scales 0 and 1: their loops over the pairs of a window, but for the first and the last one, are
+ * written out (`most` is constant); one for all, with `most` 0, serves the others. */
+#define VMAFGPU__VIF_BY_SCALE(function, ...) \
+    (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
+     s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
 #define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
     if (most) { \
         VMAFGPU__UNROLL \
@@ -19935,10 +19939,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
 static __attribute__((noinline)) void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
                                                          const ptrdiff_t *at, int means, int line,
                                                          uint16_t *const *next_line, const char *const *ahead) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_means_at(s, from, at, means, line, next_line, ahead, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_means_at(s, from, at, means, line, next_line, ahead, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
 /* Sums of products, and of their upper halves, if they have more than 16 bits. */
@@ -20014,20 +20015,16 @@ static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_st
                                                            const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
-    else if (s->job->scale == 0)
-        vmafgpu__vif_products_of(s, from, from, 1, 1, at, line, VMAFGPU__VIF_MOST);
     else
-        vmafgpu__vif_products_of(s, from, from, 1, 1, at, line, 0);
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
                                                             const char *other, const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
-    else if (s->job->scale == 0)
-        vmafgpu__vif_products_of(s, from, other, 0, 1, at, line, VMAFGPU__VIF_MOST);
     else
-        vmafgpu__vif_products_of(s, from, other, 0, 1, at, line, 0);
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
 /* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
@@ -20136,7 +20133,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* At scale 0 without the table, since there are only two places apart. */
+/* At scales 0 and 1 without the table, since there are only two places apart. */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -20412,10 +20409,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_reference_of(s, row, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_reference_of(s, row, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
 /* A distorted image along a row: variance and covariance. */
@@ -20440,10 +20434,7 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_distorted_of(s, row, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_distorted_of(s, row, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
 /* The sums of one row. */

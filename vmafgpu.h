@@ -17507,8 +17507,7 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #define vmafgpu__vif_means_at VMAFGPU__LEVEL_NAME(vmafgpu__vif_means_at)
 #define vmafgpu__vif_means VMAFGPU__LEVEL_NAME(vmafgpu__vif_means)
 #define vmafgpu__vif_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_product)
-#define vmafgpu__vif_multiply VMAFGPU__LEVEL_NAME(vmafgpu__vif_multiply)
-#define vmafgpu__vif_add_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_products)
+#define vmafgpu__vif_add_product VMAFGPU__LEVEL_NAME(vmafgpu__vif_add_product)
 #define vmafgpu__vif_products_of VMAFGPU__LEVEL_NAME(vmafgpu__vif_products_of)
 #define vmafgpu__vif_squares VMAFGPU__LEVEL_NAME(vmafgpu__vif_squares)
 #define vmafgpu__vif_products VMAFGPU__LEVEL_NAME(vmafgpu__vif_products)
@@ -19681,7 +19680,8 @@ enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 };   /* columns of a register o
 
 /* Both filters of a scale have their window in a window of `reach`. Pairs in that of four rows or columns. Along rows the
  * reach is 2 at least, so that windows begin with a pair. */
-#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0 */
+#define VMAFGPU__VIF_MOST 9   /* pairs of a window of scale 0... */
+#define VMAFGPU__VIF_MORE 5   /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
@@ -19713,7 +19713,8 @@ typedef struct vmafgpu__vif_strip {
 typedef struct vmafgpu__vif_totals {
     /* Logarithms are kept in two, see vif_logs. */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers` */
+    vmafgpu__v denominator[2];  /* with VIF_LOG_BIAS and VIF_LOG_NOISE too much for each of `registers`; as `logs` the same
+                                   for all distorted images */
     vmafgpu__v noise[2];        /* of 64 bits: odd lanes of 32 bits times 2^32 plus even ones, and odd ones alone */
     unsigned   logs, registers;
 } vmafgpu__vif_totals;
@@ -19739,8 +19740,11 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
     return taps;
 }
 
-/* Most samples are those of scale 0: its loops over the pairs of a window, but for the first and the last one, are written out
- * (`most` is constant); one for all serves the others. */
+/* Most samples are those of scales 0 and 1: their loops over the pairs of a window, but for the first and the last one, are
+ * written out (`most` is constant); one for all, with `most` 0, serves the others. */
+#define VMAFGPU__VIF_BY_SCALE(function, ...) \
+    (s->job->scale == 0 ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) : \
+     s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) : function(__VA_ARGS__, 0))
 #define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
     if (most) { \
         VMAFGPU__UNROLL \
@@ -19935,10 +19939,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
 static __attribute__((noinline)) void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
                                                          const ptrdiff_t *at, int means, int line,
                                                          uint16_t *const *next_line, const char *const *ahead) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_means_at(s, from, at, means, line, next_line, ahead, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_means_at(s, from, at, means, line, next_line, ahead, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
 /* Sums of products, and of their upper halves, if they have more than 16 bits. */
@@ -19946,116 +19947,84 @@ typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
 
-VMAFGPU__INLINE void vmafgpu__vif_multiply(vmafgpu__vif_product *sum, vmafgpu__v a, vmafgpu__v factor, int wide,
-                                           const vmafgpu__v (*taps)[2], int place) {
+/* Adds the products of a pair with another one, or, without that, its squares. */
+VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const char *from, const char *other, int wide,
+                                              const vmafgpu__v (*taps)[2], int place) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, factor), sign));
+    vmafgpu__v a = vmafgpu__v_load(from), b;
+    a = wide ? vmafgpu__v_xor(a, sign) : a;
+    if (other) {
+        b = vmafgpu__v_load(other);
+        b = wide ? vmafgpu__v_xor(b, sign) : b;
+    } else {
+        b = a;
+    }
+    const vmafgpu__v low = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mullo16(a, b), sign));
     vmafgpu__vif_add_pair(&sum->low, low, taps, place);
     if (wide) {
-        const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, factor), sign));
+        const vmafgpu__v high = vmafgpu__v_hold(vmafgpu__v_xor(vmafgpu__v_mulhi_u16(a, b), sign));
         vmafgpu__vif_add_pair(&sum->high, high, taps, place);
     }
 }
 
-/* Adds a pair to squares and products, as far as wanted. */
-VMAFGPU__INLINE void vmafgpu__vif_add_products(vmafgpu__vif_product *square, vmafgpu__vif_product *product,
-                                               const char *from, const char *other, int wide,
-                                               const vmafgpu__v (*taps)[2], int place) {
-    const vmafgpu__v sign = vmafgpu__v_set16(-32768);
-    vmafgpu__v a = vmafgpu__v_load(from);
-    a = wide ? vmafgpu__v_xor(a, sign) : a;
-    if (square)
-        vmafgpu__vif_multiply(square, a, a, wide, taps, place);
-    if (product) {
-        vmafgpu__v b = vmafgpu__v_load(other);
-        b = wide ? vmafgpu__v_xor(b, sign) : b;
-        vmafgpu__vif_multiply(product, a, b, wide, taps, place);
-    }
-}
-
-/* Squares of an image and its products with another one, as far as wanted: of four rows, into lines from `line` on. */
-VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, int squares,
-                                              const char *other, int products, int wide, const ptrdiff_t *at, int line,
-                                              int most) {
+/* Products of an image with another one, of four rows, into two lines of halves from `line` on. Squares, if it is the same
+ * image. One kind of products at a time: for both there are not enough registers, or compilers find none. */
+VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other, int square,
+                                              int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
-    const int count = squares + products, halves = 1 + wide, pairs = most ? most : s->down.pairs;
-    const int together = count * halves > (VMAFGPU__V_REGISTERS < 32 ? 1 : 2) ? 1 : 2;
+    const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v sum[2][2][2][4];   /* of squares and products; of low and high halves; of both registers */
+        vmafgpu__v low[2][4], high[2][4];   /* of both registers */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
             const vmafgpu__v (*taps)[2] = vmafgpu__vif_anew(s->down.pair);
-            vmafgpu__vif_product square[2], product[2];
-            square[0].low = square[1].low = product[0].low = product[1].low = vmafgpu__vif_four_of(s->low_start);
-            square[0].high = square[1].high = product[0].high = product[1].high = vmafgpu__vif_four_of(s->high_start);
-#define VMAFGPU__VIF_ADD(j, i, taps, place) \
-    vmafgpu__vif_add_products(squares ? &square[j] : NULL, products ? &product[j] : NULL, from + at[i] + (j) * STEP, \
-                               products ? other + at[i] + (j) * STEP : NULL, wide, taps, place)
-            VMAFGPU__VIF_ADD(0, 0, taps, VMAFGPU__VIF_FIRST);
-            if (together == 2)
-                VMAFGPU__VIF_ADD(1, 0, taps, VMAFGPU__VIF_FIRST);
-            if (together == 2) {
-                VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(0, i, taps + i, VMAFGPU__VIF_MIDDLE);
-                                       VMAFGPU__VIF_ADD(1, i, taps + i, VMAFGPU__VIF_MIDDLE))
-            } else {
-                VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(0, i, taps + i, VMAFGPU__VIF_MIDDLE))
-            }
-            VMAFGPU__VIF_ADD(0, pairs, taps + pairs, VMAFGPU__VIF_LAST);
-            if (together == 2)
-                VMAFGPU__VIF_ADD(1, pairs, taps + pairs, VMAFGPU__VIF_LAST);
+            vmafgpu__vif_product sum[2];
+            sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
+            sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
+#define VMAFGPU__VIF_ADD(i, taps, place) \
+    vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
+    if (together == 2) \
+        vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
+            VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
+            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
+            VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
 #undef VMAFGPU__VIF_ADD
             VMAFGPU__UNROLL
             for (int j = 0; j < together; j++) {
-                if (squares) {
-                    vmafgpu__vif_put_four(square[j].low, sum[0][0][k + j]);
-                    vmafgpu__vif_put_four(square[j].high, sum[0][1][k + j]);
-                }
-                if (products) {
-                    vmafgpu__vif_put_four(product[j].low, sum[squares][0][k + j]);
-                    vmafgpu__vif_put_four(product[j].high, sum[squares][1][k + j]);
-                }
+                vmafgpu__vif_put_four(sum[j].low, low[k + j]);
+                vmafgpu__vif_put_four(sum[j].high, high[k + j]);
             }
         }
-        if (!most && s->halved)
-            vmafgpu__vif_double(sum[0][0][0], count * 16);
+        if (!most && s->halved) {
+            vmafgpu__vif_double(low[0], 8);
+            vmafgpu__vif_double(high[0], 8);
+        }
         VMAFGPU__UNROLL
-        for (int row = 0; row < 4; row++)
+        for (int row = 0; row < 4; row++) {
+            uint16_t *const *lines = s->line[row] + line;
+            vmafgpu__v v[2];
             VMAFGPU__UNROLL
-            for (int p = 0; p < count; p++) {
-                uint16_t *const *lines = s->line[row] + line + 2 * p;
-                vmafgpu__v v[2];
-                VMAFGPU__UNROLL
-                for (int k = 0; k < 2; k++)
-                    v[k] = wide ? vmafgpu__vif_join(s, sum[p][0][k][row], sum[p][1][k][row]) : sum[p][0][k][row];
-                vmafgpu__vif_put_halves(lines[0] + x, lines[1] + x, v[0], v[1]);
-            }
+            for (int k = 0; k < 2; k++)
+                v[k] = wide ? vmafgpu__vif_join(s, low[k][row], high[k][row]) : low[k][row];
+            vmafgpu__vif_put_halves(lines[0] + x, lines[1] + x, v[0], v[1]);
+        }
     }
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
                                                            const ptrdiff_t *at, int line) {
     if (!s->job->wide)
-        vmafgpu__vif_products_of(s, from, 1, from, 0, 0, at, line, VMAFGPU__VIF_MOST);
-    else if (s->job->scale == 0)
-        vmafgpu__vif_products_of(s, from, 1, from, 0, 1, at, line, VMAFGPU__VIF_MOST);
+        vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
-        vmafgpu__vif_products_of(s, from, 1, from, 0, 1, at, line, 0);
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-/* With products with the reference. Not all sums of words have registers in the smaller set. */
 static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                            const char *reference, const ptrdiff_t *at) {
-    enum { APART = VMAFGPU__V_REGISTERS < 32 };
-    if (!s->job->wide) {
-        vmafgpu__vif_products_of(s, from, 1, reference, 1, 0, at, 4, VMAFGPU__VIF_MOST);
-        return;
-    }
-    if (APART)
-        vmafgpu__vif_squares(s, from, at, 4);
-    if (s->job->scale == 0)
-        vmafgpu__vif_products_of(s, from, !APART, reference, 1, 1, at, APART ? 6 : 4, VMAFGPU__VIF_MOST);
+                                                            const char *other, const ptrdiff_t *at, int line) {
+    if (!s->job->wide)
+        vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
-        vmafgpu__vif_products_of(s, from, !APART, reference, 1, 1, at, APART ? 6 : 4, 0);
+        VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
 /* Reflects lines at the borders of the image, where the strip touches them: eight columns, whatever the reach. A pair beyond
@@ -20164,7 +20133,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* At scale 0 without the table, since there are only two places apart. */
+/* At scales 0 and 1 without the table, since there are only two places apart. */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -20338,30 +20307,32 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
 }
 
 /* Adds a register of samples but for the numerators' terms, which are left pending; those of the register before are
- * added meanwhile, as divisions take long. What s2 points to must stay until then. */
-VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
-                                      const int32_t *s1, const int32_t *s2, int32_t *s12,
+ * added meanwhile, as divisions take long. What s2 points to must stay until then. The reference's part, if wanted. */
+VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
+                                      const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2, int32_t *s12,
                                       vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     const vmafgpu__v variance = vmafgpu__v_load(s1), zero = c->zero;
     const vmafgpu__v_mask is_log = vmafgpu__v_greater32(variance, c->below_noise);
     const vmafgpu__v distorted = vmafgpu__v_load(s2);
     if (vmafgpu__v_mask_all(is_log)) {
-        totals->logs += VMAFGPU__V_WORDS;
+        totals->logs += reference ? VMAFGPU__V_WORDS : 0;
     } else {
         const vmafgpu__v flat = vmafgpu__v_drop32(is_log, vmafgpu__v_max32(distorted, zero));
         totals->noise[0] = vmafgpu__v_add64(totals->noise[0], flat);
         totals->noise[1] = vmafgpu__v_add64(totals->noise[1], vmafgpu__v_srli64(flat, 32));
         if (!vmafgpu__v_mask_any(is_log))
             return;
-        totals->logs += vmafgpu__v_mask_count(is_log);
+        totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
     }
     /* The others count as noise, and that many too much are taken off in the end. */
-    vmafgpu__v log[2];
     totals->registers++;
-    vmafgpu__vif_logs(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
-    VMAFGPU__UNROLL
-    for (int i = 0; i < 2; i++)
-        totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    if (reference) {
+        vmafgpu__v log[2];
+        vmafgpu__vif_logs(c, vmafgpu__v_add32(vmafgpu__v_max32(variance, c->noise), c->noise), log);
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++)
+            totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
+    }
     /* Samples without a term get the covariance 0: then gain and term are 0, whatever the variances. */
     const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
     vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
@@ -20388,26 +20359,25 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Adds the totals of `samples` samples and starts anew. */
-static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int samples,
+/* The sums of the totals of `samples` samples, which start anew; those of the reference, if wanted, else they stay. */
+static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
     vmafgpu__v_store(noise[0], totals->noise[0]);
     vmafgpu__v_store(noise[1], totals->noise[1]);
     for (int i = 0; i < VMAFGPU__V_BYTES / 8; i++)
         sum += noise[0][i] - (noise[1][i] << 32) + noise[1][i];
-    sums->flat_noise += (int64_t)sum;
-    for (int k = 0; k < plan->vif_variants; k++) {
-        sums->numerator[k] += (int64_t)vmafgpu__vif_lanes(totals->numerator[k], 0);
-        totals->numerator[k][0] = totals->numerator[k][1] = vmafgpu__v_zero();
+    sums->flat_noise = (int64_t)sum;
+    for (int k = 0; k < plan->vif_variants; k++)
+        sums->numerator[k] = (int64_t)vmafgpu__vif_lanes(totals->numerator[k], 0);
+    if (reference) {
+        const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+        sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
+                            /* log2(1 + noise / noise) each */
+                            (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
+        sums->flat_count = samples - (int64_t)totals->logs;
     }
-    const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
-    sums->denominator += (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                         /* log2(1 + noise / noise) each */
-                         (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
-    sums->flat_count += samples - (int64_t)totals->logs;
-    totals->noise[0] = totals->noise[1] = totals->denominator[0] = totals->denominator[1] = vmafgpu__v_zero();
-    totals->logs = totals->registers = 0;
+    memset(totals, 0, sizeof *totals);
 }
 
 /* Zeroes what stands in a line for columns outside of the strip. Without variances, samples add nothing. */
@@ -20439,10 +20409,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_reference_of(s, row, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_reference_of(s, row, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
 /* A distorted image along a row: variance and covariance. */
@@ -20467,14 +20434,11 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
 }
 
 static __attribute__((noinline)) void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
-    if (s->job->scale == 0)
-        vmafgpu__vif_distorted_of(s, row, VMAFGPU__VIF_MOST);
-    else
-        vmafgpu__vif_distorted_of(s, row, 0);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
 /* The sums of one row. */
-VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants,
+VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
                                                 const vmafgpu__vif_constants *constants, vmafgpu__vif_totals *totals) {
     const int all = 4 * VMAFGPU__V_WORDS, count = (s->end - s->x + all - 1) / all * all;
     const vmafgpu__plan *plan = s->job->plan;
@@ -20494,7 +20458,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     memset(&pending, 0, sizeof pending);   /* terms of 0 */
     pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
-        vmafgpu__vif_add(plan, variants, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
+        vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
     vmafgpu__vif_numerators(plan, variants, &c, &pending, &sum);
     for (int i = 0; i < 2; i++) {
         totals->denominator[i] = sum.denominator[i];
@@ -20507,13 +20471,16 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
 }
 
 /* Apart from the rest, so that its registers are its own. */
-static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row,
+static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                               const vmafgpu__vif_constants *constants,
                                                               vmafgpu__vif_totals *totals) {
-    if (s->job->plan->vif_variants == 1)
-        vmafgpu__vif_statistics_of(s, row, 1, constants, totals);
+    const int variants = s->job->plan->vif_variants;
+    if (variants == 1 && reference)
+        vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
+    else if (variants == 1)
+        vmafgpu__vif_statistics_of(s, row, 1, 0, constants, totals);
     else
-        vmafgpu__vif_statistics_of(s, row, s->job->plan->vif_variants, constants, totals);
+        vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
 }
 
 /* ---- strips and bands ---- */
@@ -20528,6 +20495,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
     vmafgpu__vif_constants constants;
+    vmafgpu__vif_sums part;
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     vmafgpu__vif_set_constants(&constants);
@@ -20551,10 +20519,10 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             vmafgpu__vif_means(s, image, at, has_sums, line, has_next ? s->next_line[d >= 0] : NULL, ahead);
             if (has_next)
                 vmafgpu__vif_reflect_lines(s, s->next_line[d >= 0], 2);
-            if (has_sums && d < 0)
-                vmafgpu__vif_squares(s, image, at, 1);
-            else if (has_sums)
-                vmafgpu__vif_products(s, image, pairs_at, at);
+            if (has_sums)
+                vmafgpu__vif_squares(s, image, at, line + 1);
+            if (has_sums && d >= 0)
+                vmafgpu__vif_products(s, image, pairs_at, at, 6);
             for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
                 vmafgpu__vif_shrink_along(s, picture, y + i, s->next_line[d >= 0][i / 2]);
             if (!has_sums || d < 0)
@@ -20565,12 +20533,17 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
                 if (d == 0)
                     vmafgpu__vif_reference_along(s, i);
                 vmafgpu__vif_distorted_along(s, i);
-                vmafgpu__vif_statistics(s, i, &constants, &totals);
+                vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
             }
-            samples += rows * (s->end - s->x);
+            samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue;   /* lanes hold more */
-            vmafgpu__vif_deliver(job->plan, &totals, samples, sums[d]);
+            vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
+            for (int k = 0; k < job->plan->vif_variants; k++)
+                sums[d]->numerator[k] += part.numerator[k];
+            sums[d]->denominator += part.denominator;
+            sums[d]->flat_noise += part.flat_noise;
+            sums[d]->flat_count += part.flat_count;
             samples = 0;
         }
     }
@@ -22818,8 +22791,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__vif_means_at
 #undef vmafgpu__vif_means
 #undef vmafgpu__vif_product
-#undef vmafgpu__vif_multiply
-#undef vmafgpu__vif_add_products
+#undef vmafgpu__vif_add_product
 #undef vmafgpu__vif_products_of
 #undef vmafgpu__vif_squares
 #undef vmafgpu__vif_products

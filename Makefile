@@ -80,7 +80,7 @@ linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
 	$(compile) -c -o $@ $<
 
-$(BUILD)/%$(EXE): examples/%.c examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+$(BUILD)/%$(EXE): examples/%.c examples/report.h examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # Needs no models, since it makes them: an implementation of its own, without what takes long to compile.

@@ -37,7 +37,7 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c,$(wildcard examples/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
 test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
@@ -66,6 +66,9 @@ help:
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
 	@echo '                PREFIX (/usr/local), below DESTDIR'
+	@echo 'make libvmaf    a library with libvmaf'"'"'s functions, for programs that are linked to libvmaf: $(BUILD)/libvmaf.so.3'
+	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
+	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and libvmaf'"'"'s own in LIBVMAF'
 	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
 	@echo 'make clean      removes build/'
 
@@ -86,6 +89,8 @@ $(BUILD)/%$(EXE): examples/%.c examples/report.h examples/video.h $(BUILD)/vmafg
 # Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+include examples/package/libvmaf.mk
 
 # ---- kernels ----
 

@@ -137,6 +137,16 @@ $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulat
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
+# A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
+$(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf.h
+	@mkdir -p $(@D)
+	cp $< $@
+	echo '#include "libvmaf.h"' > $(@D)/libvmaf_cuda.h
+
+$(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
+	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
              $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
@@ -169,7 +179,7 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \

@@ -15898,6 +15898,19 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
+/* What stands in a row where no value is yet: a NaN like no other. */
+static void vmafgpu__make_unknown(double *values, int count) {
+    const uint64_t bits = 0x7ff8766d61666770u;
+    for (int i = 0; i < count; i++)
+        memcpy(&values[i], &bits, sizeof bits);
+}
+
+static int vmafgpu__is_unknown(double value) {
+    double unknown;
+    vmafgpu__make_unknown(&unknown, 1);
+    return memcmp(&value, &unknown, sizeof value) == 0;
+}
+
 /* Writes the features of a pair that do not depend on its neighbours. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
@@ -15992,8 +16005,12 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
                 vmafgpu__take_value(v, &v->extractors[i], &sums, position, &v->extractors[i].course);
         if (result == VMAFGPU_OK && index >= 0 && index < v->pushed)
             vmafgpu__gather_pair(v);
-        if (result == VMAFGPU_OK && index >= 0 && index < v->pushed && index % v->config.subsample == 0)
-            vmafgpu__finish_pair(v, &sums, position, vmafgpu__row(v, index / v->config.subsample));
+        if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
+            double *row = vmafgpu__row(v, index / v->config.subsample);
+            vmafgpu__make_unknown(row, v->column_count);
+            if (result == VMAFGPU_OK)
+                vmafgpu__finish_pair(v, &sums, position, row);
+        }
         v->collected++;
         vmafgpu__advance(v, 0);
     }
@@ -17195,20 +17212,14 @@ static vmafgpu_result vmafgpu__value_at(vmafgpu *v, int64_t index, int column, d
     if (column < 0 || column >= v->column_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
                              v->column_count);
-    /* What waits for later frames is behind the first such column. */
-    const int is_early = v->extractor_count > 0 && column < v->extractors[0].late_columns;
-    const int64_t ready = vmafgpu__ready(v), collected = v->collected - v->seeded;
-    const int64_t known = !is_early || collected < ready ? ready : collected < v->pushed ? collected : v->pushed;
+    const int64_t ready = vmafgpu__ready(v);
     if (index < 0 || index >= v->pushed || index % step)
         return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function, (long long)index);
-    if (index >= known)
-        return VMAFGPU_AGAIN;
     const double *row = vmafgpu__row(v, index / step);
-    const vmafgpu_result result = index < ready                                        ? vmafgpu__row_result(v, row)
-                                  : v->failed_position == index + v->seeded ? v->failed_result
-                                                                            : VMAFGPU_OK;
-    if (result != VMAFGPU_OK)
-        return vmafgpu__fail_frame(v, index, result);
+    if (index < ready && vmafgpu__row_result(v, row) != VMAFGPU_OK)
+        return vmafgpu__fail_frame(v, index, vmafgpu__row_result(v, row));
+    if (index >= ready && (index + v->seeded >= v->collected || vmafgpu__is_unknown(row[column])))
+        return VMAFGPU_AGAIN;
     *value = row[column];
     return VMAFGPU_OK;
 }

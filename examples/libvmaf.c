@@ -776,17 +776,25 @@ static const figure *find_figure(const board *b, const char *name, size_t index)
     return c && index < c->room && c->figures[index].is_known ? &c->figures[index] : NULL;
 }
 
-/* Columns come in the order of their first figure, as libvmaf's do. */
-static int write_figure(board *b, const char *name, size_t index, double value) {
+/* The column of that name, which is added if it is new; NULL: there is no memory. */
+static column *make_column(board *b, const char *name) {
     column *c = find_column(b, vmafgpu_report_name(name));
     if (!c) {
         char *copy = copy_of(vmafgpu_report_name(name));
         if (!copy || !reserve(&b->columns, &b->room, b->count + 1, sizeof *b->columns)) {
             free(copy);
-            return -ENOMEM;
+            return NULL;
         }
         c = &b->columns[b->count++];
         c->name = copy;
+    }
+    return c;
+}
+
+static int write_figure(board *b, const char *name, size_t index, double value) {
+    column *c = make_column(b, name);
+    if (!c) {
+        return -ENOMEM;
     }
     if (!reserve(&c->figures, &c->room, index + 1, sizeof *c->figures)) {
         return -ENOMEM;
@@ -1167,7 +1175,13 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     }
     int columns = result == VMAFGPU_OK ? vmafgpu_column_count(c->engine) : 0;
     c->known = result == VMAFGPU_OK ? (int64_t *)calloc((size_t)columns + 1, sizeof *c->known) : NULL;
-    if (!c->known) {
+    int ok = c->known != NULL;
+    for (int i = 0; i < columns && ok; i++) {
+        ok = make_column(&c->board, vmafgpu_column_name(c->engine, i)) != NULL;
+    }
+    if (!ok) {
+        free(c->known);
+        c->known = NULL;
         vmafgpu_close(c->engine);
         c->engine = NULL;
         return result == VMAFGPU_OK ? -ENOMEM : error_of(result);

@@ -44,7 +44,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
 fuzzers    := y4m options model
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
-.PHONY: all help demo test test-all test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -184,6 +184,9 @@ test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(WIND
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \
 	    test/run.sh $(BUILD)
+
+test-clients: libvmaf
+	@CC='$(CC)' test/clients.sh $(BUILD)
 
 test-all:
 	@VMAF='$(VMAF)' test/matrix.sh all

@@ -158,7 +158,7 @@
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
- *   vmaf_model_destroy                        vmafgpu_model_free() of what was parsed, after the context is closed
+ *   vmaf_model_destroy                        vmafgpu_model_free() of what was parsed
  *   vmaf_model_collection_destroy
  *   vmaf_use_features_from_model              nothing: models bring their features
  *   vmaf_use_features_from_model_collection
@@ -478,14 +478,16 @@ typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
+    void              *keeper;               /* of a parsed one, which counts who uses it; else NULL             */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
  * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field.
- * Everything it points to is borrowed for the call of vmafgpu_open() only, except models, the
- * callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
+ * Everything it points to is borrowed for the call of vmafgpu_open() only, except models that were not
+ * parsed, the callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
+ * (A parsed model stays until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
@@ -558,7 +560,7 @@ typedef struct vmafgpu_gpu_config {
 /* A model to score with. Give `model`, or a built-in one by `version`. */
 typedef struct vmafgpu_model_config {
     const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see vmafgpu_builtin_model() */
-    const vmafgpu_model *model;             /* instead: parsed or embedded; must live as long as the context                        */
+    const vmafgpu_model *model;             /* instead: parsed, or embedded and as long-lived as the context                        */
     const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
     int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
     int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: the "phone" model)                */
@@ -886,12 +888,18 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text
  * (size bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator`
- * (NULL: malloc) and goes back with vmafgpu_model_free(). `name` becomes model->name (copied). On failure *model
+ * (NULL: malloc), whose functions must live as long as the model, and goes back with vmafgpu_model_free(), whose `allocator` is
+ * that one or NULL. `name` becomes model->name (copied). On failure *model
  * is NULL and error (if not NULL) holds a sentence that names the key at fault. A byte order mark and lines that end in
  * \r\n are taken. Independent of the C locale. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
+
+/* One more vmafgpu_model_free() is needed before a parsed model goes back. An open context has one of its own, so a model may be
+ * freed when it has been given to those that use it. On any thread. With NULL, and with models that were not parsed, neither
+ * function does anything. */
+VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 #ifdef __cplusplus
 }
@@ -2432,6 +2440,13 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
+/* Of a parsed model, in its one allocation: how many use it, and where that begins and goes. */
+typedef struct vmafgpu__keeper {
+    int               users;
+    void             *start;
+    vmafgpu_allocator allocator;
+} vmafgpu__keeper;
+
 static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
     if (v->config.log)
         v->config.log(v->config.log_user, level, message);
@@ -3945,6 +3960,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
 /* One of the three times. The result, behind the first byte of the block, exists in the last one only. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
+    vmafgpu__keeper *keeper;
     vmafgpu_svm *svms;
     vmafgpu_svm svm;
     vmafgpu__json_list list;
@@ -3954,6 +3970,7 @@ static int vmafgpu__build(vmafgpu__builder *b) {
 
     b->arena.used = 0;
     model = (vmafgpu_model *)vmafgpu__arena_take(&b->arena, sizeof *model);
+    keeper = (vmafgpu__keeper *)vmafgpu__arena_take(&b->arena, sizeof *keeper);
     svms = (vmafgpu_svm *)vmafgpu__arena_take(&b->arena, (size_t)b->parts * sizeof *svms);
     name = vmafgpu__arena_here(&b->arena);
     vmafgpu__arena_put(&b->arena, b->json.name, strlen(b->json.name) + 1);
@@ -3983,6 +4000,7 @@ static int vmafgpu__build(vmafgpu__builder *b) {
         model->name = name;
         model->svm_count = b->parts;
         model->svms = svms;
+        model->keeper = keeper;
     }
     return 1;
 }
@@ -4036,15 +4054,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     result = vmafgpu__build_all(&b, allocator);
     vmafgpu__memory_give(allocator, b.pool.rows);
     if (result == VMAFGPU_OK) {
+        vmafgpu__keeper *keeper;
+
         *model = (vmafgpu_model *)(void *)b.arena.base;
+        keeper = (vmafgpu__keeper *)(*model)->keeper;
+        memset(keeper, 0, sizeof *keeper);
+        keeper->users = 1;
+        keeper->start = *model;
+        if (allocator != NULL)
+            keeper->allocator = *allocator;
     } else {
         vmafgpu__memory_give(allocator, b.arena.base);
     }
     return result;
-}
-
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
-    vmafgpu__memory_give(allocator, model);
 }
 
 #else /* VMAFGPU_NO_JSON */
@@ -4059,11 +4081,6 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
         *model = NULL;
     vmafgpu__sentence(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
-}
-
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
-    (void)model; /* there can be none */
-    (void)allocator;
 }
 
 #endif /* VMAFGPU_NO_JSON */
@@ -16215,6 +16232,40 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
     return result;
 }
 
+/* Changes a count, and returns what it is then. */
+static int vmafgpu__count(int *value, int change) {
+    int before;
+    do
+        before = vmafgpu__atomic_get(value);
+    while (!vmafgpu__atomic_change(value, before, before + change));
+    return before + change;
+}
+
+VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model) {
+    if (model && model->keeper)
+        vmafgpu__count(&((vmafgpu__keeper *)model->keeper)->users, 1);
+}
+
+static void vmafgpu__forget_model(const vmafgpu_model *model) {
+    vmafgpu__keeper *keeper = model ? (vmafgpu__keeper *)model->keeper : NULL;
+    if (keeper && vmafgpu__count(&keeper->users, -1) == 0) {
+        const vmafgpu_allocator allocator = keeper->allocator;
+        vmafgpu__memory_give(&allocator, keeper->start);
+    }
+}
+
+VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
+    (void)allocator;
+    vmafgpu__forget_model(model);
+}
+
+static void vmafgpu__drop_models(vmafgpu *v) {
+    for (; v->model_count > 0; v->model_count--) {
+        vmafgpu__give(v, v->models[v->model_count - 1].inputs);
+        vmafgpu__forget_model(v->models[v->model_count - 1].model);
+    }
+}
+
 static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_model_config *config) {
     vmafgpu__model_use *use = &v->models[index];
     const char *name = config->name ? config->name : "vmaf";
@@ -16256,6 +16307,7 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     if (!use->inputs)
         return vmafgpu__fail_memory(v, "a model's inputs", sizeof(int) * (size_t)use->input_count);
     v->model_count = index + 1;
+    vmafgpu_model_keep(use->model);
     int *input = use->inputs;
     for (int k = 0; k < use->model->svm_count; k++) {
         const vmafgpu_svm *svm = &use->model->svms[k];
@@ -16536,8 +16588,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
         result = vmafgpu__add_model(v, i, c->model_count ? &models[i] : &default_model);
     for (int i = 0; result == VMAFGPU_OK && i < c->feature_count; i++)
         result = vmafgpu__add_feature(v, i, &features[i]);
-    for (; c->no_prediction && v->model_count > 0; v->model_count--)
-        vmafgpu__give(v, v->models[v->model_count - 1].inputs);
+    if (c->no_prediction)
+        vmafgpu__drop_models(v);
     return result;
 }
 
@@ -16765,8 +16817,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
         v->backend->close(v);
     for (int i = 0; i < VMAFGPU__MAX_CHUNKS; i++)
         vmafgpu__give(v, v->chunks[i]);
-    for (int i = 0; i < v->model_count; i++)
-        vmafgpu__give(v, v->models[i].inputs);
+    vmafgpu__drop_models(v);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);

@@ -517,17 +517,10 @@ static pool *make_pool(vmafgpu_memory_kind memory, VmafCudaState *cuda, size_t l
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* What was read from a file, which a model and its collection share. */
-typedef struct figures {
-    int            count;
-    vmafgpu_model *parsed;
-} figures;
-
 struct VmafModel {
     char          *name, *options;
     uint64_t       flags;
-    figures       *figures; /* NULL: built in */
-    vmafgpu_model  model;   /* the model alone, or with its collection */
+    vmafgpu_model  model;   /* the model alone, or with its collection, which share what was read from a file */
     pthread_mutex_t lock;   /* of what follows: several contexts may use the model */
     vmafgpu       *predictor;
 };
@@ -536,20 +529,13 @@ struct VmafModelCollection {
     VmafModel *model;
 };
 
-static void forget_figures(figures *f) {
-    if (f && __atomic_sub_fetch(&f->count, 1, __ATOMIC_ACQ_REL) == 0) {
-        vmafgpu_model_free(f->parsed, NULL);
-        free(f);
-    }
-}
-
 void vmaf_model_destroy(VmafModel *m) {
     if (!m) {
         return;
     }
     vmafgpu_close(m->predictor);
     pthread_mutex_destroy(&m->lock);
-    forget_figures(m->figures);
+    vmafgpu_model_free(&m->model, NULL);
     free(m->name);
     free(m->options);
     free(m);
@@ -562,7 +548,7 @@ void vmaf_model_collection_destroy(VmafModelCollection *collection) {
     }
 }
 
-static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model *model, figures *f, int svms) {
+static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model *model, int svms) {
     VmafModel *m = (VmafModel *)calloc(1, sizeof *m);
     if (!m) {
         return NULL;
@@ -573,55 +559,37 @@ static VmafModel *make_model(const VmafModelConfig *config, const vmafgpu_model 
     m->flags = config->flags;
     m->model = *model;
     m->model.svm_count = svms;
+    vmafgpu_model_keep(model);
     if (!m->name || !m->options) {
         vmaf_model_destroy(m);
         return NULL;
     }
-    m->figures = f;
-    if (f) {
-        __atomic_add_fetch(&f->count, 1, __ATOMIC_RELAXED);
-    }
     return m;
 }
 
-/* Takes `parsed` over. collection is NULL where a single model is wanted. */
-static int load(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const vmafgpu_model *model,
-                vmafgpu_model *parsed) {
-    figures *f = parsed ? (figures *)calloc(1, sizeof *f) : NULL;
-    int err = 0;
-    if (parsed && !f) {
-        vmafgpu_model_free(parsed, NULL);
-        return -ENOMEM;
-    }
-    if (f) {
-        f->count = 1;
-        f->parsed = parsed;
-    }
+/* collection is NULL where a single model is wanted. */
+static int load(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const vmafgpu_model *model) {
     *out = NULL;
     if (collection) {
         *collection = NULL;
     }
     if ((model->svm_count > 1) != (collection != NULL)) {
-        err = -EINVAL;
-    } else {
-        *out = make_model(config, model, f, 1);
-        err = *out ? 0 : -ENOMEM;
-        if (!err && collection) {
-            VmafModelCollection *c = *collection = (VmafModelCollection *)calloc(1, sizeof *c);
-            if (c) {
-                c->model = make_model(config, model, f, model->svm_count);
-            }
-            if (!c || !c->model) {
-                free(c);
-                *collection = NULL;
-                vmaf_model_destroy(*out);
-                *out = NULL;
-                err = -ENOMEM;
-            }
-        }
+        return -EINVAL;
     }
-    forget_figures(f);
-    return err;
+    VmafModel *m = make_model(config, model, 1), *all = collection ? make_model(config, model, model->svm_count) : NULL;
+    VmafModelCollection *c = collection ? (VmafModelCollection *)calloc(1, sizeof *c) : NULL;
+    if (!m || (collection && (!c || !all))) {
+        vmaf_model_destroy(m);
+        vmaf_model_destroy(all);
+        free(c);
+        return -ENOMEM;
+    }
+    if (c) {
+        c->model = all;
+        *collection = c;
+    }
+    *out = m;
+    return 0;
 }
 
 static int load_version(VmafModel **out, VmafModelCollection **collection, const VmafModelConfig *config, const char *version) {
@@ -633,7 +601,7 @@ static int load_version(VmafModel **out, VmafModelCollection **collection, const
         say(VMAF_LOG_LEVEL_WARNING, "no such built-in model: \"%s\"", version);
         return -EINVAL;
     }
-    return load(out, collection, config, model, NULL);
+    return load(out, collection, config, model);
 }
 
 /* The whole of a file in new memory; NULL: it cannot be read. */
@@ -671,7 +639,8 @@ static int load_path(VmafModel **out, VmafModelCollection **collection, const Vm
     vmafgpu_result result =
         text ? vmafgpu_model_parse(&parsed, path, text, size, NULL, sentence, sizeof sentence) : VMAFGPU_ERROR_MODEL;
     free(text);
-    int err = result == VMAFGPU_OK ? load(out, collection, config, parsed, parsed) : error_of(result);
+    int err = result == VMAFGPU_OK ? load(out, collection, config, parsed) : error_of(result);
+    vmafgpu_model_free(parsed, NULL);
     if (err) {
         say(VMAF_LOG_LEVEL_ERROR, "could not read model%s from path: \"%s\" (%s)", collection ? " collection" : "", path,
             result == VMAFGPU_OK ? "it holds another kind of model" : sentence);
@@ -828,7 +797,6 @@ typedef struct pair {
 /* What a model needs, without the model: programs may destroy it before the first picture. */
 typedef struct wanted_model {
     vmafgpu_model model;
-    figures      *figures;
     char         *options;
 } wanted_model;
 
@@ -977,7 +945,7 @@ static int check_request(const VmafContext *c) {
 }
 
 static void forget_wanted(wanted_model *w) {
-    forget_figures(w->figures);
+    vmafgpu_model_free(&w->model, NULL);
     free(w->options);
 }
 
@@ -988,10 +956,7 @@ static int use_model(VmafContext *c, const VmafModel *m) {
         wanted_model *w = &c->models[c->model_count];
         w->model = m->model;
         w->options = copy_of(m->options);
-        w->figures = m->figures;
-        if (w->figures) {
-            __atomic_add_fetch(&w->figures->count, 1, __ATOMIC_RELAXED);
-        }
+        vmafgpu_model_keep(&w->model);
         c->model_count++;
         err = w->options ? check_request(c) : -ENOMEM;
         if (err) {
@@ -1146,6 +1111,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     r.config.bit_depth = (int)c->bpc;
     r.config.chroma = chromas[c->format];
     r.config.subsample = c->config.n_subsample > 1 ? (int)c->config.n_subsample : 1;
+    r.config.serial_first = c->config.n_threads > 0;
     r.config.cpumask = (unsigned)c->config.cpumask;
     r.config.threads = c->threads > 1 ? c->threads : 1;
     r.config.backend = c->names_backend ? c->backend

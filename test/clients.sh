@@ -150,7 +150,7 @@ fi
 # ---- libvmaf's own tool, linked to the shared library ----
 
 source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
-printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n' > "$work/config.h"
+printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
     skip "there is no source tree of libvmaf (VMAF_SOURCE)"
 elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \

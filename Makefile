@@ -37,14 +37,14 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c,$(wildcard examples/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
 test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
 fuzzers    := y4m options model
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
-.PHONY: all help demo test test-all test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -66,6 +66,9 @@ help:
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
 	@echo '                PREFIX (/usr/local), below DESTDIR'
+	@echo 'make libvmaf    a library with libvmaf'"'"'s functions, for programs that are linked to libvmaf: $(BUILD)/libvmaf.so.3'
+	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
+	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and libvmaf'"'"'s own in LIBVMAF'
 	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
 	@echo 'make clean      removes build/'
 
@@ -80,12 +83,14 @@ linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
 	$(compile) -c -o $@ $<
 
-$(BUILD)/%$(EXE): examples/%.c examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+$(BUILD)/%$(EXE): examples/%.c examples/report.h examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+
+include examples/package/libvmaf.mk
 
 # ---- kernels ----
 
@@ -132,6 +137,16 @@ $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulat
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
+# A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
+$(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf.h
+	@mkdir -p $(@D)
+	cp $< $@
+	echo '#include "libvmaf.h"' > $(@D)/libvmaf_cuda.h
+
+$(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
+	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
              $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
@@ -164,11 +179,14 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \
 	    test/run.sh $(BUILD)
+
+test-clients: libvmaf
+	@CC='$(CC)' test/clients.sh $(BUILD)
 
 test-all:
 	@VMAF='$(VMAF)' test/matrix.sh all

@@ -119,7 +119,8 @@
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
- *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the running program. NVIDIA's driver compiles
+ *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the shared library that this header is compiled
+ *     into, and in that of the running program. NVIDIA's driver compiles
  *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
  *     gfx target, and the device's is taken.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
@@ -144,25 +145,27 @@
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
  *     process.
  *
- * FROM LIBVMAF'S API. What is added to a context there, call by call, is in one config here and known at open. A failure is a
+ * FROM LIBVMAF'S API. Programs that are linked to libvmaf run with examples/libvmaf.c, a library of its functions on top of
+ * this header, as they are. In programs of your own: what is added to a context there, call by call, is in one config here and known at open. A failure is a
  * vmafgpu_result with a sentence in vmafgpu_last_error(), not a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, which counts the calling thread;
  *                                             n_subsample: .subsample; cpumask: .cpumask; gpumask: .backend =
  *                                             VMAFGPU_BACKEND_CPU; log_level: .log, a callback
- *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform; name: .name
+ *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
+ *                                             .disable_transform; name: .name
  *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
  *   vmaf_model_collection_load                likewise: a collection is a model with more columns
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
- *   vmaf_model_destroy                        vmafgpu_model_free() of what was parsed, after the context is closed
+ *   vmaf_model_destroy                        vmafgpu_model_free() of what was parsed
  *   vmaf_model_collection_destroy
  *   vmaf_use_features_from_model              nothing: models bring their features
  *   vmaf_use_features_from_model_collection
  *   vmaf_use_feature                          config.features[]: .name "vif" and the like, .options "debug=true:..."
  *   vmaf_feature_dictionary_set
  *   vmaf_feature_dictionary_free
- *   vmaf_import_feature_score                 none: features are computed here
+ *   vmaf_import_feature_score                 vmafgpu_predict(): what the models make of values from elsewhere
  *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which is free
  *   vmaf_picture_unref                        again when the call returns (pinned and device memory: see GPU); stride:
  *   vmaf_preallocate_pictures                 .pitch
@@ -178,7 +181,7 @@
  *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
- *   vmaf_write_output                         none in the library: examples/vmafgpu.c writes the same files
+ *   vmaf_write_output                         none in the library: examples/report.h writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.context
@@ -475,14 +478,16 @@ typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
+    void              *keeper;               /* of a parsed one, which counts who uses it; else NULL             */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
  * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field.
- * Everything it points to is borrowed for the call of vmafgpu_open() only, except models, the
- * callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
+ * Everything it points to is borrowed for the call of vmafgpu_open() only, except models that were not
+ * parsed, the callbacks' user pointers, gpu.context and gpu.stream, which must live as long as the context.
+ * (A parsed model stays until the context is closed, even if it is freed before.)
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
@@ -546,7 +551,7 @@ typedef struct vmafgpu_gpu_config {
     size_t      kernels_size;
     const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), else
                                    vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the
-                                   folder of the running program */
+                                   folder of the shared library that this is compiled into, or of the running program */
     const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
@@ -555,10 +560,11 @@ typedef struct vmafgpu_gpu_config {
 /* A model to score with. Give `model`, or a built-in one by `version`. */
 typedef struct vmafgpu_model_config {
     const char          *version;           /* built-in: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h", ...; see vmafgpu_builtin_model() */
-    const vmafgpu_model *model;             /* instead: parsed or embedded; must live as long as the context                        */
+    const vmafgpu_model *model;             /* instead: parsed, or embedded and as long-lived as the context                        */
     const char          *name;              /* column name; default "vmaf"; must be unique among the models of a context            */
     int                  disable_clip;      /* 1: do not clip to the model's score_clip                                             */
     int                  enable_transform;  /* 1: apply the model's score_transform (vmaf_v0.6.1: the "phone" model)                */
+    int                  disable_transform; /* 1: do not, though the model says so. Not with enable_transform                       */
     const char          *options;           /* feature options laid over the model's own, "adm.adm_enhn_gain_limit=1.2:
                                                motion.motion_fps_weight=2"; those of features that the model does not use
                                                do nothing, see config.strict_options                                  */
@@ -595,6 +601,10 @@ typedef struct vmafgpu_config {
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone                                      */
     int                           model_count;   /* 0..16                                                    */
     int                           no_model;      /* 1: features only                                         */
+    int                           no_prediction; /* 1: the models only say which features to compute; they have no columns
+                                             and are not looked at after the open                            */
+    int             no_frames;            /* 1: for vmafgpu_predict() alone: no pictures will come, no memory is taken for
+                                             them, no backend is looked for, and width and height may be 0   */
     const vmafgpu_feature_config *features;
     int                           feature_count; /* 0..32                                                    */
     int             strict_options;       /* 1: options that a feature does not have, and features that no model
@@ -640,6 +650,12 @@ typedef struct vmafgpu_config {
     void           *on_score_user;
 
     vmafgpu_reciprocal float_reciprocal;  /* of float_adm; default: this machine's                           */
+
+    /* Instead of polling vmafgpu_reusable(): called with what it says when that has grown, from inside vmafgpu_push(),
+     * _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
+     * in it. No call on the context is allowed. */
+    void          (*on_reusable)(void *user, int64_t pairs);
+    void           *on_reusable_user;
 
     /* Gets the heat maps of every cambi that has the option heatmaps_path, a text that means nothing here (without a callback
      * the option is refused): from inside vmafgpu_push() and vmafgpu_push_many(), of frames that are scored, scale by scale.
@@ -737,7 +753,8 @@ VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const v
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
 /* How many frames before a segment its scores depend on: 1 for the models of v0.6; 0 without motion, 2 with
- * motion_moving_average, 3 with motion_five_frame_window, 4 with both. */
+ * motion_moving_average, 3 with motion_five_frame_window, 4 with both; -1 with speed_temporal, for which references do not do.
+ * With 0 each pair is by itself, and they may come in any order. */
 VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
@@ -783,6 +800,17 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
+/* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score is
+ * ready. VMAFGPU_AGAIN when it is not known yet; VMAFGPU_ERROR_NOT_FOUND when no such pair was pushed, or subsample leaves it
+ * out; a frame that failed gives its failure. Not with discard_scores. */
+VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
+
+/* What the models make of features that were measured before, or elsewhere: `features` has a value for each column before
+ * vmafgpu_score_column(context, 0), of which only those count that a model looks at. score->values has all columns, valid until
+ * the next call on the context. Touches neither the clip in progress nor pooling. A context for this alone has
+ * config.no_frames. */
+VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
+
 /* How many scores are ready (delivered or not). With subsample N, frame N * i is the i-th. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
@@ -807,6 +835,9 @@ VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
+
+/* What reports call libvmaf's "VMAF_integer_feature_adm2_score": "integer_adm2". Other names are given back as they are. */
+VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
 /* What some features say of the whole clip, as libvmaf's `aggregate_metrics` (psnr: enable_apsnr): how many there are, their
  * names (valid until vmafgpu_close(); NULL where there is no such index) and values, of all pairs that have been scored so far.
@@ -857,12 +888,18 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of libvmaf's model files, a single model or a bootstrap collection. The text
  * (size bytes, no terminator needed) may be forgotten afterwards; the model is one allocation from `allocator`
- * (NULL: malloc) and goes back with vmafgpu_model_free(). `name` becomes model->name (copied). On failure *model
+ * (NULL: malloc), whose functions must live as long as the model, and goes back with vmafgpu_model_free(), whose `allocator` is
+ * that one or NULL. `name` becomes model->name (copied). On failure *model
  * is NULL and error (if not NULL) holds a sentence that names the key at fault. A byte order mark and lines that end in
  * \r\n are taken. Independent of the C locale. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator);
+
+/* One more vmafgpu_model_free() is needed before a parsed model goes back. An open context has one of its own, so a model may be
+ * freed when it has been given to those that use it. On any thread. With NULL, and with models that were not parsed, neither
+ * function does anything. */
+VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model);
 
 #ifdef __cplusplus
 }
@@ -2191,7 +2228,8 @@ typedef struct vmafgpu__extractor {
 
 typedef struct vmafgpu__model_use {
     const vmafgpu_model *model;
-    int  disable_clip, enable_transform;
+    int  disable_clip;
+    int  transform;                    /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
     int *inputs;                       /* per SVM and feature the column it reads */
     int  input_count;
@@ -2275,6 +2313,7 @@ struct vmafgpu {
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
+    int64_t            told_reusable;               /* of these, the last number that config.on_reusable was called with */
     int64_t            scoring;                     /* the index of what is scored as a whole; -1: a pair by itself */
     int64_t            tailed;                      /* frames given after the last pair */
     int                flushed;
@@ -2405,6 +2444,13 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     va_end(args);
     return result;
 }
+
+/* Of a parsed model, in its one allocation: how many use it, and where that begins and goes. */
+typedef struct vmafgpu__keeper {
+    int               users;
+    void             *start;
+    vmafgpu_allocator allocator;
+} vmafgpu__keeper;
 
 static void vmafgpu__log(const vmafgpu *v, vmafgpu_log_level level, const char *message) {
     if (v->config.log)
@@ -3919,6 +3965,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
 /* One of the three times. The result, behind the first byte of the block, exists in the last one only. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
+    vmafgpu__keeper *keeper;
     vmafgpu_svm *svms;
     vmafgpu_svm svm;
     vmafgpu__json_list list;
@@ -3928,6 +3975,7 @@ static int vmafgpu__build(vmafgpu__builder *b) {
 
     b->arena.used = 0;
     model = (vmafgpu_model *)vmafgpu__arena_take(&b->arena, sizeof *model);
+    keeper = (vmafgpu__keeper *)vmafgpu__arena_take(&b->arena, sizeof *keeper);
     svms = (vmafgpu_svm *)vmafgpu__arena_take(&b->arena, (size_t)b->parts * sizeof *svms);
     name = vmafgpu__arena_here(&b->arena);
     vmafgpu__arena_put(&b->arena, b->json.name, strlen(b->json.name) + 1);
@@ -3957,6 +4005,7 @@ static int vmafgpu__build(vmafgpu__builder *b) {
         model->name = name;
         model->svm_count = b->parts;
         model->svms = svms;
+        model->keeper = keeper;
     }
     return 1;
 }
@@ -4010,15 +4059,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
     result = vmafgpu__build_all(&b, allocator);
     vmafgpu__memory_give(allocator, b.pool.rows);
     if (result == VMAFGPU_OK) {
+        vmafgpu__keeper *keeper;
+
         *model = (vmafgpu_model *)(void *)b.arena.base;
+        keeper = (vmafgpu__keeper *)(*model)->keeper;
+        memset(keeper, 0, sizeof *keeper);
+        keeper->users = 1;
+        keeper->start = *model;
+        if (allocator != NULL)
+            keeper->allocator = *allocator;
     } else {
         vmafgpu__memory_give(allocator, b.arena.base);
     }
     return result;
-}
-
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
-    vmafgpu__memory_give(allocator, model);
 }
 
 #else /* VMAFGPU_NO_JSON */
@@ -4033,11 +4086,6 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
         *model = NULL;
     vmafgpu__sentence(error, error_size, "this build has no reader of models (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
-}
-
-VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
-    (void)model; /* there can be none */
-    (void)allocator;
 }
 
 #endif /* VMAFGPU_NO_JSON */
@@ -4242,9 +4290,12 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     return y;
 }
 
+/* Whether the score is transformed. */
+typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
+
 /* Transform and clip. */
-static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, int enable_transform, double score) {
-    if (svm->has_transform && (svm->transform_enabled || enable_transform)) {
+static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double score) {
+    if (svm->has_transform && (transform == VMAFGPU__AS_MODEL ? svm->transform_enabled : transform == VMAFGPU__TRANSFORMED)) {
         double y = score;
 
         if (svm->has_p0 || svm->has_p1 || svm->has_p2) {
@@ -4278,7 +4329,7 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
 }
 
 /* The four figures of a collection from its raw scores, which are sorted on the way. */
-static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int enable_transform, double *raw, int count,
+static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw, int count,
                                double *out) {
     const double delta = 0.01;
     double sum = 0., mean, deviation, above, below;
@@ -4292,19 +4343,19 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, int ena
         sum += (raw[i] - mean) * (raw[i] - mean);
     deviation = sqrt(sum / (double)count);
     vmafgpu__sort(raw, (size_t)count);
-    above = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean + delta);
-    below = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean - delta);
-    out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, enable_transform, mean);
+    above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
+    below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
+    out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
     out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* as wide as the transform makes it */
-    out[VMAFGPU__CI_LOW] = vmafgpu__svm_finish(svm, disable_clip, enable_transform,
+    out[VMAFGPU__CI_LOW] = vmafgpu__svm_finish(svm, disable_clip, transform,
                                                vmafgpu__sorted_percentile(raw, count, 2.5));
-    out[VMAFGPU__CI_HIGH] = vmafgpu__svm_finish(svm, disable_clip, enable_transform,
+    out[VMAFGPU__CI_HIGH] = vmafgpu__svm_finish(svm, disable_clip, transform,
                                                 vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
 /* Predicts one frame. columns: for each SVM in order, where in `row` its features are. scratch: room for
  * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
-static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int enable_transform,
+static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
                                                    const double *row, const int *columns, double *scratch,
                                                    double *out) {
     double *x = scratch + (m->svm_count - 1);
@@ -4313,13 +4364,13 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, int
     for (i = 0; i < m->svm_count; i++) {
         double raw = vmafgpu__svm_score(&m->svms[i], row, columns, x);
 
-        out[i] = vmafgpu__svm_finish(&m->svms[i], disable_clip, enable_transform, raw);
+        out[i] = vmafgpu__svm_finish(&m->svms[i], disable_clip, transform, raw);
         if (i > 0)
             scratch[i - 1] = raw;
         columns += m->svms[i].feature_count;
     }
     if (m->svm_count > 1)
-        vmafgpu__bootstrap(&m->svms[1], disable_clip, enable_transform, scratch, m->svm_count - 1, out + m->svm_count);
+        vmafgpu__bootstrap(&m->svms[1], disable_clip, transform, scratch, m->svm_count - 1, out + m->svm_count);
 }
 
 /* ================================================================================================
@@ -13516,6 +13567,7 @@ extern "C" {
 struct HINSTANCE__;
 __declspec(dllimport) struct HINSTANCE__ *__stdcall LoadLibraryA(const char *);
 __declspec(dllimport) struct HINSTANCE__ *__stdcall GetModuleHandleA(const char *);
+__declspec(dllimport) int __stdcall GetModuleHandleExA(unsigned long, const char *, struct HINSTANCE__ **);
 __declspec(dllimport) int __stdcall FreeLibrary(struct HINSTANCE__ *);
 __declspec(dllimport) intptr_t (__stdcall *__stdcall GetProcAddress(struct HINSTANCE__ *, const char *))(void);
 __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANCE__ *, char *, unsigned long);
@@ -13726,8 +13778,41 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
     return library;
 }
 
-/* The folder of the running program, with its separator; "" when the system does not say. */
-static void vmafgpu__program_folder(char *out, size_t size) {
+/* The path of the file that this code was loaded from: a shared library or the program, whose path may be relative.
+ * Nothing where the system does not say. */
+static size_t vmafgpu__path_of_code(char *out, size_t size) {
+    static const char here = 0;
+#ifdef _WIN32
+    enum { FROM_ADDRESS_UNCHANGED_REFCOUNT = 4 | 2 };
+    struct HINSTANCE__ *module = NULL;
+    return GetModuleHandleExA(FROM_ADDRESS_UNCHANGED_REFCOUNT, &here, &module)
+               ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
+               : 0;
+#elif defined(__linux__) || defined(__APPLE__)
+    /* dladdr() and what it fills, whose declarations strict modes may hide */
+    struct { const char *file; void *base; const char *symbol; void *address; } found = { NULL, NULL, NULL, NULL };
+    int (*address_info)(const void *, void *) = NULL;
+    void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "dladdr") : NULL;
+    size_t used = 0;
+    if (symbol) {
+        memcpy(&address_info, &symbol, sizeof address_info);
+        if (address_info(&here, &found) && found.file && strlen(found.file) < size) {
+            used = strlen(found.file);
+            memcpy(out, found.file, used);
+        }
+    }
+    if (self)
+        dlclose(self);
+    return used;
+#else
+    (void)here;
+    (void)out;
+    (void)size;
+    return 0;
+#endif
+}
+
+static size_t vmafgpu__path_of_program(char *out, size_t size) {
     size_t used = 0;
 #ifdef _WIN32
     used = (size_t)GetModuleFileNameA(NULL, out, (unsigned long)size);
@@ -13742,11 +13827,33 @@ static void vmafgpu__program_folder(char *out, size_t size) {
     }
     if (self)
         dlclose(self);
+#else
+    (void)out;
+    (void)size;
 #endif
-    used = used < size ? used : 0;
-    while (used && out[used - 1] != '/' && out[used - 1] != '\\')
-        used--;
-    out[used] = '\0';
+    return used;
+}
+
+static int vmafgpu__is_readable(const char *path) {
+    FILE *file = fopen(path, "rb");
+    return file && fclose(file) == 0;
+}
+
+/* The path of a file that lies beside this code or beside the running program; 0: there is none. */
+static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
+    static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char folder[960];
+        size_t used = places[i](folder, sizeof folder);
+        used = used < sizeof folder ? used : 0;
+        while (used && folder[used - 1] != '/' && folder[used - 1] != '\\')
+            used--;
+        folder[used] = '\0';
+        vmafgpu__sentence(path, size, "%s%s", folder, file);
+        if (used && vmafgpu__is_readable(path))
+            return 1;
+    }
+    return 0;
 }
 
 /* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
@@ -13783,14 +13890,6 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-/* The path of a file in the folder of the running program; 0 where the system does not say which that is. */
-static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
-    char folder[960];
-    vmafgpu__program_folder(folder, sizeof folder);
-    vmafgpu__sentence(path, size, "%s%s", folder, file);
-    return folder[0] != '\0';
-}
-
 /* The i-th image to try; VMAFGPU_END behind the last. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image,
                                           char *reason, size_t size) {
@@ -13819,11 +13918,6 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                           "program", files[1] ? files[1] : files[0]);
 }
 
-static int vmafgpu__is_readable(const char *path) {
-    FILE *file = fopen(path, "rb");
-    return file && fclose(file) == 0;
-}
-
 /* Whether there is any image to try: asked before the driver is started, which takes a moment. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -13831,7 +13925,7 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     if (c->kernels || c->kernels_path)
         return c->kernels || vmafgpu__is_readable(c->kernels_path);
     for (int i = 0; !vendor->is_built_in && vendor->image_files[i]; i++)
-        if (vmafgpu__path_beside(vendor->image_files[i], path, sizeof path) && vmafgpu__is_readable(path))
+        if (vmafgpu__path_beside(vendor->image_files[i], path, sizeof path))
             return 1;
     return vendor->is_built_in;
 }
@@ -15770,7 +15864,7 @@ static void vmafgpu__predict(const vmafgpu *v, double *row) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
         double *out = v->model_scratch;
-        vmafgpu__model_predict(use->model, use->disable_clip, use->enable_transform, row, use->inputs, out + outputs,
+        vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs, out + outputs,
                                out);
         row[use->column] = out[0];
         for (int k = 1; k < outputs; k++)
@@ -15798,6 +15892,19 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
     const int is_first = v->pooled++ == 0;
     for (int i = 0; i < v->column_count; i++)
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
+}
+
+/* What stands in a row where no value is yet: a NaN like no other. */
+static void vmafgpu__make_unknown(double *values, int count) {
+    const uint64_t bits = 0x7ff8766d61666770u;
+    for (int i = 0; i < count; i++)
+        memcpy(&values[i], &bits, sizeof bits);
+}
+
+static int vmafgpu__is_unknown(double value) {
+    double unknown;
+    vmafgpu__make_unknown(&unknown, 1);
+    return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
 /* Writes the features of a pair that do not depend on its neighbours. */
@@ -15894,8 +16001,12 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
                 vmafgpu__take_value(v, &v->extractors[i], &sums, position, &v->extractors[i].course);
         if (result == VMAFGPU_OK && index >= 0 && index < v->pushed)
             vmafgpu__gather_pair(v);
-        if (result == VMAFGPU_OK && index >= 0 && index < v->pushed && index % v->config.subsample == 0)
-            vmafgpu__finish_pair(v, &sums, position, vmafgpu__row(v, index / v->config.subsample));
+        if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
+            double *row = vmafgpu__row(v, index / v->config.subsample);
+            vmafgpu__make_unknown(row, v->column_count);
+            if (result == VMAFGPU_OK)
+                vmafgpu__finish_pair(v, &sums, position, row);
+        }
         v->collected++;
         vmafgpu__advance(v, 0);
     }
@@ -15969,6 +16080,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"layout", (int)c->layout, VMAFGPU_PLANAR, VMAFGPU_SEMIPLANAR_HIGH},
         {"model_count", c->model_count, 0, VMAFGPU__MAX_MODELS},
         {"no_model", c->no_model, 0, 1},
+        {"no_prediction", c->no_prediction, 0, 1},
+        {"no_frames", c->no_frames, 0, 1},
         {"feature_count", c->feature_count, 0, VMAFGPU__MAX_FEATURE_CONFIGS},
         {"strict_options", c->strict_options, 0, 1},
         {"serial_first", c->serial_first, 0, 1},
@@ -16098,6 +16211,40 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
     return result;
 }
 
+/* Changes a count, and returns what it is then. */
+static int vmafgpu__count(int *value, int change) {
+    int before;
+    do
+        before = vmafgpu__atomic_get(value);
+    while (!vmafgpu__atomic_change(value, before, before + change));
+    return before + change;
+}
+
+VMAFGPU_API void vmafgpu_model_keep(const vmafgpu_model *model) {
+    if (model && model->keeper)
+        vmafgpu__count(&((vmafgpu__keeper *)model->keeper)->users, 1);
+}
+
+static void vmafgpu__forget_model(const vmafgpu_model *model) {
+    vmafgpu__keeper *keeper = model ? (vmafgpu__keeper *)model->keeper : NULL;
+    if (keeper && vmafgpu__count(&keeper->users, -1) == 0) {
+        const vmafgpu_allocator allocator = keeper->allocator;
+        vmafgpu__memory_give(&allocator, keeper->start);
+    }
+}
+
+VMAFGPU_API void vmafgpu_model_free(vmafgpu_model *model, const vmafgpu_allocator *allocator) {
+    (void)allocator;
+    vmafgpu__forget_model(model);
+}
+
+static void vmafgpu__drop_models(vmafgpu *v) {
+    for (; v->model_count > 0; v->model_count--) {
+        vmafgpu__give(v, v->models[v->model_count - 1].inputs);
+        vmafgpu__forget_model(v->models[v->model_count - 1].model);
+    }
+}
+
 static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_model_config *config) {
     vmafgpu__model_use *use = &v->models[index];
     const char *name = config->name ? config->name : "vmaf";
@@ -16127,13 +16274,19 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
                                  index, name, i);
     memcpy(use->name, name, strlen(name) + 1);
     use->disable_clip = config->disable_clip != 0;
-    use->enable_transform = config->enable_transform != 0;
+    if (config->enable_transform && config->disable_transform)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both enable_transform and disable_transform",
+                             index);
+    use->transform = (int)(config->enable_transform    ? VMAFGPU__TRANSFORMED
+                           : config->disable_transform ? VMAFGPU__UNTRANSFORMED
+                                                       : VMAFGPU__AS_MODEL);
     for (int k = 0; k < use->model->svm_count; k++)
         use->input_count += use->model->svms[k].feature_count;
     use->inputs = (int *)vmafgpu__take(v, sizeof(int) * (size_t)use->input_count);
     if (!use->inputs)
         return vmafgpu__fail_memory(v, "a model's inputs", sizeof(int) * (size_t)use->input_count);
     v->model_count = index + 1;
+    vmafgpu_model_keep(use->model);
     int *input = use->inputs;
     for (int k = 0; k < use->model->svm_count; k++) {
         const vmafgpu_svm *svm = &use->model->svms[k];
@@ -16298,7 +16451,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
 }
 
 static void vmafgpu__clear_clip(vmafgpu *v) {
-    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = 0;
+    v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->told_reusable = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].whole_clip, 0, sizeof v->extractors[i].whole_clip);
     v->flushed = 0;
@@ -16370,10 +16523,41 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     return v->backend->open(v);
 }
 
+/* Where no pictures come. */
+static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
+    (void)v;
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) {
+    (void)job;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+}
+
+static vmafgpu_result vmafgpu__none_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    (void)v;
+    (void)patience;
+    (void)sums;
+    return VMAFGPU_AGAIN;
+}
+
+static vmafgpu_result vmafgpu__none_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
+    (void)sums;
+    return vmafgpu__none_submit(v, job);
+}
+
+static void vmafgpu__none_end(vmafgpu *v) {
+    (void)v;
+}
+
+static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_submit,
+                                                            vmafgpu__none_collect, vmafgpu__none_single, vmafgpu__none_end,
+                                                            vmafgpu__none_end };
+
 /* What is asked for, whatever the size. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
                                           const vmafgpu_feature_config *features) {
-    static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, NULL };
+    static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, 0, NULL };
     const vmafgpu_config *c = &v->config;
     vmafgpu_result result = vmafgpu__check_float(v);
     if (result == VMAFGPU_OK)
@@ -16383,27 +16567,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
         result = vmafgpu__add_model(v, i, c->model_count ? &models[i] : &default_model);
     for (int i = 0; result == VMAFGPU_OK && i < c->feature_count; i++)
         result = vmafgpu__add_feature(v, i, &features[i]);
-    return result;
-}
-
-static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models,
-                                    const vmafgpu_feature_config *features) {
-    const vmafgpu_config *c = &v->config;
-    vmafgpu_result result = vmafgpu__understand(v, models, features);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__make_plan(v);
-    if (result == VMAFGPU_OK)
-        result = vmafgpu__make_columns(v);
-    if (result != VMAFGPU_OK)
-        return result;
-    vmafgpu__clear_clip(v);
-    result = vmafgpu__open_backend(v);
-    v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
-    v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
-    if (v->is_open && (c->width <= 32 || c->height <= 32))
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING,
-                     "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
+    if (c->no_prediction)
+        vmafgpu__drop_models(v);
     return result;
 }
 
@@ -16438,8 +16603,9 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", sentence);
 }
 
-static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features) {
-    const int has_size = v->config.width != 0 || v->config.height != 0;
+/* The plan and the columns of what is asked for. has_size: the size is known, else it may be any. */
+static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features,
+                                       int has_size) {
     if (!has_size) {
         v->config.width = 1920;
         v->config.height = 1080;
@@ -16450,9 +16616,63 @@ static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *mod
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
 
+static vmafgpu_result vmafgpu__check(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features) {
+    return vmafgpu__prepare(v, models, features, v->config.width != 0 || v->config.height != 0);
+}
+
+static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *models,
+                                    const vmafgpu_feature_config *features) {
+    const vmafgpu_config *c = &v->config;
+    const int has_size = !c->no_frames || c->width != 0 || c->height != 0;
+    vmafgpu_result result = vmafgpu__prepare(v, models, features, has_size);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__clear_clip(v);
+    if (c->no_frames)
+        v->backend = &vmafgpu__no_backend;
+    result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
+    v->is_open = result == VMAFGPU_OK;
+    v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
+    v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
+    if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING,
+                     "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
+    return result;
+}
+
 /* ================================================================================================
  * >>public                                       the functions of the API
  * ================================================================================================ */
+/* ---- frames that are done with ---- */
+
+/* How many pairs' frames are. */
+static int64_t vmafgpu__done_with(const vmafgpu *v) {
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && !v->flushed) {
+        const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
+        return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
+    }
+#endif
+    return v->pushed;
+}
+
+/* Says so where it is news. */
+static void vmafgpu__tell_reusable(vmafgpu *v) {
+    if (!v->config.on_reusable || v->is_delivering)
+        return;
+    const int64_t pairs = vmafgpu__done_with(v);
+    if (pairs > v->told_reusable) {
+        v->told_reusable = pairs;
+        v->config.on_reusable(v->config.on_reusable_user, pairs);
+    }
+}
+
+static int64_t vmafgpu__reusable(vmafgpu *v) {
+    if (!v->is_delivering)
+        vmafgpu__collect(v, 0, VMAFGPU__LOOK);
+    return vmafgpu__done_with(v);
+}
+
 /* ---- who may call when ---- */
 
 /* Takes the context for a call. Refused are a second call at the same time, be it from a callback or on another thread, which
@@ -16486,6 +16706,8 @@ static void vmafgpu__leave(vmafgpu *v) {
         v->readers--;
         return;
     }
+    if (v->is_open)
+        vmafgpu__tell_reusable(v);
     if (own && own->busy == v)
         own->busy = NULL;
     vmafgpu__atomic_set(&v->is_busy, 0);
@@ -16569,12 +16791,12 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu *v = context;
     if (!v || vmafgpu__claim(v, "vmafgpu_close", 0) != VMAFGPU_OK)
         return;
+    v->is_open = 0;
     if (v->backend)
         v->backend->close(v);
     for (int i = 0; i < VMAFGPU__MAX_CHUNKS; i++)
         vmafgpu__give(v, v->chunks[i]);
-    for (int i = 0; i < v->model_count; i++)
-        vmafgpu__give(v, v->models[i].inputs);
+    vmafgpu__drop_models(v);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
@@ -16866,6 +17088,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *r
 }
 
 VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
+    for (int i = 0; context && i < context->extractor_count; i++)
+        if (context->extractors[i].feature->measure && context->extractors[i].feature->measure->keep)
+            return -1;
     return context ? context->seed_count : 0;
 }
 
@@ -17005,6 +17230,50 @@ static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score
 
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_score_at", 1, vmafgpu__score_at(context, index, score));
+}
+
+static vmafgpu_result vmafgpu__value_at(vmafgpu *v, int64_t index, int column, double *value) {
+    const char *function = "vmafgpu_value_at";
+    const int64_t step = v->config.subsample;
+    if (!value)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: value is NULL", function);
+    if (v->config.discard_scores)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.discard_scores is set", function);
+    if (column < 0 || column >= v->column_count)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
+                             v->column_count);
+    const int64_t ready = vmafgpu__ready(v);
+    if (index < 0 || index >= v->pushed || index % step)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function, (long long)index);
+    const double *row = vmafgpu__row(v, index / step);
+    if (index < ready && vmafgpu__row_result(v, row) != VMAFGPU_OK)
+        return vmafgpu__fail_frame(v, index, vmafgpu__row_result(v, row));
+    if (index >= ready && (index + v->seeded >= v->collected || vmafgpu__is_unknown(row[column])))
+        return VMAFGPU_AGAIN;
+    *value = row[column];
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value) {
+    VMAFGPU__CALL(context, "vmafgpu_value_at", 1, vmafgpu__value_at(context, index, column, value));
+}
+
+static vmafgpu_result vmafgpu__predict_features(vmafgpu *v, const double *features, vmafgpu_score *score) {
+    if (!features || !score)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_predict: %s is NULL", features ? "score" : "features");
+    const vmafgpu_result result = vmafgpu__check_float(v);
+    if (result != VMAFGPU_OK)
+        return result;
+    const int count = v->model_count ? v->models[0].column : v->column_count;
+    memmove(v->pair_rows, features, (size_t)count * sizeof *features);
+    vmafgpu__predict(v, v->pair_rows);
+    v->pair_rows[v->column_count] = (double)VMAFGPU_OK;
+    vmafgpu__fill_score(v, 0, v->pair_rows, score);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_predict", 0, vmafgpu__predict_features(context, features, score));
 }
 
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
@@ -17164,13 +17433,15 @@ static int vmafgpu__column_index(const vmafgpu *v, const char *name) {
     return -1;
 }
 
+VMAFGPU_API const char *vmafgpu_report_name(const char *name) {
+    int column;
+    const vmafgpu__feature *feature = name ? vmafgpu__find_column(name, &column) : NULL;
+    return feature ? feature->columns[column].name : name;
+}
+
 VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
-    int index = vmafgpu__column_index(context, name), column;
-    if (index < 0 && name) {
-        const vmafgpu__feature *feature = vmafgpu__find_column(name, &column);
-        index = feature ? vmafgpu__column_index(context, feature->columns[column].name) : -1;
-    }
-    return index;
+    const int index = vmafgpu__column_index(context, name);
+    return index < 0 ? vmafgpu__column_index(context, vmafgpu_report_name(name)) : index;
 }
 
 VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
@@ -17180,18 +17451,6 @@ VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
 
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {
     return context ? &context->config : NULL;
-}
-
-static int64_t vmafgpu__reusable(vmafgpu *v) {
-#ifndef VMAFGPU_NO_GPU
-    if (v->gpu && !v->flushed) {
-        if (!v->is_delivering)
-            vmafgpu__collect(v, 0, VMAFGPU__LOOK);
-        const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
-        return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
-    }
-#endif
-    return v->pushed;
 }
 
 VMAFGPU_API int64_t vmafgpu_reusable(vmafgpu *context) {

@@ -531,7 +531,7 @@ static void print_models(embedding *e, text *out) {
         if (e->private_mode) {
             print(out, "\nstatic const vmafgpu_model %s = {", e->identifiers[m]);
             print_string(out, e->models[m]->name);
-            print(out, ", %d, %ssvms_%d};\n", e->models[m]->svm_count, e->prefix, m);
+            print(out, ", %d, %ssvms_%d, NULL};\n", e->models[m]->svm_count, e->prefix, m);
         }
         print_end(out, e);
     }
@@ -543,10 +543,10 @@ static void print_models(embedding *e, text *out) {
         print_condition(out, e, (uint32_t)1 << m);
         append(out, "    {", 5);
         print_string(out, e->models[m]->name);
-        print(out, ", %d, %ssvms_%d},\n", e->models[m]->svm_count, e->prefix, m);
+        print(out, ", %d, %ssvms_%d, NULL},\n", e->models[m]->svm_count, e->prefix, m);
         print_end(out, e);
     }
-    print(out, "    {NULL, 0, NULL}\n};\n");
+    print(out, "    {NULL, 0, NULL, NULL}\n};\n");
 }
 
 static void print_arrays(const embedding *e, text *out) {

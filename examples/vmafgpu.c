@@ -19,6 +19,7 @@
 
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
+#include "report.h"
 #include "video.h"
 
 #include <errno.h>
@@ -57,9 +58,7 @@ enum {
     MAX_MODEL_FILE = 64 << 20,
     MAX_AHEAD = 24 << 20, /* bytes that are read of pipes before they are needed, where one frame of each is less */
     MAX_SLOTS = 16,       /* frames of a pipe that are in memory */
-    SHOWN_PATH = VIDEO_NAME_SHOWN + 3,
-    DIGITS_LEGACY = -1, /* --precision: as libvmaf prints numbers */
-    DIGITS_MAX = -2     /* every digit that a double needs */
+    SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -238,8 +237,6 @@ static const pixel_format pixel_formats[] = {
     {NULL, VMAFGPU_420, VMAFGPU_PLANAR, 0},
 };
 
-typedef enum report_format { REPORT_XML, REPORT_JSON, REPORT_CSV, REPORT_SUB } report_format;
-
 typedef struct pooling {
     const char     *name;
     int             is_percentile;
@@ -314,7 +311,7 @@ typedef struct options {
     vmafgpu_backend         backend;
     int                     names_backend; /* --backend was given: then reports say what ran */
     vmafgpu_reciprocal      reciprocal;
-    int                     digits; /* after the point, or DIGITS_... */
+    int                     digits; /* after the point, or REPORT_DIGITS_... */
     int                     no_prediction, strict, quiet, version, help;
     int                     stdin_is_closed;
 } options;
@@ -436,9 +433,9 @@ static int apply_reciprocal(options *o, const option_row *row, const char *value
 
 static int apply_precision(options *o, const option_row *row, const char *value) {
     if (strcmp(value, "legacy") == 0) {
-        o->digits = DIGITS_LEGACY;
+        o->digits = REPORT_DIGITS_LEGACY;
     } else if (strcmp(value, "max") == 0) {
-        o->digits = DIGITS_MAX;
+        o->digits = REPORT_DIGITS_MAX;
     } else {
         char *end = NULL;
         long digits = strtol(value, &end, 10);
@@ -2251,51 +2248,15 @@ static scoring score_videos(session *all, const options *o) {
  * Reports
  * ------------------------------------------------------------------------------------------------ */
 
-typedef struct report {
-    FILE          *out;
+/* The figures of one distorted video. */
+typedef struct figures {
     vmafgpu       *context; /* NULL: there are no columns */
     const options *o;
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
     int64_t        rows;
     double         fps;
-} report;
-
-/* libvmaf prints six decimals, unless the fraction begins with six zeros or more: then sixteen. Its test multiplies
- * the fraction by ten until it reaches 1, and so must this one: a comparison with 1e-6 would round elsewhere. */
-static int legacy_decimals(double number) {
-    double size = fabs(number);
-    if (!(size < 2147483648.0)) {
-        return 6; /* infinite, not a number, or too large for a fraction that matters */
-    }
-    double fraction = size - (double)(int)size;
-    int shifts = 0;
-    while (fraction != 0 && fraction < 1) {
-        fraction *= 10;
-        shifts++;
-    }
-    return shifts <= 6 ? 6 : 16;
-}
-
-static void put_number(FILE *out, int digits, double number) {
-    if (digits == DIGITS_MAX) {
-        fprintf(out, "%.17g", number);
-    } else {
-        fprintf(out, "%.*f", digits == DIGITS_LEGACY ? legacy_decimals(number) : digits, number);
-    }
-}
-
-static void put_json_number(FILE *out, int digits, double number) {
-    if (number - number == 0) {
-        put_number(out, digits, number);
-    } else {
-        fputs("null", out);
-    }
-}
-
-static const char *report_name(const report *r, int column) {
-    return vmafgpu_column_name(r->context, column);
-}
+} figures;
 
 static int pool_column(vmafgpu *context, int column, const pooling *p, double *value) {
     vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(context, column, p->percentile, value)
@@ -2304,7 +2265,7 @@ static int pool_column(vmafgpu *context, int column, const pooling *p, double *v
 }
 
 /* The ways of pooling in the report: the standard ones, then what --pool names besides. NULL past the last. */
-static const pooling *report_pooling(const options *o, int i) {
+static const pooling *reported_pooling(const options *o, int i) {
     if (i < STANDARD_POOLINGS) {
         return &standard_poolings[i];
     }
@@ -2317,161 +2278,64 @@ static const pooling *report_pooling(const options *o, int i) {
     return NULL;
 }
 
-/* What ran, for the report: only when --backend was given, so that the default report is libvmaf's to the byte. Else
- * NULL. */
-static const char *report_backend(const report *r) {
-    return r->o->names_backend && r->context ? vmafgpu_backend_name(r->context) : NULL;
+static const char *reported_column_name(void *user, int column) {
+    return vmafgpu_column_name(((const figures *)user)->context, column);
 }
 
-/* The values of a row of the report, and the index of its frame. */
-static const double *report_row(const report *r, int64_t row, long long *frame) {
+static int reported_value(void *user, int64_t frame, int column, double *value) {
     vmafgpu_score score;
-    int64_t step = r->o->subsample > 1 ? r->o->subsample : 1;
-    *frame = row * step;
-    return vmafgpu_score_at(r->context, row * step, &score) == VMAFGPU_OK ? score.values : NULL;
+    int is_there = vmafgpu_score_at(((const figures *)user)->context, frame, &score) == VMAFGPU_OK;
+    *value = is_there ? score.values[column] : 0;
+    return is_there;
 }
 
-/* What is said of the whole clip: XML and JSON have it, as in libvmaf. */
-static int report_aggregates(const report *r) {
-    return r->context ? vmafgpu_aggregate_count(r->context) : 0;
+static const char *reported_pooling_name(void *user, int i) {
+    return reported_pooling(((const figures *)user)->o, i)->name;
 }
 
-static double report_aggregate(const report *r, int i) {
+static int reported_pooled(void *user, int column, int i, double *value) {
+    const figures *f = (const figures *)user;
+    return pool_column(f->context, column, reported_pooling(f->o, i), value);
+}
+
+static const char *reported_aggregate_name(void *user, int i) {
+    return vmafgpu_aggregate_name(((const figures *)user)->context, i);
+}
+
+static double reported_aggregate(void *user, int i) {
     double value = 0;
-    vmafgpu_aggregate(r->context, i, &value);
+    vmafgpu_aggregate(((const figures *)user)->context, i, &value);
     return value;
 }
 
-static void write_xml(const report *r) {
-    FILE *out = r->out;
-    int digits = r->o->digits;
-    const double *values;
-    const pooling *p;
-    long long frame;
-    double pooled;
-    fprintf(out, "<VMAF version=\"%s\">\n", vmafgpu_version());
-    fprintf(out, "  <params qualityWidth=\"%d\" qualityHeight=\"%d\" />\n", r->width, r->height);
-    fprintf(out, "  <fyi fps=\"%.2f\"", r->fps);
-    if (report_backend(r)) {
-        fprintf(out, " backend=\"%s\"", report_backend(r));
-    }
-    fprintf(out, " />\n");
-    fprintf(out, "  <frames>\n");
-    for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
-        fprintf(out, "    <frame frameNum=\"%lld\" ", frame);
-        for (int c = 0; c < r->columns; c++) {
-            fprintf(out, "%s=\"", report_name(r, c));
-            put_number(out, digits, values[c]);
-            fputs("\" ", out);
-        }
-        fprintf(out, "/>\n");
-    }
-    fprintf(out, "  </frames>\n  <pooled_metrics>\n");
-    for (int c = 0; c < r->columns; c++) {
-        fprintf(out, "    <metric name=\"%s\" ", report_name(r, c));
-        for (int i = 0; (p = report_pooling(r->o, i)) != NULL; i++) {
-            if (pool_column(r->context, c, p, &pooled)) {
-                fprintf(out, "%s=\"", p->name);
-                put_number(out, digits, pooled);
-                fputs("\" ", out);
-            }
-        }
-        fprintf(out, "/>\n");
-    }
-    fprintf(out, "  </pooled_metrics>\n  <aggregate_metrics ");
-    for (int i = 0; i < report_aggregates(r); i++) {
-        fprintf(out, "%s=\"", vmafgpu_aggregate_name(r->context, i));
-        put_number(out, digits, report_aggregate(r, i));
-        fputs("\" ", out);
-    }
-    fprintf(out, "/>\n</VMAF>\n");
-}
-
-static void write_json_frame(const report *r, long long frame, const double *values) {
-    fprintf(r->out, "%s    {\n      \"frameNum\": %lld,\n      \"metrics\": {\n", frame > 0 ? ",\n" : "\n", frame);
-    for (int c = 0; c < r->columns; c++) {
-        int is_finite = values[c] - values[c] == 0;
-        fprintf(r->out, "        \"%s\": ", report_name(r, c));
-        put_json_number(r->out, r->o->digits, values[c]);
-        /* libvmaf leaves the line feed out after null. */
-        fprintf(r->out, "%s%s", c + 1 < r->columns ? "," : "", is_finite ? "\n" : "");
-    }
-    fprintf(r->out, "      }\n    }");
-}
-
-static void write_json_pooled(const report *r, int column) {
-    const pooling *p;
-    double pooled;
-    fprintf(r->out, "%s    \"%s\": {", column > 0 ? ",\n" : "\n", report_name(r, column));
-    for (int i = 0; (p = report_pooling(r->o, i)) != NULL; i++) {
-        if (pool_column(r->context, column, p, &pooled)) {
-            fprintf(r->out, "%s      \"%s\": ", i > 0 ? ",\n" : "\n", p->name);
-            put_json_number(r->out, r->o->digits, pooled);
-        }
-    }
-    fprintf(r->out, "\n    }");
-}
-
-static void write_json(const report *r) {
-    const double *values;
-    long long frame;
-    fprintf(r->out, "{\n  \"version\": \"%s\",\n  \"fps\": %.2f,\n", vmafgpu_version(), r->fps);
-    if (report_backend(r)) {
-        fprintf(r->out, "  \"backend\": \"%s\",\n", report_backend(r));
-    }
-    fprintf(r->out, "  \"frames\": [");
-    for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
-        write_json_frame(r, frame, values);
-    }
-    fprintf(r->out, "\n  ],\n  \"pooled_metrics\": {");
-    for (int c = 0; c < r->columns; c++) {
-        write_json_pooled(r, c);
-    }
-    fprintf(r->out, "\n  },\n  \"aggregate_metrics\": {");
-    for (int i = 0; i < report_aggregates(r); i++) {
-        fprintf(r->out, "%s\n    \"%s\": ", i > 0 ? "," : "", vmafgpu_aggregate_name(r->context, i));
-        put_json_number(r->out, r->o->digits, report_aggregate(r, i));
-    }
-    fprintf(r->out, "\n  }\n}\n");
-}
-
-static void write_csv(const report *r) {
-    const double *values;
-    long long frame;
-    fprintf(r->out, "Frame,");
-    for (int c = 0; c < r->columns; c++) {
-        fprintf(r->out, "%s,", report_name(r, c));
-    }
-    fputc('\n', r->out);
-    for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
-        fprintf(r->out, "%lld,", frame);
-        for (int c = 0; c < r->columns; c++) {
-            put_number(r->out, r->o->digits, values[c]);
-            fputc(',', r->out);
-        }
-        fputc('\n', r->out);
-    }
-}
-
-static void write_sub(const report *r) {
-    const double *values;
-    long long frame;
-    for (int64_t row = 0; row < r->rows && (values = report_row(r, row, &frame)) != NULL; row++) {
-        fprintf(r->out, "{%lld}{%lld}frame: %lld|", frame, frame + 1, frame);
-        for (int c = 0; c < r->columns; c++) {
-            fprintf(r->out, "%s: ", report_name(r, c));
-            put_number(r->out, r->o->digits, values[c]);
-            fputc('|', r->out);
-        }
-        fputc('\n', r->out);
-    }
-}
-
 static void write_report(FILE *out, void *user) {
-    static void (*const writers[])(const report *) = {write_xml, write_json, write_csv, write_sub};
-    report *r = (report *)user;
-    r->out = out;
-    writers[r->o->report](r);
+    figures *f = (figures *)user;
+    const options *o = f->o;
+    report r;
+    memset(&r, 0, sizeof r);
+    r.out = out;
+    r.version = vmafgpu_version();
+    /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
+    r.backend = o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
+    r.fps = f->fps;
+    r.width = f->width;
+    r.height = f->height;
+    r.digits = o->digits;
+    r.columns = f->columns;
+    while (reported_pooling(o, r.poolings)) {
+        r.poolings++;
+    }
+    r.aggregates = f->context ? vmafgpu_aggregate_count(f->context) : 0;
+    r.step = o->subsample > 1 ? o->subsample : 1;
+    r.frames = f->rows * r.step;
+    r.user = f;
+    r.column_name = reported_column_name;
+    r.value = reported_value;
+    r.pooling_name = reported_pooling_name;
+    r.pooled = reported_pooled;
+    r.aggregate_name = reported_aggregate_name;
+    r.aggregate = reported_aggregate;
+    report_write(&r, o->report);
 }
 
 /* Standard output, unless a report goes there. */
@@ -2491,7 +2355,7 @@ static void print_pooled_column(vmafgpu *context, const options *o, int column) 
     for (int i = 0; i < o->pooling_count; i++) {
         if (pool_column(context, column, &o->poolings[i], &value)) {
             fprintf(out, "%s %s ", vmafgpu_column_name(context, column), o->poolings[i].name);
-            put_number(out, o->digits, value);
+            report_put_number(out, o->digits, value);
             fputc('\n', out);
         }
     }
@@ -2513,7 +2377,7 @@ static void print_pooled_model(vmafgpu *context, const options *o, int model) {
 }
 
 /* The scores; without any, the features. */
-static int print_pooled(const report *r) {
+static int print_pooled(const figures *r) {
     int models = r->o->model_count ? r->o->model_count : 1;
     if (r->o->no_prediction) {
         for (int c = 0; c < r->columns; c++) {
@@ -2554,10 +2418,10 @@ static int run(session *all, options *o) {
     if (s.frames == 0) {
         return ok ? fail("there is no pair of frames to score") : 0;
     }
-    report reports[MAX_DISTORTED];
+    figures reports[MAX_DISTORTED];
     memset(reports, 0, sizeof reports);
     for (int i = 0; i < all->count; i++) {
-        report *r = &reports[i];
+        figures *r = &reports[i];
         r->context = all->contexts[i];
         r->o = o;
         r->width = all->videos[0].width;
@@ -2742,7 +2606,7 @@ int main(int argc, char **argv) {
     memset(&o, 0, sizeof o);
     o.stdin_is_closed = fill_standard_files();
     watch();
-    o.digits = DIGITS_LEGACY;
+    o.digits = REPORT_DIGITS_LEGACY;
     if (understand(&o, argc, argv)) {
         ok = act(&o);
     } else {

@@ -2075,57 +2075,57 @@ static const vmafgpu_svm vmafgpu__embed_svms_16[] = {
 
 static const vmafgpu_model vmafgpu__embedded_models[] = {
 #ifndef VMAFGPU_NO_VMAF_V0_6_1
-    {"vmaf_v0.6.1", 1, vmafgpu__embed_svms_0},
+    {"vmaf_v0.6.1", 1, vmafgpu__embed_svms_0, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V0_6_1NEG
-    {"vmaf_v0.6.1neg", 1, vmafgpu__embed_svms_1},
+    {"vmaf_v0.6.1neg", 1, vmafgpu__embed_svms_1, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_4K_V0_6_1
-    {"vmaf_4k_v0.6.1", 1, vmafgpu__embed_svms_2},
+    {"vmaf_4k_v0.6.1", 1, vmafgpu__embed_svms_2, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_4K_V0_6_1NEG
-    {"vmaf_4k_v0.6.1neg", 1, vmafgpu__embed_svms_3},
+    {"vmaf_4k_v0.6.1neg", 1, vmafgpu__embed_svms_3, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_B_V0_6_3
-    {"vmaf_b_v0.6.3", 21, vmafgpu__embed_svms_4},
+    {"vmaf_b_v0.6.3", 21, vmafgpu__embed_svms_4, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_3D0H
-    {"vmaf_v1.0.16_3d0h", 1, vmafgpu__embed_svms_5},
+    {"vmaf_v1.0.16_3d0h", 1, vmafgpu__embed_svms_5, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_HFR_3D0H
-    {"vmaf_v1.0.16_hfr_3d0h", 1, vmafgpu__embed_svms_6},
+    {"vmaf_v1.0.16_hfr_3d0h", 1, vmafgpu__embed_svms_6, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_5D0H
-    {"vmaf_v1.0.16_5d0h", 1, vmafgpu__embed_svms_7},
+    {"vmaf_v1.0.16_5d0h", 1, vmafgpu__embed_svms_7, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_HFR_5D0H
-    {"vmaf_v1.0.16_hfr_5d0h", 1, vmafgpu__embed_svms_8},
+    {"vmaf_v1.0.16_hfr_5d0h", 1, vmafgpu__embed_svms_8, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_1D5H_2160
-    {"vmaf_v1.0.16_1d5h_2160", 1, vmafgpu__embed_svms_9},
+    {"vmaf_v1.0.16_1d5h_2160", 1, vmafgpu__embed_svms_9, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_HFR_1D5H_2160
-    {"vmaf_v1.0.16_hfr_1d5h_2160", 1, vmafgpu__embed_svms_10},
+    {"vmaf_v1.0.16_hfr_1d5h_2160", 1, vmafgpu__embed_svms_10, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_3D0H_2160
-    {"vmaf_v1.0.16_3d0h_2160", 1, vmafgpu__embed_svms_11},
+    {"vmaf_v1.0.16_3d0h_2160", 1, vmafgpu__embed_svms_11, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_V1_0_16_HFR_3D0H_2160
-    {"vmaf_v1.0.16_hfr_3d0h_2160", 1, vmafgpu__embed_svms_12},
+    {"vmaf_v1.0.16_hfr_3d0h_2160", 1, vmafgpu__embed_svms_12, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_FLOAT_V0_6_1
-    {"vmaf_float_v0.6.1", 1, vmafgpu__embed_svms_13},
+    {"vmaf_float_v0.6.1", 1, vmafgpu__embed_svms_13, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_FLOAT_V0_6_1NEG
-    {"vmaf_float_v0.6.1neg", 1, vmafgpu__embed_svms_14},
+    {"vmaf_float_v0.6.1neg", 1, vmafgpu__embed_svms_14, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_FLOAT_4K_V0_6_1
-    {"vmaf_float_4k_v0.6.1", 1, vmafgpu__embed_svms_15},
+    {"vmaf_float_4k_v0.6.1", 1, vmafgpu__embed_svms_15, NULL},
 #endif
 #ifndef VMAFGPU_NO_VMAF_FLOAT_B_V0_6_3
-    {"vmaf_float_b_v0.6.3", 21, vmafgpu__embed_svms_16},
+    {"vmaf_float_b_v0.6.3", 21, vmafgpu__embed_svms_16, NULL},
 #endif
-    {NULL, 0, NULL}
+    {NULL, 0, NULL, NULL}
 };
 
 #endif /* VMAFGPU_MODEL_EMBED_H */

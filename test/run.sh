@@ -42,15 +42,15 @@ mkdir -p "$logs" || exit 1
 
 # What takes longest comes first.
 programs='test_levels test_figures test_golden test_features test_ssim test_edges test_float_adm test_temporal test_hvs test_v1 test_memory test_frames test_stream test_model test_config
-          test_threads test_private'
+          test_threads test_private test_outside'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 elif [ "$SANITIZE" = thread ]; then
-    tests='test_threads test_frames'
+    tests='test_threads test_frames test_libvmaf.sh'
 else
     tests="$programs test_output.sh"
     # its pipes and file names are not those of Windows
-    [ "$EXE" = .exe ] || tests="test_tool.sh $tests"
+    [ "$EXE" = .exe ] || tests="test_tool.sh test_libvmaf.sh $tests"
     # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
     # GPU under another program takes hours.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh $tests"

@@ -1,0 +1,267 @@
+/* What a library or a program of other habits needs: scores of features from elsewhere, columns of frames whose score is not
+ * ready, models that are freed early, a transform that is switched off, and when frames may be overwritten. */
+#include <math.h>
+#include "scoring.h"
+
+enum { WIDTH = 96, HEIGHT = 64, FRAMES = 6 };
+
+static vmafgpu_config plain_config(void) {
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    config.width = WIDTH;
+    config.height = HEIGHT;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    return config;
+}
+
+/* A model of two numbers, with a transform that says whether it is applied. */
+static const char small_model[] =
+    "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"linear_rescale\",\"slopes\":[0.01,1.0],"
+    "\"intercepts\":[-0.1,0.0],\"feature_names\":[\"VMAF_integer_feature_vif_scale0_score\"],\"score_transform\":{\"enabled\":true,"
+    "\"p0\":1.5,\"p1\":2.0},\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 0.05\\nnr_class 2\\ntotal_sv 2\\nrho -1.5\\nSV\\n4 "
+    "1:0.25 \\n-2 1:0.75 \\n\"}}";
+
+static vmafgpu_model *parse_small(const vmafgpu_allocator *allocator) {
+    vmafgpu_model *model = NULL;
+    char error[256] = "";
+    const vmafgpu_result result =
+        vmafgpu_model_parse(&model, "small", small_model, sizeof small_model - 1, allocator, error, sizeof error);
+    CHECK_STR(error, "");
+    CHECK_INT(result, VMAFGPU_OK);
+    return model;
+}
+
+static void push_frame(vmafgpu *v, const film *f, int i) {
+    vmafgpu_frame reference = film_frame(f, i, 0), distorted = film_frame(f, i, 1);
+    CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+}
+
+static void test_values(const film *f) {
+    vmafgpu_config config = plain_config();
+    const vmafgpu_feature_config feature = {"vif", NULL};
+    vmafgpu *v;
+    double value = -1;
+    vmafgpu_score score;
+    snprintf(test_where, sizeof test_where, "values");
+    config.features = &feature;
+    config.feature_count = 1;
+    config.subsample = 2;
+    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
+    const int early = vmafgpu_column_index(v, "integer_adm2"), late = vmafgpu_column_index(v, "integer_motion2"),
+              last = vmafgpu_score_column(v, 0);
+    CHECK_INT(vmafgpu_value_at(v, 0, early, &value), VMAFGPU_ERROR_NOT_FOUND);
+    push_frame(v, f, 0);
+    CHECK_INT(vmafgpu_value_at(v, 0, early, &value), VMAFGPU_OK);
+    CHECK(value > 0.5 && value <= 1);
+    CHECK_INT(vmafgpu_value_at(v, 0, late, &value), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_value_at(v, 0, last, &value), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_value_at(v, 0, last + 1, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_value_at(v, 0, -1, &value), VMAFGPU_ERROR_NOT_FOUND);
+    CHECK_INT(vmafgpu_value_at(v, 0, early, NULL), VMAFGPU_ERROR_ARGUMENT);
+    push_frame(v, f, 1);
+    push_frame(v, f, 2);
+    CHECK_INT(vmafgpu_value_at(v, 0, last, &value), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_value_at(v, 1, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* subsample leaves it out */
+    CHECK_INT(vmafgpu_value_at(v, 3, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* not pushed */
+    CHECK_INT(vmafgpu_value_at(v, 2, late, &value), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_at(v, 2, &score), VMAFGPU_OK);
+    for (int c = 0; c < vmafgpu_column_count(v); c++) {
+        CHECK_INT(vmafgpu_value_at(v, 2, c, &value), VMAFGPU_OK);
+        CHECK_BITS(value, score.values[c]);
+    }
+    vmafgpu_close(v);
+    config.discard_scores = 1;
+    config.subsample = 1;
+    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
+    push_frame(v, f, 0);
+    CHECK_INT(vmafgpu_value_at(v, 0, early, &value), VMAFGPU_ERROR_STATE);
+    vmafgpu_close(v);
+}
+
+/* What a context makes of its own features, another one without pictures makes of them, too. */
+static void test_prediction(const film *f) {
+    vmafgpu_model_config models[3];
+    vmafgpu_config config = plain_config();
+    vmafgpu *v, *other;
+    vmafgpu_score score, again;
+    memset(models, 0, sizeof models);
+    models[1].version = "vmaf_v0.6.1neg";
+    models[1].name = "neg";
+    models[2].version = "vmaf_b_v0.6.3";
+    models[2].name = "b";
+    config.models = models;
+    config.model_count = 3;
+    snprintf(test_where, sizeof test_where, "prediction");
+    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
+    config.width = config.height = 0;
+    config.no_frames = 1;
+    CHECK_INT(vmafgpu_open(&other, &config), VMAFGPU_OK);
+    CHECK_STR(vmafgpu_backend_name(other), "none");
+    CHECK(vmafgpu_memory(other) < vmafgpu_memory(v));
+    CHECK_INT(vmafgpu_column_count(other), vmafgpu_column_count(v));
+    for (int i = 0; i < FRAMES; i++) {
+        push_frame(v, f, i);
+    }
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    for (int i = 0; i < FRAMES; i++) {
+        CHECK_INT(vmafgpu_score_at(v, i, &score), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_predict(other, score.values, &again), VMAFGPU_OK);
+        CHECK_BITS(again.score, score.score);
+        for (int c = 0; c < vmafgpu_column_count(v); c++) {
+            CHECK_STR(vmafgpu_column_name(other, c), vmafgpu_column_name(v, c));
+            CHECK_BITS(again.values[c], score.values[c]);
+        }
+    }
+    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* in a context with pictures as well */
+    CHECK_BITS(again.score, score.score);
+    CHECK_INT(vmafgpu_score_count(v), FRAMES);
+    CHECK_INT(vmafgpu_predict(other, NULL, &again), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_predict(other, score.values, NULL), VMAFGPU_ERROR_ARGUMENT);
+    {
+        vmafgpu_frame frame = film_frame(f, 0, 0);
+        CHECK(vmafgpu_push(other, &frame, &frame) < 0);
+        CHECK_INT(vmafgpu_score_pair(other, NULL, &frame, &frame, &again) < 0, 1);
+    }
+    CHECK_INT(vmafgpu_flush(other), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_reset(other), VMAFGPU_OK);
+    vmafgpu_close(other);
+    vmafgpu_close(v);
+
+    /* Models that only name features. */
+    config = plain_config();
+    config.models = models;
+    config.model_count = 2;
+    config.no_prediction = 1;
+    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_column(v, 0), -1);
+    CHECK_INT(vmafgpu_column_index(v, "vmaf"), -1);
+    CHECK(vmafgpu_column_index(v, "integer_vif_scale0_egl_1") >= 0);
+    push_frame(v, f, 0);
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_at(v, 0, &again), VMAFGPU_OK);
+    CHECK(again.score != again.score);
+    vmafgpu_close(v);
+}
+
+static int given, taken_memory;
+
+static void *counted_alloc(size_t size, void *user) {
+    (void)user;
+    taken_memory++;
+    return malloc(size);
+}
+
+static void counted_free(void *pointer, void *user) {
+    (void)user;
+    given++;
+    free(pointer);
+}
+
+static double score_small(vmafgpu *v, const film *f) {
+    double value = NAN;
+    push_frame(v, f, 0);
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &value), VMAFGPU_OK);
+    return value;
+}
+
+static void test_models(const film *f) {
+    vmafgpu_allocator allocator = {counted_alloc, counted_free, NULL};
+    vmafgpu_model_config model;
+    vmafgpu_config config = plain_config();
+    vmafgpu *v[2];
+    double with, without;
+    memset(&model, 0, sizeof model);
+    config.models = &model;
+    config.model_count = 1;
+    snprintf(test_where, sizeof test_where, "models that are freed early");
+    vmafgpu_model *parsed = parse_small(&allocator);
+    const int before = given;
+    model.model = parsed;
+    CHECK_INT(vmafgpu_check(&config), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_open(&v[0], &config), VMAFGPU_OK);
+    model.disable_transform = 1;
+    CHECK_INT(vmafgpu_open(&v[1], &config), VMAFGPU_OK);
+    vmafgpu_model_keep(parsed);
+    vmafgpu_model_free(parsed, &allocator);
+    vmafgpu_model_free(parsed, &allocator);
+    CHECK_INT(given, before); /* two contexts have it */
+    with = score_small(v[0], f);
+    without = score_small(v[1], f);
+    CHECK_BITS(with, 1.5 + 2.0 * without);
+    vmafgpu_close(v[0]);
+    CHECK_INT(given, before);
+    vmafgpu_close(v[1]);
+    CHECK_INT(given, before + 1);
+    CHECK_INT(taken_memory, given);
+
+    parsed = parse_small(NULL);
+    model.model = parsed;
+    model.enable_transform = 1;
+    CHECK_INT(vmafgpu_open(&v[0], &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(v[0]), "disable_transform");
+    vmafgpu_close(v[0]);
+    vmafgpu_model_free(parsed, NULL);
+    vmafgpu_model_free(NULL, NULL);
+    vmafgpu_model_keep(NULL);
+    vmafgpu_model_keep(vmafgpu_builtin_model("vmaf_v0.6.1"));
+    vmafgpu_model_free((vmafgpu_model *)(uintptr_t)vmafgpu_builtin_model("vmaf_v0.6.1"), NULL);
+}
+
+typedef struct telling {
+    vmafgpu *context;
+    int64_t  told;
+    int      calls, refused;
+} telling;
+
+static void tell(void *user, int64_t pairs) {
+    telling *t = (telling *)user;
+    CHECK(pairs > t->told);
+    t->told = pairs;
+    t->calls++;
+    t->refused += vmafgpu_wait(t->context, -1) == VMAFGPU_ERROR_STATE;
+}
+
+static void test_reusable(const film *f) {
+    telling t = {NULL, 0, 0, 0};
+    vmafgpu_config config = plain_config();
+    snprintf(test_where, sizeof test_where, "frames that are done with");
+    config.on_reusable = tell;
+    config.on_reusable_user = &t;
+    CHECK_INT(vmafgpu_open(&t.context, &config), VMAFGPU_OK);
+    for (int i = 0; i < 3; i++) {
+        push_frame(t.context, f, i);
+        CHECK_INT(t.told, i + 1);
+    }
+    CHECK_INT(vmafgpu_flush(t.context), VMAFGPU_OK);
+    CHECK_INT(t.calls, 3);
+    CHECK_INT(t.refused, 3);
+    t.told = 0;
+    CHECK_INT(vmafgpu_reset(t.context), VMAFGPU_OK);
+    push_frame(t.context, f, 0);
+    CHECK_INT(t.told, 1);
+    vmafgpu_close(t.context); /* without a flush: nobody is told */
+    CHECK_INT(t.calls, 4);
+}
+
+static void test_report_names(void) {
+    snprintf(test_where, sizeof test_where, "names in reports");
+    CHECK_STR(vmafgpu_report_name("VMAF_integer_feature_adm2_score"), "integer_adm2");
+    CHECK_STR(vmafgpu_report_name("VMAF_feature_vif_scale0_score"), "vif_scale0");
+    CHECK_STR(vmafgpu_report_name("Cambi_feature_cambi_score"), "cambi");
+    CHECK_STR(vmafgpu_report_name("integer_adm2"), "integer_adm2");
+    CHECK_STR(vmafgpu_report_name("a name of mine"), "a name of mine");
+    CHECK(vmafgpu_report_name(NULL) == NULL);
+}
+
+int main(void) {
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, FRAMES, 3);
+    test_values(&f);
+    test_prediction(&f);
+    test_models(&f);
+    test_reusable(&f);
+    test_report_names();
+    film_free(&f);
+    return test_end();
+}

@@ -52,7 +52,7 @@ heatmaps vmafgpu.h test_v1 /^static vmafgpu_result vmafgpu__cambi_give_maps(/,/^
 vif_scalar vmafgpu.h test_levels /^static void vmafgpu__vif_shrink(/,/^}/s/(job->end + 1) \/ 2/job->end \/ 2 - 1/
 motion_scalar vmafgpu.h test_levels /^static int64_t vmafgpu__motion_rows_scalar(/,/^}/s/y < end/y + 1 < end/
 chains vmafgpu.h test_levels /^static int vmafgpu__cut(/,/^}/s/size = units - at;/size = units - at - 2;/
-kernels vmafgpu.h cuda:sums /^static vmafgpu__vif_gain vmafgpu__vif_gain_of(/,/^}/s/limit \* 16777216.0/limit * 16777215.0/
+kernels vmafgpu.h cuda:random /^static vmafgpu__vif_gain vmafgpu__vif_gain_of(/,/^}/s/limit \* 16777216.0/limit * 16700000.0/
 driver vmafgpu.h cuda:no_device /^static void \*vmafgpu__library_symbol(/,/^}/s/return dlsym(library, name);/return dlsym(library, name + 1);/
 gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}/s/vendor->leave(v->gpu)/vendor == NULL/
 gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
@@ -61,8 +61,8 @@ vendors_hip vmafgpu.h hip:images /^static int vmafgpu__is_bundle(/,/^}/s/|| size
 finish vmafgpu.h test_figures /^static void vmafgpu__vif_finish(/,/^}/s/65025.0/65024.0/
 scores vmafgpu.h test_figures /^static void vmafgpu__add_to(/,/^}/s/value > t->max/value < t->max/
 open vmafgpu.h test_config /^static vmafgpu_result vmafgpu__in_range(/,/^}/s/value <= max/value <= max + 1/
-public vmafgpu.h test_stream /^static vmafgpu_result vmafgpu__enter(/,/^}/s/return VMAFGPU_ERROR_STATE;/return VMAFGPU_OK;/
-level_avx2 vmafgpu.h test_levels s/_mm256_or_si256(_mm256_and_si256(a, b), c)/_mm256_xor_si256(_mm256_and_si256(a, b), c)/
+public vmafgpu.h test_config /^static vmafgpu_result vmafgpu__enter(/,/^}/s/return VMAFGPU_ERROR_STATE;/return VMAFGPU_OK;/
+level_avx2 vmafgpu.h test_levels s/_mm256_or_si256(_mm256_and_si256(a, b), c)/_mm256_and_si256(_mm256_and_si256(a, b), c)/
 level_avx512 vmafgpu.h test_levels s/_mm512_ternarylogic_epi32(a, b, c, 0xea)/_mm512_ternarylogic_epi32(a, b, c, 0xe8)/
 level_motion vmafgpu.h test_levels s/\(vmafgpu__inside + 32 - (w - x)\)/vmafgpu__inside + 31 - (w - x)/
 level_vif vmafgpu.h test_levels s/join_truncated_f64(signal\[0\], signal\[1\])/join_truncated_f64(signal[1], signal[0])/
@@ -85,12 +85,12 @@ kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
 kernel_vif_f64 vmafgpu_kernels.cu amd:sums /^GPU_FN void vif_levels(/,/^}/s/gain < gain_limit/gain > gain_limit/
-kernel_vif_int vmafgpu_kernels.cu plain:sums /^GPU_FN bool vif_integer_levels(/,/^}/s/m -= s1, q++/m -= s1/
+kernel_vif_int vmafgpu_kernels.cu plain:random /^GPU_FN bool vif_integer_levels(/,/^}/s/s2 > c ? s2 : c/s2/
 kernel_vif_plain vmafgpu_kernels.cu plain:noise /GPU_FN void vif_square_column(/,/^}/s/(1u << shift >> 1)/0/
 kernel_vif_matrix vmafgpu_kernels.cu matrix:noise /^GPU_FN void multiply_bytes(/,/^}/s/a2 \* b2 + a3 \* b3/a2 * b2/
-kernel_adm_8 vmafgpu_kernels.cu plain:sums /^GPU_FN uint32_t adm_restore_magnitude(/,/^}/s/16384 + negative/16384/
+kernel_adm_8 vmafgpu_kernels.cu plain:noise /^GPU_FN uint32_t adm_restore_magnitude(/,/^}/s/16384 + negative/16384/
 kernel_adm_general vmafgpu_kernels.cu plain:noise /GPU_FN AdmPixel adm_pixel(/,/^}/s/t\[band\] - value\[0\]/value[0] - t[band]/
-kernel_adm_rows vmafgpu_kernels.cu plain:sums /^GPU_FN void adm_rows(/,/^}/s/take(sums + y) : -half/take(sums + y) : 0/
+kernel_adm_rows vmafgpu_kernels.cu plain:sums /^GPU_FN void adm_rows(/,/^}/s/take(sums + y) : -half/take(sums) : -half/
 kernel_cambi_prepare vmafgpu_kernels.cu plain:v1_cambi /cambi_majority(uint32_t a/s/(c & (a | b))/(c \& a)/
 kernel_cambi_shrink vmafgpu_kernels.cu plain:v1_cambi /GPU_FN void cambi_shrink_scale(/,/^}/s/x < plane.width - 1/x < plane.width/
 kernel_cambi_count_4 vmafgpu_kernels.cu plain:v1_cambi /GPU_FN uint32_t cambi_value_of_four(/,/^}/s/launch.reach - 1;/launch.reach - 2;/
@@ -99,7 +99,7 @@ kernel_cambi_select vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN uint32_t cambi_fi
 kernel_cambi_order vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN int64_t cambi_rounded(/,/^}/s/(down & unit)/0/
 kernel_speed_low vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_column(/,/^}/s/t <= reach/t < reach/
 kernel_speed_scaled vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_bilinear_column(/,/^}/s/speed_weight(lower) \* speed_weight(right)/speed_weight(lower) * speed_weight(left)/
-kernel_speed_check vmafgpu_kernels.cu plain:illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
+kernel_speed_check vmafgpu_kernels.cu plain:v1_speed_illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
 kernel_speed_flat vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_local_mean(/,/^}/s/k <= reach/k < reach/
 kernel_speed_covariance vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_sum_column(/,/^}/s/above\[y + 1\] + above\[y\]/above[y]/
 kernel_speed_matrix vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_shift(/,/^}/s/corner + side \* ratio/corner - side * ratio/
@@ -108,7 +108,7 @@ kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/
 reduction_halves vmafgpu_kernels.cu plain:noise s/v += (int64_t)((uint64_t)high << 32 | low)/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
 reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
 reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,
-reduction_or vmafgpu_kernels.cu amd:illegal /^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,
+reduction_or vmafgpu_kernels.cu amd:v1_speed_illegal /^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,
 reduction_block vmafgpu_kernels.cu amd:sums /^GPU_FN.* motion_finish(/,/^}/s,block_threads() / LANES,block_threads() / 128,
 END
 }

@@ -18126,17 +18126,17 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
         if (wanted & product) {
             for (int i = 0; i < N; i++)
                 size[i] = all[i] > 0 ? all[i] : -all[i];
-            vmafgpu__ssim_add(all, 1, 0, sums + VMAFGPU__SSIM_ALL * N);
-            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_ALL_SIZE * N);
+            vmafgpu__ssim_add(all, 1, 0, sums + (int)VMAFGPU__SSIM_ALL * (int)N);
+            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_ALL_SIZE * (int)N);
         }
         if (wanted & is_l)
-            vmafgpu__ssim_add(l, 1, 0, sums + VMAFGPU__SSIM_L * N);
+            vmafgpu__ssim_add(l, 1, 0, sums + (int)VMAFGPU__SSIM_L * (int)N);
         if (wanted & is_c) {
             for (int i = 0; i < N; i++)
                 size[i] = wide_s[i] > 0 ? wide_s[i] : -wide_s[i];
-            vmafgpu__ssim_add(c, 1, 0, sums + VMAFGPU__SSIM_C * N);
-            vmafgpu__ssim_add(wide_s, 1, 0, sums + VMAFGPU__SSIM_S * N);
-            vmafgpu__ssim_add(size, 1, 0, sums + VMAFGPU__SSIM_S_SIZE * N);
+            vmafgpu__ssim_add(c, 1, 0, sums + (int)VMAFGPU__SSIM_C * (int)N);
+            vmafgpu__ssim_add(wide_s, 1, 0, sums + (int)VMAFGPU__SSIM_S * (int)N);
+            vmafgpu__ssim_add(size, 1, 0, sums + (int)VMAFGPU__SSIM_S_SIZE * (int)N);
         }
     }
 }

@@ -474,7 +474,7 @@ for object in "$work"/fma_*.o; do
     objdump -d --no-show-raw-insn "$object" |
         awk '/^[0-9a-f]+ <.*>:$/ { f = $2 }
             /m(add|sub)[0-9]+ps/ && f ~ /_(avx2|avx512)/ { next }
-            /madd[0-9]+pd/ && f ~ /speed_column_sums_(avx2|avx512)/ { next }
+            /madd[0-9]+pd/ && f ~ /(speed_column_sums|ssim_(along|down|eleven))_(avx2|avx512)/ { next }
             /v(f|fn)m(add|sub|addsub|subadd)[0-9]/ { print f }' |
         sort | uniq -c > "$work/fused"
     grep -v user_function "$work/fused" > "$work/strays"

@@ -16757,9 +16757,15 @@ static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
+static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    (void)position;
+    (void)pair;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+}
+
 static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) {
     (void)job;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+    return vmafgpu__none_lend(v, 0, NULL);
 }
 
 static vmafgpu_result vmafgpu__none_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
@@ -16778,9 +16784,9 @@ static void vmafgpu__none_end(vmafgpu *v) {
     (void)v;
 }
 
-static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_submit,
-                                                            vmafgpu__none_collect, vmafgpu__none_single, vmafgpu__none_end,
-                                                            vmafgpu__none_end };
+static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_lend,
+                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+                                                            vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,

@@ -925,7 +925,7 @@ static void test_lent(void) {
         film f = colour ? film_make_colour("bands+mix", 217, 177, 8 + way % 2 * 2, 420, 6, 31)
                         : film_make("texture+mix", 41, 37, 8 + way % 2 * 2, 11, 30);
         vmafgpu_config config = film_config(&f);
-        const vmafgpu_model_config model = {"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, NULL};
+        const vmafgpu_model_config model = {"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, 0, NULL};
         vmafgpu_frame pairs[MOST][2], none;
         vmafgpu *context;
         scores expected, got;

@@ -123,7 +123,8 @@
  *     into, and in that of the running program. NVIDIA's driver compiles
  *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
  *     gfx target, and the device's is taken.
- *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
+ *   - frame.memory says where a frame is. HOST: gpu.threads copy and check it before push returns; or it is written to
+ *     memory that vmafgpu_lend() gives, and not copied. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
  *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
  *     is in the same kind of memory and read as it is. Pinned and device frames stay
@@ -168,7 +169,7 @@
  *   vmaf_import_feature_score                 vmafgpu_predict(): what the models make of values from elsewhere
  *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which is free
  *   vmaf_picture_unref                        again when the call returns (pinned and device memory: see GPU); stride:
- *   vmaf_preallocate_pictures                 .pitch
+ *   vmaf_preallocate_pictures                 .pitch; pictures of the engine's own: vmafgpu_lend()
  *   vmaf_fetch_preallocated_picture
  *   vmaf_read_pictures                        vmafgpu_push(), in order, the index is counted; with NULL, NULL:
  *                                             vmafgpu_flush()
@@ -216,7 +217,8 @@
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
- * GPU backend starts no thread either (the driver may); the GPU works while the calling thread goes on.
+ * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
+ * calling thread goes on.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -229,7 +231,8 @@
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
  * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
- * config.discard_scores), and the CPU's planes are taken when a GPU fails. vmafgpu_percentile() borrows a copy of one
+ * config.discard_scores), and the CPU's planes are taken when a GPU fails, the CPU's frames to lend at the first
+ * vmafgpu_lend(). vmafgpu_percentile() borrows a copy of one
  * column while it sorts. Frames in host memory are borrowed for the call that takes them, others until
  * vmafgpu_reusable() says so.
  *
@@ -305,7 +308,8 @@
  *   thread, which takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls the level's
  *   function, one of vmafgpu__cpu_functions, for a strip of rows, and adds to its thread's sums. CAMBI and SpEED share the
  *   threads by steps of their own (vmafgpu__score_whole()).
- *   On a GPU vmafgpu__gpu_submit() brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
+ *   On a GPU vmafgpu__gpu_submit() has threads copy them to pinned planes (vmafgpu__stage()), unless the caller wrote there, and
+ *   brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
  *   vmafgpu__launch_batch() has each feature launch its kernels (vmafgpu__gpu_feature), and sums come back behind an event
  *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU.
  *   vmafgpu__collect() fetches a pair's vmafgpu__sums from either, vmafgpu__finish_pair() makes features' doubles of them by the
@@ -545,7 +549,7 @@ typedef struct vmafgpu_gpu_config {
                                    twice that if `frames` is device; less where memory is short. A pair waits until its
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
-                                   it, the defaults stay below 192 MB of device memory, 384 if `frames` is device */
+                                   it, the defaults stay below 288 MB of device memory, 384 if `frames` is device */
     const void *kernels;        /* instead of looking for them: an image in memory (NVIDIA: PTX; machine code is taken,
                                    too, unchecked. AMD: a bundle of code objects, uncompressed, or a code object) */
     size_t      kernels_size;
@@ -555,6 +559,9 @@ typedef struct vmafgpu_gpu_config {
     const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
+    int         threads;        /* 1..256, instead of config.threads where a GPU scores: they copy and check frames in
+                                   host memory, and score if the GPU fails. Default config.threads. With frames in
+                                   pinned or device memory none is started */
 } vmafgpu_gpu_config;
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
@@ -720,10 +727,26 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  * A GPU takes the pair and returns; push waits only when its queue is full. If the GPU fails later, pairs whose
  * frames were in host or pinned memory are scored by the CPU with the same bits (vmafgpu_backend_note() says why),
  * and pairs in device memory fail one by one: vmafgpu_next() returns the failure in place of their score. Samples of
- * frames in device memory, and of those in pinned memory that the GPU copies as they are, that do not fit the bit
+ * frames in device memory, in lent memory, and in pinned memory that the GPU copies as they are, that do not fit the bit
  * depth are found by the GPU, and the pair fails in the same way. A failed pair takes along those neighbours whose
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
+/* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written is not
+ * copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's format, and in
+ * host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are NULL where nothing
+ * looks at chroma, which then need not be there; chroma has room for odd sizes rounded up. Push the frames as they were given.
+ *   - Pairs are pushed in the order in which they were lent. Each push, seed and tail takes the oldest pair back, whether
+ *     it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
+ *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins, and
+ *     none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may write any more.
+ *   - At most gpu.queue * gpu.batch pairs are lent or on their way, on the CPU 4 (taken from the allocator at the first call). When
+ *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
+ *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
+ *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
+ *     must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
+ *     not scored. */
+VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
  * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
@@ -863,7 +886,7 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
 /* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on,
- * but for the score list, and for the CPU's planes after a GPU failed. */
+ * but for the score list, for the CPU's planes after a GPU failed, and for frames that the CPU lends. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
@@ -2256,10 +2279,12 @@ typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT }
  * what it has taken before must be collected first, which is possible at once); collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
- * frames. */
+ * frames. lend() says where the planes of ours are that a position has, once all `lending.limit` before it are collected; the
+ * first one sets `lending`. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
+    vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
@@ -2274,6 +2299,15 @@ typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
+
+/* Planes of ours that the caller may fill. The pairs on loan are those of the next positions: what is submitted takes the oldest
+ * back. */
+typedef struct vmafgpu__lending {
+    const unsigned char *memory;                    /* in which all of them lie; NULL: none was ever lent */
+    size_t               size;
+    int                  limit;                     /* pairs that can be on loan or on their way */
+    int                  count;                     /* pairs on loan */
+} vmafgpu__lending;
 
 struct vmafgpu {
     vmafgpu_config     config;
@@ -2314,6 +2348,7 @@ struct vmafgpu {
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
     int64_t            told_reusable;               /* of these, the last number that config.on_reusable was called with */
+    vmafgpu__lending   lending;
     int64_t            scoring;                     /* the index of what is scored as a whole; -1: a pair by itself */
     int64_t            tailed;                      /* frames given after the last pair */
     int                flushed;
@@ -2801,6 +2836,47 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
     return (const uint8_t *)frame->data[which] + y * pitch + (interleaved ? (plane - 1) * c->bytes_per_sample : 0);
 }
 
+/* ---- planes of ours in the caller's form ---- */
+
+/* How a frame lies in one piece of memory: luma, and behind it chroma. Rows follow each other without gaps where that keeps
+ * them at multiples of 16 bytes, so that a file's bytes, and copies, need not be parted; chroma has room for the half sample
+ * of odd sizes, as files have it. */
+typedef struct vmafgpu__lent_layout {
+    int    planes;                         /* of chroma: 2, or 1 with u and v in turn; 0: nobody looks at chroma */
+    size_t pitch[2], plane_size[2];        /* of luma, and of a plane of chroma */
+    size_t size;
+} vmafgpu__lent_layout;
+
+static size_t vmafgpu__lent_pitch(size_t row) {
+    return row % 16 ? (size_t)vmafgpu__round_up(row, 256) : row;
+}
+
+static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu__lent_layout *l) {
+    const int interleaved = vmafgpu__is_interleaved(c);
+    const int wide = c->chroma == VMAFGPU_444 ? c->width : (c->width + 1) >> 1;
+    const int high = c->chroma == VMAFGPU_420 ? (c->height + 1) >> 1 : c->height;
+    const size_t bytes = (size_t)c->bytes_per_sample;
+    l->planes = !with_chroma ? 0 : interleaved ? 1 : 2;
+    l->pitch[0] = vmafgpu__lent_pitch((size_t)c->width * bytes);
+    l->pitch[1] = vmafgpu__lent_pitch((size_t)wide * bytes * (interleaved ? 2 : 1));
+    l->plane_size[0] = (size_t)vmafgpu__round_up(l->pitch[0] * (size_t)c->height, 256);
+    l->plane_size[1] = (size_t)vmafgpu__round_up(l->pitch[1] * (size_t)high, 256);
+    l->size = l->plane_size[0] + (size_t)l->planes * l->plane_size[1];
+}
+
+/* The frame that begins at `memory`. */
+static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const unsigned char *memory, int with_chroma) {
+    vmafgpu_frame frame;
+    memset(&frame, 0, sizeof frame);
+    frame.data[0] = memory;
+    frame.pitch[0] = (ptrdiff_t)l->pitch[0];
+    for (int i = 0; with_chroma && i < l->planes; i++) {
+        frame.data[1 + i] = memory + l->plane_size[0] + (size_t)i * l->plane_size[1];
+        frame.pitch[1 + i] = (ptrdiff_t)l->pitch[1];
+    }
+    return frame;
+}
+
 /* ---- legality ---- */
 
 /* The OR of w words. */
@@ -2830,8 +2906,8 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
     const int w = plane ? vmafgpu__chroma_width(c) : c->width;
     while (x + 1 < w && !(vmafgpu__or_words_scalar(row + x * step, 1) & vmafgpu__illegal_bits(c, 0)))
         x++;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s, %s: the %s word %u%s at column %d, row %d %s %d bits", v->subject, name,
-                         planes[plane][0], (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), planes[plane][1], x, y,
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s%s%s: the %s word %u%s at column %d, row %d %s %d bits", v->subject,
+                         v->subject[0] ? ", " : "", name, planes[plane][0], (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), planes[plane][1], x, y,
                          vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
 }
 
@@ -2861,7 +2937,7 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes a row of luma in canonical form; not 0 if a sample does not fit the bit depth. */
+/* Writes a row of luma in canonical form; not 0 if a sample does not fit the bit depth. It may be written where it is. */
 static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
     const int shift = canonical ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
@@ -2874,8 +2950,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, cons
     }
     const int at = shift ? 1 : 0;   /* which byte of a word is the sample */
     for (int x = 0; x < c->width; x++) {
-        bytes[x] = source[2 * x + at];
         illegal |= source[2 * x + 1 - at];
+        bytes[x] = source[2 * x + at];
     }
     return illegal;
 }
@@ -5031,11 +5107,13 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* For as many threads as are of use, up to config.threads. The calling thread works too, so one fewer is started; still fewer
- * where the system gives no more. */
+/* For as many threads as are of use, up to config.threads, unless there are some already or the caller has them. The calling
+ * thread works too, so one fewer is started; still fewer where the system gives no more. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
-    vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     char warning[128];
+    if (useful < 2 || v->config.parallel_for || v->threads)
+        return VMAFGPU_OK;
+    vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
         return vmafgpu__fail_memory(v, "the threads", sizeof *t);
     int made = vmafgpu__lock_open(&t->lock);
@@ -11525,6 +11603,7 @@ struct vmafgpu__cpu {
     unsigned char  *states;                /* of extractors that are measured by themselves */
     void           *scratch;               /* which one of them at a time works with, and CAMBI */
     size_t          scratch_size;          /* what the latter needs */
+    unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
                                               share a few */
     vmafgpu__chains chains;
@@ -12317,9 +12396,28 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     return VMAFGPU_OK;
 #else
-    const int useful = vmafgpu__scores_whole(v) ? v->config.threads : v->cpu->chains.threads;
-    return useful > 1 && !v->config.parallel_for ? vmafgpu__threads_open(v, useful) : VMAFGPU_OK;
+    return vmafgpu__threads_open(v, vmafgpu__scores_whole(v) ? v->config.threads : v->cpu->chains.threads);
 #endif
+}
+
+/* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
+static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    enum { PAIRS = 4 };
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__lent_layout layout;
+    vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
+    if (!v->cpu->lent) {
+        const size_t size = 2 * PAIRS * layout.size;
+        v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
+        if (!v->cpu->lent)
+            return vmafgpu__fail_memory(v, "the frames to lend", size);
+        v->lending.memory = v->cpu->lent;
+        v->lending.size = size;
+        v->lending.limit = PAIRS;
+    }
+    for (int i = 0; i < 2; i++)
+        pair[i] = vmafgpu__lent_frame(&layout, v->cpu->lent + (size_t)(2 * (position % PAIRS) + i) * layout.size, 1);
+    return VMAFGPU_OK;
 }
 
 static void vmafgpu__cpu_close(vmafgpu *v) {
@@ -12330,6 +12428,7 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
         if (v->features[i]->cpu->close)
             v->features[i]->cpu->close(v);
     if (v->cpu) {
+        vmafgpu__give(v, v->cpu->lent);
         vmafgpu__give(v, v->cpu->scratch);
         vmafgpu__give(v, v->cpu->states);
     }
@@ -12373,7 +12472,7 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
     vmafgpu__cpu_close
 };
 
@@ -13985,7 +14084,7 @@ typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted;    /* where the CPU finds them if the GPU fails; the kind of memory says
                                               whether it can */
     int has_distorted;
-    int canonical[2];                      /* whether they are planes of ours */
+    int canonical[2];                      /* whether they are planes of ours, and known to be legal */
     int history;
 } vmafgpu__item;
 
@@ -14025,13 +14124,14 @@ struct vmafgpu__gpu {
     int     history;                       /* frames before a pair that its motion looks at, 0..2 */
     int     ring, flight;                  /* planes of references and of distorted frames */
     int     sample_bytes;                  /* of canonical planes */
-    int     is_canonical;                  /* whether the caller's planes may be read as they are */
+    int     is_plain;                      /* whether the caller's samples have the canonical form */
+    int     is_canonical;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
-    size_t  plane_pitch, plane_size, results_size;
-    int     chroma_planes;                 /* that a frame has: 2, or 1 with u and v in turn; 0: nobody looks at chroma */
-    size_t  chroma_width;                  /* of a row of such a plane, in bytes */
-    size_t  chroma_pitch, chroma_size;     /* where they are copied to */
-    size_t  frame_size;                    /* of our copy of a frame: luma, then chroma if frames may have to be copied */
+    size_t  results_size;
+    size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
+    vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
+    size_t  frame_size;                    /* of it: luma, then chroma if frames may have to be copied */
+    uint32_t (*or_words)(const uint8_t *words, int w);
 
     uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
     size_t   memory_size;
@@ -14125,19 +14225,6 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
     return first ? first + (size_t)index * g->frame_size : NULL;
 }
 
-/* A canonical plane in host memory as a frame, with the chroma that lies behind it. */
-static vmafgpu_frame vmafgpu__plane_frame(const vmafgpu__gpu *g, const unsigned char *plane, int with_chroma) {
-    vmafgpu_frame frame;
-    memset(&frame, 0, sizeof frame);
-    frame.data[0] = plane;
-    frame.pitch[0] = (ptrdiff_t)g->plane_pitch;
-    for (int i = 0; with_chroma && i < g->chroma_planes; i++) {
-        frame.data[1 + i] = plane + g->plane_size + (size_t)i * g->chroma_size;
-        frame.pitch[1 + i] = (ptrdiff_t)g->chroma_pitch;
-    }
-    return frame;
-}
-
 /* Whether the kernels can read a frame in device memory as it is. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
@@ -14154,30 +14241,9 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
  * convert. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     int is_copied = v->gpu->is_canonical && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
-    for (int i = 0; with_chroma && i < v->gpu->chroma_planes; i++)
+    for (int i = 0; with_chroma && i < v->gpu->plane.planes; i++)
         is_copied = is_copied && vmafgpu__is_copied(vmafgpu__chroma_pitch(&v->config, frame, i));
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
-}
-
-/* Checks the luma of a frame in host memory and writes it as a canonical plane; behind it the chroma as it is. */
-static vmafgpu_result vmafgpu__stage(vmafgpu *v, const char *name, const vmafgpu_frame *frame, unsigned char *plane,
-                                     int with_chroma) {
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu__gpu *g = v->gpu;
-    const ptrdiff_t pitch = vmafgpu__luma_pitch(c, frame);
-    for (int y = 0; y < c->height; y++) {
-        const uint8_t *source = (const uint8_t *)frame->data[0] + y * pitch;
-        if (vmafgpu__import_row(c, 0, source, plane + (size_t)y * g->plane_pitch))
-            return vmafgpu__illegal_sample(v, name, frame, 0, y);
-    }
-    for (int i = 0; with_chroma && i < g->chroma_planes; i++) {
-        const ptrdiff_t chroma_pitch = vmafgpu__chroma_pitch(c, frame, i);
-        unsigned char *to = plane + g->plane_size + (size_t)i * g->chroma_size;
-        for (int y = 0; y < vmafgpu__chroma_height(c); y++)
-            memcpy(to + (size_t)y * g->chroma_pitch, (const uint8_t *)frame->data[1 + i] + y * chroma_pitch,
-                   g->chroma_width);
-    }
-    return VMAFGPU_OK;
 }
 
 /* Has the GPU read a plane of the device before the kernels run: to write it to another one, canonical, unless `to`
@@ -14221,44 +14287,6 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
     else if (!g->is_dead)
         (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
                               g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, stream));
-}
-
-/* Starts the transfer of a frame to the plane `to` of the device, chroma behind it: from `staged`, if that is a plane, or
- * from the caller's memory, or finds that none is needed. is_seen: VIF looks at its samples and finds illegal ones. */
-static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame,
-                                         const unsigned char *staged, uint64_t to, int with_chroma, int is_seen,
-                                         uint32_t illegal) {
-    vmafgpu__gpu *g = v->gpu;
-    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    vmafgpu__target target;
-    memset(&target, 0, sizeof target);
-    target.data = (const void *)(uintptr_t)to;
-    target.pitch = (int32_t)g->plane_pitch;
-    if (with_chroma && g->chroma_planes) {
-        const vmafgpu_frame copy = vmafgpu__plane_frame(g, (const unsigned char *)(uintptr_t)to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE ? frame : &copy, &target);
-    }
-    if (staged) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (to, staged, with_chroma ? g->frame_size : g->plane_size, slot->streams[0]));
-        return target;
-    }
-    if (frame->memory == VMAFGPU_MEMORY_PINNED) {
-        vmafgpu__copy_plane(v, to, g->plane_pitch, frame->data[0], pitch,
-                            (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
-        for (int i = 0; with_chroma && i < g->chroma_planes; i++)
-            vmafgpu__copy_plane(v, to + g->plane_size + (uint64_t)i * g->chroma_size, g->chroma_pitch, frame->data[1 + i],
-                                vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
-                                vmafgpu__chroma_height(&v->config), slot->streams[0]);
-    } else if (vmafgpu__is_direct(v, frame)) {
-        target.data = frame->data[0];
-        target.pitch = (int32_t)pitch;
-    } else {
-        vmafgpu__add_import(v, slot, frame->data[0], pitch, 0, to, g->is_checked ? illegal : 0);
-        return target;
-    }
-    if (g->is_checked && !is_seen)
-        vmafgpu__add_import(v, slot, target.data, target.pitch, 1, 0, illegal);
-    return target;
 }
 
 /* ---- the kernels of a batch ---- */
@@ -14477,7 +14505,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
             VMAFGPU__IMPORT_THREADS, 0
         };
         slot->imports.illegal = vmafgpu__device_illegal(g, slot);
-        slot->imports.target_pitch = (int32_t)g->plane_pitch;
+        slot->imports.target_pitch = (int32_t)g->plane.pitch[0];
         slot->imports.target_bytes = g->sample_bytes;
         slot->imports.width = v->config.width;
         slot->imports.height = v->config.height;
@@ -14590,9 +14618,14 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;
 }
 
-/* ---- the backend ---- */
+/* ---- frames that come with a pair ---- */
 
-/* A frame that comes with a pair. */
+typedef enum vmafgpu__staging {
+    VMAFGPU__STAGE_NONE,       /* the GPU fetches it, or finds it, where it is */
+    VMAFGPU__STAGE_COPY,       /* it is written to a plane of ours, checked on the way */
+    VMAFGPU__STAGE_CONVERT     /* it is in that plane already, in another form than the canonical one */
+} vmafgpu__staging;
+
 typedef struct vmafgpu__arrival {
     const char          *name;             /* for sentences */
     const vmafgpu_frame *frame;            /* NULL: the pair has none */
@@ -14600,9 +14633,11 @@ typedef struct vmafgpu__arrival {
     uint64_t             to;               /* on the device */
     int                  is_scored;        /* chroma may be wanted, and VIF looks at it */
     uint32_t             illegal;          /* bits of the outcome */
-    /* When it is here: where the CPU would find it, whether that is our plane, and where the kernels do. */
+    /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
-    int                  is_staged;
+    int                  is_ours, is_canonical;
+    vmafgpu__staging     staging;
+    int                  bad_row;          /* the first with an illegal sample; atomic */
     vmafgpu__target      target;
 } vmafgpu__arrival;
 
@@ -14639,31 +14674,203 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *
     return VMAFGPU_OK;
 }
 
-/* Stages frames that must be, and starts their transfer, one after the other, unless the GPU has failed. When one is
+/* Frames that the threads bring into planes of ours. */
+typedef struct vmafgpu__stage_task {
+    const vmafgpu    *v;
+    vmafgpu__arrival *arrivals;
+    int               count;
+    int               only_checks;         /* what is to be converted where it is: all of it is checked first */
+} vmafgpu__stage_task;
+
+static void vmafgpu__note_bad_row(vmafgpu__arrival *a, int y) {
+    int seen = vmafgpu__atomic_get(&a->bad_row);
+    while (y < seen && !vmafgpu__atomic_change(&a->bad_row, seen, y))
+        seen = vmafgpu__atomic_get(&a->bad_row);
+}
+
+/* Copies words or bytes that the GPU reads next, past the caches, which with several threads is half as fast again; `to` is at
+ * a multiple of 16 bytes. Returns the OR of the words, if `words` is not 0. */
+static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
+#ifdef VMAFGPU__HAS_X86
+    __m128i seen = _mm_setzero_si128();
+    size_t i = 0;
+    for (; i + 64 <= size; i += 64)
+        for (size_t k = i; k < i + 64; k += 16) {
+            const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
+            _mm_stream_si128((__m128i *)(void *)(to + k), some);
+            seen = _mm_or_si128(seen, some);
+        }
+    _mm_sfence();
+    memcpy(to + i, from + i, size - i);
+    seen = _mm_or_si128(seen, _mm_srli_si128(seen, 8));
+    seen = _mm_or_si128(seen, _mm_srli_si128(seen, 4));
+    const uint32_t two = (uint32_t)_mm_cvtsi128_si32(seen);
+    return words ? (two & 0xffff) | two >> 16 | g->or_words(from + i, (int)((size - i) / 2)) : 0;
+#else
+    memcpy(to, from, size);
+    return words ? g->or_words(from, (int)(size / 2)) : 0;
+#endif
+}
+
+/* Copies rows as they are, some at a time. */
+static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
+    enum { AT_ONCE = 1 << 15 };
+    const vmafgpu__gpu *g = t->v->gpu;
+    const uint32_t illegal = g->is_checked ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&t->v->config, a->frame);
+    const size_t row = (size_t)t->v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[0];
+    const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row, most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
+    for (int y = first, rows; y < end; y += rows) {
+        const uint8_t *from = (const uint8_t *)a->frame->data[0] + y * pitch;
+        rows = end - y < most ? end - y : most;
+        if (!(vmafgpu__copy_past(g, a->plane + (size_t)y * to_pitch, from, row * (size_t)rows, illegal != 0) & illegal))
+            continue;
+        int k = 0;
+        while (k + 1 < rows && !(g->or_words(from + (size_t)k * row, t->v->config.width) & illegal))
+            k++;
+        vmafgpu__note_bad_row(a, y + k);
+        return;
+    }
+}
+
+/* Writes rows in the canonical form, or only looks at them; `from` may be where they go. */
+static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
+    const vmafgpu_config *c = &t->v->config;
+    const vmafgpu__gpu *g = t->v->gpu;
+    const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
+    for (int y = first; y < end; y++) {
+        const uint8_t *from = (const uint8_t *)a->frame->data[0] + y * vmafgpu__luma_pitch(c, a->frame);
+        if (t->only_checks ? (g->or_words(from, c->width) & illegal) != 0
+                           : vmafgpu__import_row(c, 0, from, a->plane + (size_t)y * g->plane.pitch[0]) != 0)
+            vmafgpu__note_bad_row(a, y);
+    }
+}
+
+static void vmafgpu__stage_part(void *arg, int index) {
+    const vmafgpu__stage_task *t = (const vmafgpu__stage_task *)arg;
+    const vmafgpu_config *c = &t->v->config;
+    const vmafgpu__gpu *g = t->v->gpu;
+    int first, end;
+    for (int n = 0; n < t->count; n++) {
+        vmafgpu__arrival *a = &t->arrivals[n];
+        if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
+            continue;
+        vmafgpu__part(c->height, index, c->threads, &first, &end);
+        (a->staging == VMAFGPU__STAGE_COPY && g->is_plain ? vmafgpu__stage_rows : vmafgpu__convert_rows)(t, a, first, end);
+        vmafgpu__part(vmafgpu__chroma_height(c), index, c->threads, &first, &end);
+        for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
+            const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
+            unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
+            for (int y = first; y < end; y++)
+                (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
+                                         g->chroma_width, 0);
+        }
+    }
+}
+
+/* Has the threads bring what must be brought into planes of ours, one pass for all; says what is wrong with a frame. What is
+ * converted where it is was checked before: a frame that is refused is as it was. */
+static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int count) {
+    vmafgpu__stage_task task;
+    int passes = 0;
+    memset(&task, 0, sizeof task);
+    task.v = v;
+    task.arrivals = arrivals;
+    task.count = count;
+    for (int i = 0; i < count; i++) {
+        arrivals[i].bad_row = v->config.height;
+        passes = (int)arrivals[i].staging > passes ? (int)arrivals[i].staging : passes;
+    }
+    for (; passes; passes--) {
+        task.only_checks = passes > 1;
+        const vmafgpu_result result = vmafgpu__run(v, vmafgpu__stage_part, &task);
+        if (result != VMAFGPU_OK)
+            return result;
+        for (int i = 0; i < count; i++)
+            if (arrivals[i].bad_row < v->config.height)
+                return vmafgpu__illegal_sample(v, arrivals[i].name, arrivals[i].frame, 0, arrivals[i].bad_row);
+    }
+    return VMAFGPU_OK;
+}
+
+/* Starts the transfer of a frame to its plane of the device, chroma behind it: from our plane, if it is there, or from the
+ * caller's memory, or finds that none is needed. The GPU checks samples that nobody has: VIF does so by itself. */
+static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__arrival *a) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu_frame *frame = a->frame;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    const int is_seen = a->is_scored && v->plan.vif_variants;
+    vmafgpu__target target;
+    memset(&target, 0, sizeof target);
+    target.data = (const void *)(uintptr_t)a->to;
+    target.pitch = (int32_t)g->plane.pitch[0];
+    if (a->is_scored && g->plane.planes) {
+        const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE ? frame : &copy, &target);
+    }
+    if (a->is_ours) {
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->is_scored ? g->frame_size : g->plane.plane_size[0],
+                                             slot->streams[0]));
+    } else if (frame->memory == VMAFGPU_MEMORY_PINNED) {
+        vmafgpu__copy_plane(v, a->to, g->plane.pitch[0], frame->data[0], pitch,
+                            (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
+        for (int i = 0; a->is_scored && i < g->plane.planes; i++)
+            vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
+                                frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
+                                vmafgpu__chroma_height(&v->config), slot->streams[0]);
+    } else if (vmafgpu__is_direct(v, frame)) {
+        target.data = frame->data[0];
+        target.pitch = (int32_t)pitch;
+    } else {
+        vmafgpu__add_import(v, slot, frame->data[0], pitch, 0, a->to, g->is_checked ? a->illegal : 0);
+        return target;
+    }
+    if (g->is_checked && !a->is_canonical && !is_seen)
+        vmafgpu__add_import(v, slot, target.data, target.pitch, 1, 0, a->illegal);
+    return target;
+}
+
+/* Brings frames into planes of ours where they must be, and starts their transfer, unless the GPU has failed. When one is
  * refused, none is on its way. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
     const vmafgpu__gpu *g = v->gpu;
-    const int imports = slot->imports.count;
     for (int i = 0; i < count; i++) {
         vmafgpu__arrival *a = &arrivals[i];
         if (!a->frame)
             continue;
-        a->is_staged = vmafgpu__is_staged(v, a->frame, a->is_scored);
-        a->use = a->is_staged ? vmafgpu__plane_frame(g, a->plane, a->is_scored) : *a->frame;
-        const vmafgpu_result result =
-            a->is_staged ? vmafgpu__stage(v, a->name, a->frame, a->plane, a->is_scored) : VMAFGPU_OK;
-        if (result != VMAFGPU_OK) {
-            if (i)
-                (void)VMAFGPU__GPU_CALL(v, stream_wait, (slot->streams[0]));   /* the planes are used again */
-            slot->imports.count = imports;
-            return result;
-        }
-        if (!g->is_dead)
-            a->target = vmafgpu__transfer(v, slot, a->frame, a->is_staged ? a->plane : NULL, a->to, a->is_scored,
-                                          a->is_scored && v->plan.vif_variants, a->illegal);
+        const int is_lent = a->plane && a->frame->data[0] == a->plane;
+        a->is_ours = vmafgpu__is_staged(v, a->frame, a->is_scored);
+        a->staging = !a->is_ours               ? VMAFGPU__STAGE_NONE
+                     : !is_lent                ? VMAFGPU__STAGE_COPY
+                     : !g->is_plain            ? VMAFGPU__STAGE_CONVERT
+                                               : VMAFGPU__STAGE_NONE;
+        a->is_canonical = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
+        a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->is_scored) : *a->frame;
     }
+    const vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    for (int i = 0; i < count && result == VMAFGPU_OK && !g->is_dead; i++) {
+        vmafgpu__arrival *a = &arrivals[i];
+        if (a->frame)
+            a->target = vmafgpu__transfer(v, slot, a);
+    }
+    return result;
+}
+
+/* The planes of ours that a position has. */
+static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    const vmafgpu__gpu *g = v->gpu;
+    if (v->config.gpu.frames != VMAFGPU_MEMORY_HOST)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: config.gpu.frames is %s, so that there is no host memory "
+                             "to lend", vmafgpu__memory_names[v->config.gpu.frames]);
+    v->lending.memory = g->staged_references;
+    v->lending.size = (size_t)(g->staged_single - g->staged_references);
+    v->lending.limit = g->flight;
+    pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
+    pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->flight), 1);
     return VMAFGPU_OK;
 }
+
+/* ---- the backend ---- */
 
 static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__gpu *g = v->gpu;
@@ -14695,8 +14902,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     item->reference = arrivals[0].use;
     item->distorted = arrivals[1].use;
     item->has_distorted = is_scored;
-    item->canonical[0] = arrivals[0].is_staged;
-    item->canonical[1] = arrivals[1].is_staged;
+    for (int i = 0; i < 2; i++)
+        item->canonical[i] = arrivals[i].is_canonical;
     item->history = job->history;
     g->submitted++;
     if (!g->is_dead) {
@@ -14709,7 +14916,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[k].data = i >= 0 ? slot->batch.pair[i].reference
                                     : (const void *)(uintptr_t)vmafgpu__device_plane(g, g->device_references,
                                                                                      earlier % g->ring);
-            before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane_pitch;
+            before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane.pitch[0];
         }
         vmafgpu__add_pair(slot, arrivals[0].target, arrivals[1].target, before);
         if (slot->batch.pairs == g->batch)
@@ -14719,13 +14926,20 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* What an outcome's flags mean. */
-static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome) {
+/* What an outcome's flags mean. Of a frame in our planes, `item`'s, it can be said where the sample is. */
+static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
+    const int is_reference = (outcome->illegal & (outcome->illegal & 3 ? 1 : 4)) != 0;
+    const vmafgpu_frame *frame = item ? is_reference ? &item->reference : &item->distorted : NULL;
+    for (int y = 0; frame && frame->memory == VMAFGPU_MEMORY_HOST && outcome->illegal & 3 && y < v->config.height; y++)
+        if (v->gpu->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
+            vmafgpu__illegal_bits(&v->config, 0)) {
+            v->subject[0] = '\0';
+            return vmafgpu__illegal_sample(v, is_reference ? "reference" : "distorted", frame, 0, y);
+        }
     return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "a %s sample of the %s does not fit %d bits",
-                         outcome->illegal & 3 ? "luma" : "chroma",
-                         outcome->illegal & (outcome->illegal & 3 ? 1 : 4) ? "reference" : "distorted frame",
+                         outcome->illegal & 3 ? "luma" : "chroma", is_reference ? "reference" : "distorted frame",
                          v->config.bit_depth);
 }
 
@@ -14740,9 +14954,9 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patienc
         vmafgpu__gpu_leave(v);
     }
     if (g->collected < g->retired) {
-        const vmafgpu__outcome *outcome = &g->outcomes[g->collected++ % g->ring];
-        *sums = outcome->sums;
-        return vmafgpu__check_outcome(v, outcome);
+        const int64_t i = g->collected++ % g->ring;
+        *sums = g->outcomes[i].sums;
+        return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
     }
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
 }
@@ -14761,13 +14975,16 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
 }
 
 /* A detached pair has the next slot for itself; what was gathering there goes on its way first. It has the planes that the
- * next pair of the clip will have: they are free until then. */
+ * next pair of the clip will have, behind those on loan: they are free until then. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
     vmafgpu__gpu *g = v->gpu;
-    const int64_t r = g->submitted % g->ring, d = g->submitted % g->flight;
+    const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->flight;
     vmafgpu__arrival arrivals[3];
+    if (v->lending.count == g->flight)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
+                             g->flight);
     arrivals[0] = vmafgpu__arrival_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
     arrivals[1] = vmafgpu__arrival_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
                                       vmafgpu__device_plane(g, g->device_references, r), 1, 1);
@@ -14780,6 +14997,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu_enter(v);
     vmafgpu__launch_filling(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
+    while (!g->is_dead && position - g->retired >= g->flight)
+        vmafgpu__retire(v, 1);
     if (!g->is_dead)
         result = vmafgpu__bring(v, slot, arrivals, 3);
     if (result == VMAFGPU_OK && !g->is_dead) {
@@ -14794,7 +15013,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
             vmafgpu__outcome outcome;
             vmafgpu__read_outcome(g, slot, 0, &outcome);
             *sums = outcome.sums;
-            result = vmafgpu__check_outcome(v, &outcome);
+            result = vmafgpu__check_outcome(v, &outcome, NULL);
         }
     }
     vmafgpu__gpu_leave(v);
@@ -14839,12 +15058,12 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
         vmafgpu__item *item = &g->items[position % g->ring];
         if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
             continue;
-        unsigned char *plane = g->kept + (size_t)(position % g->history) * g->plane_size;
+        unsigned char *plane = g->kept + (size_t)(position % g->history) * g->plane.plane_size[0];
         const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, &item->reference);
         for (int y = 0; y < v->config.height; y++)
-            memcpy(plane + (size_t)y * g->plane_pitch, (const unsigned char *)item->reference.data[0] + y * pitch,
+            memcpy(plane + (size_t)y * g->plane.pitch[0], (const unsigned char *)item->reference.data[0] + y * pitch,
                    (size_t)v->config.width * (size_t)g->sample_bytes);
-        item->reference = vmafgpu__plane_frame(g, plane, 0);
+        item->reference = vmafgpu__lent_frame(&g->plane, plane, 0);
         item->canonical[0] = 1;
     }
 }
@@ -14884,7 +15103,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->ring = g->flight + (g->history ? g->history : 1);
     g->results_size = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch, unit);
 
-    const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->flight, g->plane_size };
+    const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->flight, g->plane.plane_size[0] };
     uint64_t *device_planes[3];
     unsigned char **pinned_planes[3];
     device_planes[0] = &g->device_references;
@@ -14924,24 +15143,21 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
     const vmafgpu_config *c = &v->config;
     const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
-    const size_t memory = ((size_t)192 << 20) * (size_t)larger;
+    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << 20;   /* while some arrive, others are scored */
     vmafgpu__gpu *g = v->gpu;
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
     g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
-    g->is_canonical = c->bytes_per_sample == g->sample_bytes && high_shift == 0 && c->width * g->sample_bytes % 4 == 0;
+    g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
+    g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
-    g->plane_pitch = (size_t)vmafgpu__round_up((size_t)c->width * (size_t)g->sample_bytes, 256);
-    g->plane_size = g->plane_pitch * (size_t)c->height;
-    g->chroma_planes = !vmafgpu__looks_at_chroma(v) ? 0 : c->layout == VMAFGPU_PLANAR ? 2 : 1;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
-    g->chroma_pitch = (size_t)vmafgpu__round_up(g->chroma_width, 256);
-    g->chroma_size = g->chroma_pitch * (size_t)vmafgpu__chroma_height(c);
-    g->frame_size = g->plane_size;
-    if (c->gpu.frames != VMAFGPU_MEMORY_DEVICE)   /* chroma on the device is read where it is */
-        g->frame_size += g->chroma_size * (size_t)g->chroma_planes;
+    vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
+    /* Chroma on the device is read where it is. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
+    g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
@@ -15110,7 +15326,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         vmafgpu__gpu_leave(v);
     }
     if (is_ready) {
-        const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane_size * (size_t)g->history;
+        const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
         g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
         g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
         g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
@@ -15118,6 +15334,13 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
             v->config.gpu.batch = g->batch;
             v->config.gpu.queue = g->queue;
             v->config.gpu.arithmetic = g->site.uses_integers ? 2 : 1;
+            if (v->config.gpu.threads)
+                v->config.threads = v->config.gpu.threads;
+            v->config.gpu.threads = v->config.threads;
+#ifndef VMAFGPU_NO_THREADS
+            if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+                return vmafgpu__threads_open(v, v->config.threads);
+#endif
             return VMAFGPU_OK;
         }
         vmafgpu__sentence(reason, sizeof reason, "no host memory for pairs on their way");
@@ -15376,7 +15599,7 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
     vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
@@ -15653,7 +15876,7 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
     vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
@@ -16093,6 +16316,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
+        {"gpu.threads", c->gpu.threads, 0, VMAFGPU__MAX_THREADS},
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
@@ -16121,15 +16345,19 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
                              "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
     if (!c->gpu.kernels != !c->gpu.kernels_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
+#if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
+    const int threads = c->threads > c->gpu.threads ? c->threads : c->gpu.threads;
+    const char *field = threads == c->threads ? "threads" : "gpu.threads";
+#endif
 #ifdef VMAFGPU_NO_THREADS
-    if (c->threads > 1 && !c->parallel_for)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.threads is %d, but this build has no threads of its own "
-                             "(VMAFGPU_NO_THREADS): set config.parallel_for", c->threads);
+    if (threads > 1 && !c->parallel_for)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.%s is %d, but this build has no threads of its own "
+                             "(VMAFGPU_NO_THREADS): set config.parallel_for", field, threads);
 #endif
 #ifdef VMAFGPU__NO_ATOMICS
-    if (c->threads > 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.threads is %d, but this compiler has no atomic operations "
-                             "that are known here: it must be 1", c->threads);
+    if (threads > 1)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.%s is %d, but this compiler has no atomic operations "
+                             "that are known here: it must be 1", field, threads);
 #endif
     return VMAFGPU_OK;
 }
@@ -16529,9 +16757,15 @@ static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
+static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    (void)position;
+    (void)pair;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+}
+
 static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) {
     (void)job;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.no_frames is set: the context takes no pictures");
+    return vmafgpu__none_lend(v, 0, NULL);
 }
 
 static vmafgpu_result vmafgpu__none_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
@@ -16550,9 +16784,9 @@ static void vmafgpu__none_end(vmafgpu *v) {
     (void)v;
 }
 
-static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_submit,
-                                                            vmafgpu__none_collect, vmafgpu__none_single, vmafgpu__none_end,
-                                                            vmafgpu__none_end };
+static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_lend,
+                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+                                                            vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
@@ -16810,6 +17044,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 }
 
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
+    v->lending.count = 0;
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -16917,6 +17152,27 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
+/* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
+static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *distorted) {
+    const vmafgpu_frame *const frames[2] = { reference, distorted };
+    vmafgpu_frame lent[2];
+    for (int i = 0; i < 2; i++) {
+        if (!frames[i] || !v->lending.memory || frames[i]->memory != VMAFGPU_MEMORY_HOST ||
+            (uintptr_t)frames[i]->data[0] - (uintptr_t)v->lending.memory >= v->lending.size)
+            continue;
+        const vmafgpu_result result = v->backend->lend(v, position, lent);
+        if (result != VMAFGPU_OK)
+            return result;
+        if (!v->lending.count || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
+            memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
+                                 "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
+                                 v->subject, i ? "distorted" : "reference");
+    }
+    return VMAFGPU_OK;
+}
+
 /* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted) {
@@ -16932,6 +17188,9 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
     job.history = position < 2 ? (int)position : 2;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
+    result = vmafgpu__check_lent(v, position, reference, distorted);
+    if (result != VMAFGPU_OK)
+        return result;
     result = v->backend->submit(v, &job);
     if (result == VMAFGPU_AGAIN) {
         vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
@@ -16939,6 +17198,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     }
     if (result != VMAFGPU_OK)
         return result;
+    v->lending.count -= v->lending.count > 0;
     ++*count;
     vmafgpu__collect(v, 0, VMAFGPU__GLANCE);
     return VMAFGPU_OK;
@@ -16960,6 +17220,33 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     if (phase == VMAFGPU__TAILING && !v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames after the clip come after the last pair", function);
     return VMAFGPU_OK;
+}
+
+/* Planes for the pair behind those that were pushed or are on loan. Waits for what holds them when there is no pair on loan,
+ * which the caller could push instead. */
+static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
+    const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
+    vmafgpu_frame lent[2];
+    vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_lend", VMAFGPU__PUSHING);
+    if (result == VMAFGPU_OK && (!reference || !distorted))
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
+    if (result == VMAFGPU_OK)
+        result = v->backend->lend(v, position, lent);
+    if (result != VMAFGPU_OK)
+        return result;
+    const int64_t before = position + 1 - v->lending.limit;   /* these must have let go of theirs */
+    if (v->collected < before)
+        vmafgpu__collect(v, v->lending.count ? 0 : before, v->lending.count ? VMAFGPU__LOOK : VMAFGPU__GLANCE);
+    if (v->lending.count == v->lending.limit || v->collected < before)
+        return VMAFGPU_AGAIN;
+    v->lending.count++;
+    *reference = lent[0];
+    *distorted = lent[1];
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
+    VMAFGPU__CALL(context, "vmafgpu_lend", 0, vmafgpu__lend(context, reference, distorted));
 }
 
 static vmafgpu_result vmafgpu__push(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {

@@ -4,7 +4,8 @@
  * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
  * video.error, without its full stop; it may hold any bytes that a path or a header holds. With VIDEO_MAP defined (POSIX
  * only) frames of files are not copied but mapped, one at a time: who looks at them reads them, on whatever thread. A file
- * that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read.
+ * that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read. Or video_locate() says where in
+ * the file the next frame is, and video_fetch() reads parts of several, on several threads.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -493,6 +494,8 @@ static inline int video_map(video *v, size_t size) {
     return 0;
 }
 
+#define VIDEO_NOT_RAW "is a y4m file, not raw video: it says its width, height, pixel format and bit depth itself"
+
 /* Reads the next frame; what the one before it held is gone. */
 static inline video_result video_read(video *v) {
     video_unmap(v);
@@ -508,8 +511,7 @@ static inline video_result video_read(video *v) {
         count = video_fill(v, v->buffer, kept);
     }
     if (!v->is_y4m && v->frames_read == 0 && count >= VIDEO_MAGIC_LENGTH && video_is_y4m_magic(v->planes)) {
-        return video_fail(v, VIDEO_ERROR, "is a y4m file, not raw video: it says its width, height, pixel format and bit "
-                          "depth itself");
+        return video_fail(v, VIDEO_ERROR, VIDEO_NOT_RAW);
     }
     if (count == 0 && !v->failed && !v->is_y4m) {
         return VIDEO_END;
@@ -523,6 +525,95 @@ static inline video_result video_read(video *v) {
     v->frames_read++;
     return VIDEO_OK;
 }
+
+#ifdef VIDEO_MAP
+/* Whether frames can be found without being read. */
+static inline int video_is_file(const video *v) {
+    struct stat now;
+    return v->file && v->file_bytes > 0 && fstat(fileno(v->file), &now) == 0 && S_ISREG(now.st_mode);
+}
+
+/* Reads `size` bytes of a file, on any thread. Returns how many there are, or -1. */
+static inline ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count = pread(fileno(v->file), (char *)to + done, size - done, (off_t)(at + (long long)done));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return count < 0 ? -1 : (ptrdiff_t)done;
+        }
+        done += (size_t)count;
+    }
+    return (ptrdiff_t)done;
+}
+
+/* Passes over the line before a frame. Nearly always it is this one. */
+static inline video_result video_locate_line(video *v) {
+    static const char usual[] = "FRAME\n";
+    enum { LENGTH = sizeof usual - 1 };
+    char line[LENGTH];
+    if (video_fetch(v, v->start + v->bytes_read, line, LENGTH) == LENGTH && memcmp(line, usual, LENGTH) == 0) {
+        v->bytes_read += LENGTH;
+        return VIDEO_OK;
+    }
+    v->failed = fseek(v->file, (long)(v->start + v->bytes_read), SEEK_SET) != 0;
+    return v->failed ? video_ran_out(v, "frame") : video_frame_line(v);
+}
+
+/* Whether a file has become longer since somebody looked. */
+static inline int video_has_grown(video *v) {
+    struct stat now;
+    long long known = v->file_bytes;
+    if (fstat(fileno(v->file), &now) == 0) {
+        v->file_bytes = (long long)now.st_size - v->start;
+    }
+    return v->file_bytes > known;
+}
+
+static inline video_result video_locate_planes(video *v, long long *at) {
+    char magic[VIDEO_MAGIC_LENGTH];
+    long long bytes = (long long)(video_frame_bytes(v) + v->skipped_bytes);
+    video_result result = v->is_y4m ? video_locate_line(v) : VIDEO_OK;
+    if (result != VIDEO_OK) {
+        return result;
+    }
+    *at = v->start + v->bytes_read;
+    if (!v->is_y4m && v->frames_read == 0 && video_fetch(v, *at, magic, sizeof magic) == (ptrdiff_t)sizeof magic &&
+        video_is_y4m_magic(magic)) {
+        return video_fail(v, VIDEO_ERROR, VIDEO_NOT_RAW);
+    }
+    if (v->bytes_read + bytes > v->file_bytes && !video_has_grown(v) && v->bytes_read >= v->file_bytes && !v->is_y4m) {
+        return VIDEO_END;
+    }
+    if (v->bytes_read + bytes > v->file_bytes) {
+        return video_ran_out(v, "frame");
+    }
+    v->bytes_read += bytes;
+    v->frames_read++;
+    return VIDEO_OK;
+}
+
+/* Finds the next frame of a file and passes over it: its planes, one behind the other, begin at *at, and the file has all of
+ * them. Otherwise as video_read(), which cannot be called any more; but a file that has grown may be asked again. */
+static inline video_result video_locate(video *v, long long *at) {
+    long long begin = v->bytes_read;
+    video_result result = video_locate_planes(v, at);
+    if (result != VIDEO_OK) {
+        v->bytes_read = begin;
+    }
+    return result;
+}
+
+/* The sentence for a frame that was there when it was found and is not any more. error: of the system; below 0: the file ended. */
+static inline video_result video_lose(video *v, long long frame, int error) {
+    if (error > 0) {
+        return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", strerror(error));
+    }
+    return video_fail(v, VIDEO_TRUNCATED, "became shorter while it was read: it ends inside frame %lld", frame);
+}
+#endif
 
 /* A config for frames of this format, with defaults in every other field. */
 static inline vmafgpu_config video_config(const video *v) {

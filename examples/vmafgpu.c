@@ -13,7 +13,7 @@
 #ifndef _WIN32
 #  define VIDEO_MAP
 #  ifndef VMAFGPU_NO_THREADS
-#    define READ_AHEAD /* pipes, with POSIX threads */
+#    define READ_AHEAD /* of pipes, and of files where a GPU scores, with POSIX threads */
 #  endif
 #endif
 
@@ -58,6 +58,9 @@ enum {
     MAX_MODEL_FILE = 64 << 20,
     MAX_AHEAD = 24 << 20, /* bytes that are read of pipes before they are needed, where one frame of each is less */
     MAX_SLOTS = 16,       /* frames of a pipe that are in memory */
+    PART = 1 << 20,       /* bytes of a file that a thread reads at once, about */
+    MAX_PARTS = 16,       /* that it takes at once, where they are small */
+    MAX_READERS = 16,     /* threads that read if nobody says how many */
     SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 
@@ -760,7 +763,9 @@ static const option_row option_rows[] = {
     {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "the GPU's kernels; default: vmafgpu_kernels.*ptx or\n.hsaco in the folder of this program"},
-    {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0, "worker threads; scores don't depend on them"},
+    {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
+     "worker threads; scores don't depend on them. Default:\n1 where the CPU scores; where a GPU does, as many as\n"
+     "help to read files, at most 16"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0, "not 0: --backend auto uses no GPU"},
@@ -1682,6 +1687,44 @@ typedef struct feed {
     int             is_lent;    /* the caller looks at the frame after those */
     video_result    state;      /* of what comes after the frames that were read; VIDEO_OK: more frames, maybe */
 } feed;
+
+/* Rows of a plane that one thread reads. */
+typedef struct part {
+    struct lent_pair *whole;
+    int            video;
+    long long      at;       /* in the file */
+    unsigned char *to;
+    size_t         row;      /* bytes of a row in the file */
+    ptrdiff_t      pitch;    /* of a row in memory */
+    int            rows;
+} part;
+
+/* A pair in lent memory, which threads fill. */
+typedef struct lent_pair {
+    vmafgpu_frame  reference[MAX_DISTORTED], distorted[MAX_DISTORTED]; /* as the contexts lent them */
+    int            lent;                     /* how many contexts have */
+    video_result   states[1 + MAX_DISTORTED];
+    long long      at[1 + MAX_DISTORTED];    /* where the frames are in their files */
+    int            errors[1 + MAX_DISTORTED]; /* of the system, while they were read; -1: the file became shorter */
+    int            is_handed_out;            /* all parts are read, or being read... */
+    int            parts;                    /* ...by this many threads or so */
+} lent_pair;
+
+/* Threads that read files into lent memory: the next parts of the next pairs, in their order. */
+typedef struct pool {
+    pthread_t    threads[MAX_THREADS];
+    int          count;
+    lent_pair   *slots;                      /* a ring */
+    int          slot_count;
+    int64_t      offered, taken;             /* pairs that have memory; of these, those that the caller is done with */
+    int64_t      pair;                       /* the next part: its pair, video, plane and row */
+    int          video, plane, row;
+    int          is_located;                 /* its video's frame was found */
+    int          has_ended;                  /* there is no whole pair after this one */
+    int          has_failed;                 /* a part could not be read: nobody wants any more */
+    int          is_awaited;                 /* the caller waits for a pair */
+    pthread_cond_t more;                     /* to read */
+} pool;
 #endif
 
 enum { MAP_SCALES = 5, MAX_MAPS = MAX_MODELS + MAX_FEATURES };
@@ -1707,7 +1750,9 @@ typedef struct session {
     feed            feeds[1 + MAX_DISTORTED];
     int             feed_count; /* of those that were made */
     int             is_ending;  /* the threads are to end */
-    pthread_mutex_t lock;       /* of all that the threads share, as far as feeds were made */
+    pool            pool;
+    int             has_lock;
+    pthread_mutex_t lock;       /* of all that the threads share */
     pthread_cond_t  changed;
 #endif
 } session;
@@ -1828,6 +1873,26 @@ static int close_maps(session *all) {
     return !all->maps_failed;
 }
 
+/* How many threads bring frames to a GPU. */
+static int reader_threads(const options *o) {
+#ifdef VMAFGPU_NO_THREADS
+    return (void)o, 1;
+#else
+    long processors = 1;
+    if (o->threads > 0) {
+        return (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    }
+#  ifdef _WIN32
+    SYSTEM_INFO system;
+    GetSystemInfo(&system);
+    processors = (long)system.dwNumberOfProcessors;
+#  else
+    processors = sysconf(_SC_NPROCESSORS_ONLN);
+#  endif
+    return processors < 1 ? 1 : processors < MAX_READERS ? (int)processors : MAX_READERS;
+#endif
+}
+
 static vmafgpu *open_context(session *all, const options *o) {
     vmafgpu_config config = video_config(&all->videos[0]);
     vmafgpu *context = NULL;
@@ -1846,6 +1911,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.serial_first = o->threads > 0;
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.gpu.threads = reader_threads(o);
     config.together = o->distorted.count;
     config.on_heatmap = write_map;
     config.on_heatmap_user = all;
@@ -1887,6 +1953,12 @@ static int64_t expected_frames(const options *o, const session *all) {
  * Scoring
  * ------------------------------------------------------------------------------------------------ */
 
+/* A frame of each video, and where there is none, why. */
+typedef struct pair {
+    video_result  states[1 + MAX_DISTORTED];
+    vmafgpu_frame frames[1 + MAX_DISTORTED];
+} pair;
+
 typedef struct scoring {
     int64_t frames; /* pairs that were pushed */
     double  seconds;
@@ -1910,12 +1982,6 @@ static void report_early_end(const video *shorter, const video *longer) {
     put_text(stderr, longer->title);
     fputs(".\n", stderr);
 }
-
-/* A frame of each video, and where there is none, why. */
-typedef struct pair {
-    video_result  states[1 + MAX_DISTORTED];
-    vmafgpu_frame frames[1 + MAX_DISTORTED];
-} pair;
 
 /* The first sentence of a context, where something went wrong. */
 static const char *first_error(const session *all) {
@@ -1963,10 +2029,20 @@ static int flush_all(session *all) {
  *
  * A thread each opens and reads them, for two reasons. One program may write several: then it opens them all, and writes a
  * frame here and a frame there, or some ahead, in an order that is its own, and waits wherever nobody reads. And where
- * several threads score, none of them should wait for a pipe. The caller reads files itself, which takes no time as they
- * are mapped, and a single pipe where one thread scores. */
+ * several threads score, or a GPU does, none of them should wait for a pipe. Where the CPU scores the caller reads files itself,
+ * which takes no time as they are mapped, and a single pipe where one thread scores. */
 
 #ifdef READ_AHEAD
+static int make_lock(session *all) {
+    if (!all->has_lock && pthread_mutex_init(&all->lock, NULL) == 0) {
+        all->has_lock = pthread_cond_init(&all->changed, NULL) == 0;
+        if (!all->has_lock) {
+            pthread_mutex_destroy(&all->lock);
+        }
+    }
+    return all->has_lock;
+}
+
 /* How many frames of a pipe may be in memory. */
 static int count_slots(const session *all, const video *v) {
     size_t bytes = video_frame_bytes(v) * (size_t)all->feed_count, fit = MAX_AHEAD / bytes;
@@ -2012,7 +2088,7 @@ static void *feed_work(void *user) {
     feed *f = (feed *)user;
     session *all = f->all;
     video *v = &all->videos[f->index];
-    video_result result = open_fed_video(all, f);
+    video_result result = f->is_open ? VIDEO_OK : open_fed_video(all, f);
     pthread_mutex_lock(&all->lock);
     f->is_open = result == VIDEO_OK ? 1 : -1;
     f->slots[0] = v->buffer;
@@ -2032,7 +2108,28 @@ static void *feed_work(void *user) {
     return NULL;
 }
 
-/* Starts threads for the pipes, if they are to have some. Where that fails, the caller reads. */
+/* Starts threads for these videos, which are open already or to be opened. Where that fails, the caller reads. */
+static void make_feeds(session *all, const int *is_pipe, int is_open) {
+    if (!make_lock(all)) {
+        return;
+    }
+    hold_signals(1); /* the caller's thread is the one that they end */
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i <= all->count; i++) {
+        feed *f = &all->feeds[i];
+        if (is_pipe[i] && !f->is_made) {
+            f->all = all;
+            f->index = i;
+            f->is_open = is_open;
+            f->is_made = pthread_create(&f->thread, NULL, feed_work, f) == 0;
+            all->feed_count += f->is_made;
+        }
+    }
+    pthread_mutex_unlock(&all->lock);
+    hold_signals(0);
+}
+
+/* Starts threads for the pipes, if they are to have some. */
 static void start_feeds(session *all) {
     int is_pipe[1 + MAX_DISTORTED], count = 0;
     for (int i = 0; i <= all->count; i++) {
@@ -2041,27 +2138,8 @@ static void start_feeds(session *all) {
         is_pipe[i] = file.kind == FILE_PIPE || file.kind == FILE_DEVICE;
         count += is_pipe[i];
     }
-    if (count == 0 || (count == 1 && all->o->threads <= 1) || pthread_mutex_init(&all->lock, NULL) != 0) {
-        return;
-    }
-    if (pthread_cond_init(&all->changed, NULL) != 0) {
-        pthread_mutex_destroy(&all->lock);
-        return;
-    }
-    hold_signals(1); /* the caller's thread is the one that they end */
-    pthread_mutex_lock(&all->lock);
-    for (int i = 0; i <= all->count; i++) {
-        feed *f = &all->feeds[i];
-        f->all = all;
-        f->index = i;
-        f->is_made = is_pipe[i] && pthread_create(&f->thread, NULL, feed_work, f) == 0;
-        all->feed_count += f->is_made;
-    }
-    pthread_mutex_unlock(&all->lock);
-    hold_signals(0);
-    if (all->feed_count == 0) {
-        pthread_cond_destroy(&all->changed);
-        pthread_mutex_destroy(&all->lock);
+    if (count > 1 || (count == 1 && all->o->threads > 1)) {
+        make_feeds(all, is_pipe, 0);
     }
 }
 
@@ -2163,9 +2241,15 @@ static void stop_feeds(session *all) {
             }
         }
     }
-    pthread_cond_destroy(&all->changed);
-    pthread_mutex_destroy(&all->lock);
     all->feed_count = 0;
+}
+
+static void drop_lock(session *all) {
+    if (all->has_lock) {
+        pthread_cond_destroy(&all->changed);
+        pthread_mutex_destroy(&all->lock);
+        all->has_lock = 0;
+    }
 }
 #else
 static void start_feeds(session *all) { (void)all; }
@@ -2175,6 +2259,7 @@ static video_result next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
     return (void)all, (void)i, (void)frame, VIDEO_END;
 }
 static void stop_feeds(session *all) { (void)all; }
+static void drop_lock(session *all) { (void)all; }
 #endif
 
 /* All are open before the header of one is read, whoever does it. */
@@ -2194,8 +2279,316 @@ static int open_videos(session *all, const options *o) {
     return failed < 0 ? 1 : fail("%s", all->videos[failed].error);
 }
 
+/* ---- files that a GPU scores ----
+ *
+ * Several threads read parts of the next frames into memory that the contexts lend, as far ahead as they lend it. What a file
+ * has is found in order, under the lock; parts are read in any order; the caller takes pairs in order again. */
+
+#ifdef READ_AHEAD
+/* A plane of a frame: where it begins in the file, after the frame's beginning, and its rows. */
+typedef struct plane_place {
+    size_t at, row;
+    int    rows;
+} plane_place;
+
+static plane_place place_plane(const video *v, int plane) {
+    int planar = v->layout == VMAFGPU_PLANAR;
+    size_t word = (size_t)v->bytes_per_sample;
+    plane_place p = {0, (size_t)v->width * word, v->height};
+    if (plane > 0) {
+        p.at = v->luma_bytes + (size_t)(plane - 1) * v->chroma_bytes;
+        p.row = video_chroma_side(v, v->width, v->sampling.chroma_x) * word * (planar ? 1 : 2);
+        p.rows = (int)video_chroma_side(v, v->height, v->sampling.chroma_y);
+    }
+    return p;
+}
+
+static int kept_planes(const video *v) {
+    return v->chroma_bytes == 0 ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
+}
+
+static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
+    return i ? &s->distorted[i - 1] : &s->reference[0];
+}
+
+static lent_pair *slot_of(const pool *p, int64_t i) {
+    return &p->slots[i % p->slot_count];
+}
+
+/* Wakes the caller, if it waits, when a pair is whole. */
+static void tell_caller(session *all, const lent_pair *s) {
+    if (all->pool.is_awaited && s->is_handed_out && s->parts == 0) {
+        pthread_cond_broadcast(&all->changed);
+    }
+}
+
+/* Goes on to the next video of the pair that is handed out, or to the next pair. */
+static void pass_video(session *all) {
+    pool *p = &all->pool;
+    p->plane = p->row = p->is_located = 0;
+    if (++p->video > all->count) {
+        p->video = 0;
+        slot_of(p, p->pair)->is_handed_out = 1;
+        tell_caller(all, slot_of(p, p->pair++));
+    }
+}
+
+/* Finds the frame that is handed out next. */
+static void locate_frame(session *all, lent_pair *s) {
+    pool *p = &all->pool;
+    video *v = &all->videos[p->video];
+    int64_t wanted = frames_to_skip(all->o, p->video) + p->pair;
+    video_result result = VIDEO_OK;
+    while (result == VIDEO_OK && v->frames_read <= wanted) {
+        result = video_locate(v, &s->at[p->video]);
+    }
+    s->states[p->video] = result;
+    p->has_ended |= result != VIDEO_OK;
+    p->is_located = 1;
+}
+
+/* Takes the next part, if there is one. With the lock. */
+static int take_part(session *all, part *next) {
+    pool *p = &all->pool;
+    while (!p->has_failed && p->pair < p->offered && !(p->has_ended && p->video == 0 && !p->is_located)) {
+        lent_pair *s = slot_of(p, p->pair);
+        const video *v = &all->videos[p->video];
+        if (!is_fed(all, p->video) && !p->is_located) {
+            locate_frame(all, s);
+        }
+        if (is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v)) {
+            pass_video(all);
+            continue;
+        }
+        plane_place place = place_plane(v, p->plane);
+        const vmafgpu_frame *frame = lent_frame(s, p->video);
+        int rows = (int)(PART / place.row) + 1, left = place.rows - p->row;
+        next->whole = s;
+        next->video = p->video;
+        next->at = s->at[p->video] + (long long)(place.at + (size_t)p->row * place.row);
+        next->pitch = frame->pitch[p->plane];
+        next->to = (unsigned char *)(uintptr_t)frame->data[p->plane] + p->row * next->pitch;
+        next->row = place.row;
+        next->rows = rows < left ? rows : left;
+        p->row += next->rows;
+        s->parts++;
+        if (p->row == place.rows) {
+            p->row = 0;
+            p->plane++;
+        }
+        if (p->plane == kept_planes(v)) {
+            pass_video(all);
+        }
+        return 1;
+    }
+    return 0;
+}
+
+/* Takes some small parts or a large one. */
+static int take_parts(session *all, part *parts) {
+    size_t bytes = 0;
+    int count = 0;
+    while (count < MAX_PARTS && bytes < PART && take_part(all, &parts[count])) {
+        bytes += parts[count].row * (size_t)parts[count].rows;
+        count++;
+    }
+    return count;
+}
+
+/* Reads a part. Where rows lie apart in memory it is read behind where they go, and they are moved to their places. Returns 0, an
+ * error of the system, or -1: the file is not that long any more. */
+static int read_part(const session *all, const part *p) {
+    size_t size = p->row * (size_t)p->rows, room = (size_t)p->pitch * (size_t)p->rows;
+    unsigned char *at = p->to + (room - size);
+    ptrdiff_t count = video_fetch(&all->videos[p->video], p->at, at, size);
+    for (int y = 0; at != p->to && y < p->rows; y++) {
+        memmove(p->to + y * p->pitch, at + (size_t)y * p->row, p->row);
+    }
+    return count < 0 ? errno : (size_t)count < size ? -1 : 0;
+}
+
+/* Reads what is next, if there is something. With the lock, which is open meanwhile. */
+static int read_some(session *all) {
+    part parts[MAX_PARTS];
+    int errors[MAX_PARTS], count = take_parts(all, parts);
+    if (count == 0) {
+        return 0;
+    }
+    pthread_mutex_unlock(&all->lock);
+    for (int i = 0; i < count; i++) {
+        errors[i] = read_part(all, &parts[i]);
+    }
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < count; i++) {
+        lent_pair *s = parts[i].whole;
+        s->parts--;
+        s->errors[parts[i].video] = errors[i] ? errors[i] : s->errors[parts[i].video];
+        tell_caller(all, s);
+    }
+    return 1;
+}
+
+static void *pool_work(void *user) {
+    session *all = (session *)user;
+    pthread_mutex_lock(&all->lock);
+    while (!all->is_ending) {
+        if (!read_some(all)) {
+            pthread_cond_wait(&all->pool.more, &all->lock);
+        }
+    }
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* Has every context lend memory for the next pairs, as far as they do. */
+static int offer_slots(session *all) {
+    pool *p = &all->pool;
+    int64_t first = p->offered, offered = first;
+    vmafgpu_result result = VMAFGPU_OK;
+    while (offered - p->taken < p->slot_count && (!all->o->frame_count || offered < all->o->frame_count)) {
+        lent_pair *s = slot_of(p, offered);
+        while (s->lent < all->count &&
+               (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent], &s->distorted[s->lent])) == VMAFGPU_OK) {
+            s->lent++;
+        }
+        if (s->lent < all->count) {
+            break;
+        }
+        offered++;
+    }
+    if (offered > first) {
+        pthread_mutex_lock(&all->lock);
+        p->offered = offered;
+        if (offered - first > 1) {
+            pthread_cond_broadcast(&p->more);
+        } else {
+            pthread_cond_signal(&p->more);
+        }
+        pthread_mutex_unlock(&all->lock);
+    }
+    return result >= VMAFGPU_OK;
+}
+
+/* A video ended before it was its turn to end, and goes on by now: the pair is handed out once more. */
+static int goes_on(session *all, lent_pair *s) {
+    pool *p = &all->pool;
+    int is_longer = 0;
+    for (int i = 0; i <= all->count; i++) {
+        int has_ended = !is_fed(all, i) && (s->states[i] == VIDEO_END || s->states[i] == VIDEO_TRUNCATED);
+        is_longer |= has_ended && video_has_grown(&all->videos[i]);
+    }
+    if (is_longer) {
+        s->is_handed_out = p->has_ended = 0;
+        p->pair = p->taken;
+    }
+    return is_longer;
+}
+
+/* The next pair of what threads read, in lent memory. 0: the library lends none. */
+static int next_pooled_pair(session *all, pair *now) {
+    pool *p = &all->pool;
+    lent_pair *s = slot_of(p, p->taken);
+    if (!offer_slots(all)) {
+        return 0;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        now->frames[i] = *lent_frame(s, i);
+        if (is_fed(all, i)) {
+            now->states[i] = next_fed_frame(all, i, &now->frames[i]);
+        }
+    }
+    pthread_mutex_lock(&all->lock);
+    while (!s->is_handed_out || s->parts > 0 || goes_on(all, s)) {
+        p->is_awaited = !read_some(all) && (!s->is_handed_out || s->parts > 0); /* looking for parts may have handed it out */
+        if (p->is_awaited) {
+            pthread_cond_wait(&all->changed, &all->lock);
+        }
+        p->is_awaited = 0;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (!is_fed(all, i)) {
+            now->states[i] = s->states[i];
+        }
+        if (!is_fed(all, i) && s->errors[i]) {
+            p->has_failed = 1; /* so that no thread writes a sentence, too */
+            now->states[i] = video_lose(&all->videos[i], frames_to_skip(all->o, i) + p->taken, s->errors[i]);
+        }
+    }
+    memset(s, 0, sizeof *s);
+    p->taken++;
+    pthread_mutex_unlock(&all->lock);
+    return 1;
+}
+
+/* Starts reading ahead for a GPU, with one thread fewer than there are to be: the caller reads, too, while it waits. Where that
+ * fails, it reads frame by frame. */
+static void start_pool(session *all) {
+    pool *p = &all->pool;
+    int is_pipe[1 + MAX_DISTORTED], files = 0;
+    if (!all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || !make_lock(all)) {
+        return;
+    }
+    const vmafgpu_config *config = vmafgpu_get_config(all->contexts[0]);
+    for (int i = 0; i <= all->count; i++) {
+        is_pipe[i] = !is_fed(all, i) && !video_is_file(&all->videos[i]);
+        files += !is_fed(all, i) && !is_pipe[i];
+    }
+    make_feeds(all, is_pipe, 1);
+    for (int i = 0; i <= all->count; i++) {
+        files = is_pipe[i] && !is_fed(all, i) ? 0 : files; /* no thread for it: then the caller reads all */
+    }
+    if (files == 0 || pthread_cond_init(&p->more, NULL) != 0) {
+        return;
+    }
+    p->slot_count = config->gpu.queue * config->gpu.batch;
+    p->slots = (lent_pair *)calloc((size_t)p->slot_count, sizeof *p->slots);
+    if (!p->slots) {
+        pthread_cond_destroy(&p->more);
+        return;
+    }
+    hold_signals(1);
+    while (p->count < config->threads - 1 && pthread_create(&p->threads[p->count], NULL, pool_work, all) == 0) {
+        p->count++;
+    }
+    hold_signals(0);
+}
+
+static int is_pooled(const session *all) {
+    return all->pool.slots != NULL;
+}
+
+/* Before the contexts are closed: then nobody writes to their memory any more. */
+static void stop_pool(session *all) {
+    pool *p = &all->pool;
+    if (is_pooled(all)) {
+        pthread_mutex_lock(&all->lock);
+        all->is_ending = 1;
+        pthread_cond_broadcast(&p->more);
+        pthread_mutex_unlock(&all->lock);
+        for (int i = 0; i < p->count; i++) {
+            pthread_join(p->threads[i], NULL);
+        }
+        pthread_cond_destroy(&p->more);
+        free(p->slots);
+        p->slots = NULL;
+    }
+}
+#else
+static void start_pool(session *all) { (void)all; }
+static int is_pooled(const session *all) { return (void)all, 0; }
+static int next_pooled_pair(session *all, pair *now) { return (void)all, (void)now, 0; }
+static void stop_pool(session *all) { (void)all; }
+#endif
+
 /* Gives the next pair. */
 static video_result next_pair(session *all, pair *now, const char **problem) {
+    if (is_pooled(all)) {
+        if (next_pooled_pair(all, now)) {
+            return judge_pair(all, now, problem);
+        }
+        *problem = first_error(all);
+        return VIDEO_ERROR;
+    }
     for (int i = 0; i <= all->count; i++) {
         video *v = &all->videos[i];
         if (is_fed(all, i)) {
@@ -2468,6 +2861,7 @@ static int open_and_run(session *all, options *o) {
             return 0;
         }
     }
+    start_pool(all);
     return run(all, o);
 }
 
@@ -2482,7 +2876,9 @@ static int score(options *o) {
         video_start(&all->videos[i], "");
     }
     int ok = open_and_run(all, o);
+    stop_pool(all);
     stop_feeds(all);
+    drop_lock(all);
     ok = close_maps(all) && ok;
     for (int i = 0; i < all->count; i++) {
         vmafgpu_close(all->contexts[i]);

@@ -56,6 +56,9 @@ kernels vmafgpu.h cuda:random /^static vmafgpu__vif_gain vmafgpu__vif_gain_of(/,
 driver vmafgpu.h cuda:no_device /^static void \*vmafgpu__library_symbol(/,/^}/s/return dlsym(library, name);/return dlsym(library, name + 1);/
 gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}/s/vendor->leave(v->gpu)/vendor == NULL/
 gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
+gpu_lend vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__lend(/,/^}/s/position + 1 - v->lending.limit/position - v->lending.limit/
+gpu_stage vmafgpu.h cuda:lend /^static void vmafgpu__stage_rows(/,/^}/s/note_bad_row(a, y + k)/note_bad_row(a, y)/
+gpu_convert vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__stage(/,/^}/s/for (; passes; passes--)/for (passes = passes > 0; passes; passes--)/
 vendors_cuda vmafgpu.h cuda:images /^static int vmafgpu__is_whole_text(/,/^}/s/end >= length \&\& !memcmp.*;/end >= length;/
 vendors_hip vmafgpu.h hip:images /^static int vmafgpu__is_bundle(/,/^}/s/|| size > image->size - offset//
 finish vmafgpu.h test_figures /^static void vmafgpu__vif_finish(/,/^}/s/65025.0/65024.0/
@@ -121,7 +124,7 @@ cd "$work/tree" || exit 1
 # What stays as it is: the tests' own files, the drivers, and kernels without faults.
 printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
-for part in calls equality failures illegal images inside; do
+for part in calls equality failures illegal images inside lend; do
     $cc -O0 -c -o "$work/$part.o" "test/gpu/$part.c" || exit 1
 done
 for lanes in 32 64; do
@@ -144,7 +147,7 @@ for image in plain matrix amd; do
 done
 library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
 $cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
-parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o"
+parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o $work/lend.o"
 $cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
 
 # HIP's image is a file that test/test_gpu.sh makes.

@@ -28,6 +28,7 @@ cat > "$work/yours.h" << 'YOURS'
 #include "vmafgpu.h"
 extern vmafgpu *v;
 extern vmafgpu_config cfg;
+int read_luma(void *rows, ptrdiff_t pitch);
 extern vmafgpu_frame ref, dist;
 extern int64_t n;
 extern void *my_context, *my_stream, *ref_luma, *dist_luma;

@@ -903,7 +903,76 @@ static void test_visits(void) {
     film_free(&f);
 }
 
+/* ---- lent memory ---- */
+
+/* Writes a frame of a film to one that was lent. */
+static void fill(const film *f, int index, int side, const vmafgpu_frame *to) {
+    const vmafgpu_frame from = film_frame(f, index, side);
+    for (int plane = 0; plane < 3 && to->data[plane]; plane++) {
+        const size_t row = (size_t)clip_plane_width(&f->clip, plane) * (size_t)f->bytes_per_sample;
+        const ptrdiff_t pitch = from.pitch[plane] ? from.pitch[plane] : (ptrdiff_t)row;
+        for (int y = 0; y < clip_plane_height(&f->clip, plane); y++) {
+            memcpy((unsigned char *)(uintptr_t)to->data[plane] + y * to->pitch[plane],
+                   (const unsigned char *)from.data[plane] + y * pitch, row);
+        }
+    }
+}
+
+static void test_lent(void) {
+    enum { MOST = 4 };
+    for (int way = 0; way < 6; way++) {
+        const int colour = way >= 4;
+        film f = colour ? film_make_colour("bands+mix", 217, 177, 8 + way % 2 * 2, 420, 6, 31)
+                        : film_make("texture+mix", 41, 37, 8 + way % 2 * 2, 11, 30);
+        vmafgpu_config config = film_config(&f);
+        const vmafgpu_model_config model = {"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, 0, NULL};
+        vmafgpu_frame pairs[MOST][2], none;
+        vmafgpu *context;
+        scores expected, got;
+        size_t memory;
+        int lent = 0, pushed = 0;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.threads = 1 + way % 3;
+        config.models = colour ? &model : NULL;
+        config.model_count = colour;
+        expected = film_score(&f, &config);
+        context = open_checked(&config);
+        memory = vmafgpu_memory(context);
+        CHECK_INT(vmafgpu_lend(context, NULL, &none), VMAFGPU_ERROR_ARGUMENT);
+        while (pushed < f.clip.frames) {
+            while (lent < f.clip.frames && lent - pushed < 1 + (way + pushed) % 4) {
+                vmafgpu_frame *pair = pairs[lent % MOST];
+                CHECK_INT(vmafgpu_lend(context, &pair[0], &pair[1]), VMAFGPU_OK);
+                CHECK(!pair[0].data[1] == !colour);
+                fill(&f, lent, 0, &pair[0]);
+                fill(&f, lent++, 1, &pair[1]);
+            }
+            if (lent - pushed == MOST) {
+                const vmafgpu_frame *last = pairs[(pushed + 1) % MOST];
+                CHECK_INT(vmafgpu_lend(context, &none, &none), VMAFGPU_AGAIN);
+                CHECK_INT(vmafgpu_push(context, &last[0], &last[1]), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_HAS(vmafgpu_last_error(context), "order");
+            }
+            CHECK_INT(vmafgpu_push(context, &pairs[pushed % MOST][0], &pairs[pushed % MOST][1]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push(context, &pairs[pushed % MOST][0], &pairs[pushed % MOST][1]), VMAFGPU_ERROR_ARGUMENT);
+            pushed++;
+        }
+        CHECK(vmafgpu_memory(context) > memory);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        got = scores_of(context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        CHECK_INT(vmafgpu_lend(context, &none, &none), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_lend(context, &pairs[0][0], &pairs[0][1]), VMAFGPU_OK);
+        vmafgpu_close(context); /* while one is lent */
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 int main(void) {
+    test_lent();
     test_candidates();
     test_visits();
     test_states();

@@ -370,6 +370,111 @@ score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'no kernels: scores' same kernels.csv 420.csv
 
+# Where a GPU scores several threads read ahead, and the scores are the CPU's all the same.
+# both NAME ARGUMENTS...: with the arguments, of clips ahead.ref and ahead.dist unless these name others
+both() {
+    about=$1
+    shift
+    rm -f "$work/cpu.csv" "$work/gpu.csv"
+    $tool --csv -o "$work/cpu.csv" --backend cpu --quiet "$@" 2> "$work/cpu.err"
+    cpu=$?
+    $limit $tool --csv -o "$work/gpu.csv" --backend "$backend" --kernels "$work/kernels.$backend" --quiet "$@" 2> "$work/err"
+    check "reading ahead, $about: status" [ $? -eq $cpu ]
+    [ -f "$work/cpu.csv" ] || echo none > "$work/cpu.csv"
+    [ -f "$work/gpu.csv" ] || echo none > "$work/gpu.csv"
+    check "reading ahead, $about: scores" same gpu.csv cpu.csv
+    check "reading ahead, $about: messages" cmp -s "$work/err" "$work/cpu.err"
+}
+reads_ahead() { # BACKEND
+    backend=$1
+    frame=$((6 + 66 * 50 * 3 / 2))
+    make_pair ahead '' texture+mix 66x50 8 420 40 9
+    for threads in 1 2 3 256; do
+        both "$threads threads" -r "$work/ahead.ref" -d "$work/ahead.dist" --threads $threads
+    done
+    both 'some frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 --frame_skip_dist 2 --threads 3
+    both 'one is longer' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_skip_dist 35
+    # lines before frames that differ, and the last frame cut: in luma, in chroma, in its line
+    header=$(head -n 1 "$work/ahead.dist" | wc -c)
+    {
+        head -n 1 "$work/ahead.dist"
+        for i in 0 1 2 3 4 5; do
+            echo "FRAME I$i Xabc$((i * 123456789))"
+            tail -c +$((header + 7 + i * frame)) "$work/ahead.dist" | head -c $((frame - 6))
+        done
+    } > "$work/lines.dist"
+    both 'lines of frames' -r "$work/ahead.ref" -d "$work/lines.dist" --threads 2
+    check 'reading ahead: all frames of these' [ "$(wc -l < "$work/gpu.csv")" -eq 7 ]
+    printf 'FROMAGE\n' >> "$work/lines.dist"
+    both 'no line of a frame' -r "$work/ahead.ref" -d "$work/lines.dist" --threads 3
+    for bytes in $((frame * 20)) $((frame * 20 + 7)) $((frame * 20 + 4000)) $((frame * 21 - 1)) $((frame * 20 + 3)); do
+        head -c $((bytes + header)) "$work/ahead.dist" > "$work/cut.dist"
+        both "$bytes bytes" -r "$work/ahead.ref" -d "$work/cut.dist" --threads 3
+        tail -c +$((header + 1)) "$work/cut.dist" > "$work/cut.raw"
+        both "$bytes bytes, raw" -r "$work/cut.raw" -d "$work/cut.raw" --threads 2 -w 66 -h 50 -p 420 -b 8
+    done
+    both 'no raw video' -r "$work/ahead.ref" -d "$work/ahead.dist" -w 66 -h 50 -p 420 -b 8
+    # chroma, where somebody looks at it; odd sizes
+    make_pair v1 '' bands+mix 217x177 10 420 5 1
+    both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
+    make_pair v1raw '--raw --floor' bands+mix 217x177 8 422 5 1
+    both 'chroma, raw' -r "$work/v1raw.ref" -d "$work/v1raw.dist" -m version=vmaf_v1.0.16_3d0h -w 217 -h 177 -p 422 -b 8
+    # several videos, pipes beside files
+    both 'one reference twice' -r "$work/ahead.ref" -d "$work/ahead.ref"
+    $tool -r "$work/ahead.ref" -d "$work/ahead.dist" -d "$work/ahead.ref" --csv -o "$work/first.csv" -o "$work/second.csv" \
+        --backend "$backend" --kernels "$work/kernels.$backend" --quiet
+    check 'reading ahead: the second of two' same second.csv gpu.csv
+    both 'for pipes' -r "$work/ahead.ref" -d "$work/ahead.dist"
+    check 'reading ahead: the first of two' same first.csv gpu.csv
+    # shellcheck disable=SC2002
+    for threads in '' '--threads 3'; do
+        # shellcheck disable=SC2086
+        cat "$work/ahead.dist" | $limit $tool -r "$work/ahead.ref" -d - --csv -o "$work/pipe.csv" --backend "$backend" \
+            --kernels "$work/kernels.$backend" --quiet $threads 2> /dev/null
+        check "reading ahead: a file and a pipe $threads" same pipe.csv gpu.csv
+        # shellcheck disable=SC2086
+        cat "$work/ahead.ref" | $limit $tool -r - -d "$work/ahead.dist" --csv -o "$work/pipe.csv" --backend "$backend" \
+            --kernels "$work/kernels.$backend" --quiet $threads 2> /dev/null
+        check "reading ahead: a pipe and a file $threads" same pipe.csv gpu.csv
+    done
+    # A file that changes once it is open: the reference's pipe is not written to before. What was found is read or missed.
+    [ -p "$work/fifo" ] || return
+    for change in vanishes grows 'is cut'; do
+        count=$(echo "$change" | sed 's/grows/20/; s/[^0-9]//g')
+        head -c $((frame * ${count:-40} + header)) "$work/ahead.dist" > "$work/live.dist"
+        {
+            $limit $tool -r "$work/fifo" -d "$work/live.dist" --csv -o "$work/live.csv" --backend "$backend" \
+                --kernels "$work/kernels.$backend" --quiet --threads 3 2> "$work/err"
+            echo $? > "$work/status"
+        } &
+        exec 3> "$work/fifo"
+        # until it has opened the file, too, wherever that can be seen
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            # shellcheck disable=SC2010
+            ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q 'live\.dist$' && break
+            sleep 0.1
+        done
+        case $change in
+        vanishes) rm "$work/live.dist" ;;
+        grows) tail -c $((frame * 20)) "$work/ahead.dist" >> "$work/live.dist" ;;
+        *) dd if=/dev/null of="$work/live.dist" bs=1 seek=$((frame * 10 + 3000)) 2> /dev/null ;;
+        esac
+        cat "$work/ahead.ref" >&3 2> /dev/null
+        exec 3>&-
+        wait
+        if [ "$change" = 'is cut' ]; then
+            check 'a file that is cut: status' [ "$(cat "$work/status")" -eq 1 ]
+            check 'a file that is cut: one sentence' [ "$(wc -l < "$work/err")" -eq 1 ]
+            check 'a file that is cut: it says so' grep -q 'live.dist" became shorter while it was read: it ends inside frame 10' \
+                "$work/err"
+            check 'a file that is cut: the frames before' [ "$(wc -l < "$work/live.csv")" -eq 11 ]
+        else
+            check "a file that $change: status" [ "$(cat "$work/status")" -eq 0 ]
+            check "a file that $change: scores" same live.csv gpu.csv
+        fi
+    done
+}
+
 # The simulated GPUs as if they were the system's; they have the kernels in them and want only a file that looks like them:
 # a text, or the head of a code object for gfx1100.
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.cuda"
@@ -388,6 +493,7 @@ simulate() { # BACKEND LIBRARY SONAME
     real=$tool
     tool="env LD_LIBRARY_PATH=$work/driver.$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
     on_gpu "the simulated GPU, by $1" "$1" --kernels "$work/kernels.$1"
+    [ "$1" != cuda ] || reads_ahead "$1"
     tool=$real
     "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
     check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]

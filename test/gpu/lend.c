@@ -1,0 +1,414 @@
+/* Lent memory: the same bits, how many pairs can be had, the order, what is refused, failures while pairs are on loan. */
+#include "gpu.h"
+
+enum { MOST = 64 };
+
+/* Pairs on loan, oldest first. */
+typedef struct loans {
+    vmafgpu_frame pairs[MOST][2];
+    int           first, end; /* by index of the pair */
+} loans;
+
+/* Writes picture i of a film to a frame that was lent. */
+static void fill(const film *f, int side, int i, const storage *how, const vmafgpu_frame *frame) {
+    for (int plane = 0; plane < 3 && frame->data[plane]; plane++) {
+        size_t size = 0;
+        plane_layout l = plane_place(f, 2 * i + side, plane, how, &size);
+        l.pitch = frame->pitch[plane];
+        l.at = 0;
+        plane_write(f, &l, how, (unsigned char *)(uintptr_t)frame->data[plane]);
+    }
+}
+
+static void fill_pair(const film *f, int i, const storage *how, const vmafgpu_frame *pair) {
+    fill(f, 0, i, how, &pair[0]);
+    fill(f, 1, i, how, &pair[1]);
+}
+
+/* Borrows and fills as many pairs of the film as can be had, up to `most` on loan. */
+static void borrow(vmafgpu *context, const film *f, const storage *how, loans *l, int most) {
+    while (l->end < f->clip.frames && l->end - l->first < most) {
+        vmafgpu_frame *pair = l->pairs[l->end % MOST];
+        vmafgpu_result result = vmafgpu_lend(context, &pair[0], &pair[1]);
+        if (result == VMAFGPU_AGAIN) {
+            CHECK(l->end > l->first); /* else it waits */
+            break;
+        }
+        if (!CHECK_INT(result, VMAFGPU_OK)) {
+            break;
+        }
+        fill_pair(f, l->end++, how, pair);
+    }
+}
+
+static vmafgpu_result give_back(vmafgpu *context, loans *l) {
+    vmafgpu_frame *pair = l->pairs[l->first % MOST];
+    const vmafgpu_result result = vmafgpu_push(context, &pair[0], &pair[1]);
+    l->first += result == VMAFGPU_OK;
+    return result;
+}
+
+static const storage plain_storage = {"h", 0, 0, 0, 0, 0};
+
+/* ---- the same bits, in every format ---- */
+
+static void test_lent_formats(gpu *g) {
+    static const struct {
+        int     width, height, depth;
+        storage how;
+        int     selected, batch, queue, ahead, threads, subsample;
+    } cases[] = {
+        {64, 36, 8, {"h", 0, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 1, 0}, /* rows without gaps */
+        {41, 37, 8, {"h", 0, 0, 0, 0, 0}, MANY, 3, 2, MOST, 3, 0},
+        {64, 36, 10, {"h", 0, 0, 0, 0, 0}, DEFAULT, 1, 1, 1, 1, 0},
+        {41, 37, 10, {"h", 0, 0, 0, 0, 0}, ADM, 4, 1, 3, 1, 0},       /* which does not look for illegal samples itself */
+        {41, 37, 10, {"h", 0, 6, 0, 0, 0}, DEFAULT, 2, 2, MOST, 4, 0},
+        {64, 36, 16, {"h", 0, 0, 0, 0, 0}, MOTION, 2, 3, 2, 1, 0},
+        {41, 37, 8, {"h", 2, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 2, 0},
+        {64, 36, 8, {"h", 2, 8, 0, 0, 0}, DEFAULT, 2, 2, MOST, 3, 0},
+        {217, 177, 8, {"h", 0, 0, 0, 0, 0}, V1, 2, 2, MOST, 2, 0},
+        {216, 176, 10, {"h", 0, 0, 0, 0, 1}, V1, 2, 2, 3, 1, 0},
+        {217, 177, 10, {"h", 0, 6, 0, 0, 1}, V1, 3, 2, MOST, 5, 0},
+        {64, 36, 8, {"h", 0, 0, 0, 0, 0}, DEFAULT, 2, 2, MOST, 1, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const storage *how = &cases[i].how;
+        film f = small_film(cases[i].selected, cases[i].width, cases[i].height, cases[i].depth,
+                            cases[i].selected == V1 ? 6 : 17, (uint32_t)(700 + i));
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected;
+        vmafgpu *context;
+        loans l;
+        memset(&l, 0, sizeof l);
+        where("lent memory, format %d", (int)i);
+        select_features(&config, &selections[cases[i].selected]);
+        config.bytes_per_sample = how->bytes_per_sample;
+        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        config.gpu.batch = cases[i].batch;
+        config.gpu.queue = cases[i].queue;
+        config.gpu.threads = cases[i].threads;
+        config.subsample = cases[i].subsample;
+        expected = cpu_score(&f, &config);
+        context = open_checked(&config);
+        for (int round = 0; round < 2 && context; round++) {
+            int most = 0;
+            memset(&l, 0, sizeof l);
+            while (l.first < f.clip.frames) {
+                borrow(context, &f, how, &l, cases[i].ahead);
+                most = l.end - l.first > most ? l.end - l.first : most;
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                    break;
+                }
+            }
+            CHECK(cases[i].ahead < MOST || most == cases[i].batch * cases[i].queue);
+            CHECK_INT(vmafgpu_get_config(context)->threads, cases[i].threads);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_context(g, context, &expected);
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* ---- the rules ---- */
+
+/* Lent frames, frames of other memory, neighbours and pairs by themselves in turn; nothing is overwritten. */
+static void test_lent_and_others(gpu *g) {
+    enum { FRAMES = 14, FIRST = 2, END = 12 };
+    static const char *const kinds[] = {"h", "p", "d"};
+    for (int way = 0; way < 12; way++) {
+        film f = film_make("texture+mix", 48, 40, 8, FRAMES, 711);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, kinds[way % 3]);
+        scores expected, got;
+        vmafgpu *context;
+        vmafgpu_frame seed[2], tail[2];
+        vmafgpu_score score;
+        double alone = 0;
+        loans l;
+        where("lent memory and '%s', way %d", kinds[way % 3], way);
+        memset(&l, 0, sizeof l);
+        l.first = l.end = FIRST;
+        expected = cpu_score(&f, &config);
+        config.gpu.batch = 1 + way % 4;
+        config.gpu.queue = 2;
+        context = open_checked(&config);
+        if (!context) {
+            continue;
+        }
+        CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score), VMAFGPU_OK);
+        alone = score.score;
+        CHECK_INT(vmafgpu_lend(context, &seed[0], &seed[1]), VMAFGPU_OK);
+        fill(&f, 0, FIRST - 1, &plain_storage, &seed[0]);
+        if (config.gpu.batch > 1) {
+            borrow(context, &f, &plain_storage, &l, 1); /* while the seed is still on loan */
+        }
+        CHECK_INT(vmafgpu_seed(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
+        for (int i = FIRST; i < END; i++) {
+            vmafgpu_frame *pair;
+            borrow(context, &f, &plain_storage, &l, 1 + i % 3);
+            pair = l.pairs[i % MOST];
+            if (l.end - l.first < config.gpu.batch * config.gpu.queue) {
+                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score), VMAFGPU_OK);
+                CHECK_BITS(score.score, alone);
+                CHECK_INT(vmafgpu_score_pair(context, NULL, &pair[0], reel_frame(&r, i, 1), &score), VMAFGPU_OK);
+            } else {
+                CHECK_INT(vmafgpu_score_pair(context, NULL, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                          VMAFGPU_ERROR_STATE);
+                CHECK_HAS(vmafgpu_last_error(context), "lent");
+            }
+            CHECK_INT(vmafgpu_push(context, (i + way) % 3 ? &pair[0] : reel_frame(&r, i, 0),
+                                   (i + way) % 4 ? &pair[1] : reel_frame(&r, i, 1)), VMAFGPU_OK);
+            l.first++;
+            if (i == 7) {
+                CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+            }
+        }
+        if (l.end == l.first) {
+            CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_OK);
+            fill(&f, 0, END, &plain_storage, &tail[0]);
+            CHECK_INT(vmafgpu_tail(context, &tail[0]), VMAFGPU_OK);
+        } else {
+            CHECK_INT(vmafgpu_tail(context, reel_frame(&r, END, 0)), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        check_on_gpu(g, context);
+        got = scores_of(context);
+        CHECK_INT(got.rows, END - FIRST);
+        for (int i = 0; i < got.rows; i++) {
+            check_row(got.values + i * got.columns, expected.values + (i + FIRST) * expected.columns, expected.columns);
+        }
+        scores_free(&got);
+        CHECK_INT(vmafgpu_lend(context, &tail[0], &tail[1]), VMAFGPU_ERROR_STATE);
+        CHECK_HAS(vmafgpu_last_error(context), "flushed");
+        vmafgpu_close(context);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+static void test_lent_refusals(gpu *g) {
+    film f = film_make("texture+mix", 48, 40, 8, 6, 712);
+    vmafgpu_config config = gpu_config(g, &f);
+    vmafgpu_frame a[2], b[2], wrong;
+    vmafgpu *context;
+    config.gpu.batch = 2;
+    config.gpu.queue = 2;
+    where("lent memory, what is refused");
+    context = open_checked(&config);
+    if (context) {
+        CHECK_INT(vmafgpu_lend(context, NULL, &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_lend(context, &a[0], NULL), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_lend(NULL, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
+        CHECK(a[0].data[1] == NULL && a[0].memory == VMAFGPU_MEMORY_HOST && a[0].data[0] != a[1].data[0]);
+        CHECK_INT(vmafgpu_lend(context, &b[0], &b[1]), VMAFGPU_OK);
+        fill_pair(&f, 0, &plain_storage, a);
+        fill_pair(&f, 1, &plain_storage, b);
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* out of turn */
+        CHECK_HAS(vmafgpu_last_error(context), "order");
+        CHECK_INT(vmafgpu_push(context, &a[1], &a[0]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_push(context, &a[0], &b[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), "distorted");
+        wrong = a[0];
+        wrong.pitch[0] += 16;
+        CHECK_INT(vmafgpu_push(context, &wrong, &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        wrong = a[0];
+        wrong.data[0] = (const char *)a[0].data[0] + 16;
+        CHECK_INT(vmafgpu_push(context, &wrong, &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK); /* nothing was taken before */
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT); /* given back already */
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* though nothing is on loan */
+        /* a reset takes all back */
+        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
+        for (int i = 0; i < 4; i++) {
+            CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_AGAIN);
+    }
+    vmafgpu_close(context); /* with four on loan */
+    config.gpu.frames = VMAFGPU_MEMORY_PINNED;
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_lend(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames is pinned");
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* ---- samples that do not fit ---- */
+
+/* Nobody looks at them before the GPU does: the pair fails, and the sentence says where. What the CPU converts is refused. */
+static void test_lent_illegal(gpu *g) {
+    enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
+    for (int way = 0; way < 12; way++) {
+        const int side = way & 1, converts = way >= 8;
+        const storage how = {"h", 0, converts ? 6 : 0, 0, 0, 0};
+        film f = film_make("texture+mix", way & 2 ? 41 : 48, 36, 10, FRAMES, 713);
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected;
+        vmafgpu *context;
+        vmafgpu_score score;
+        loans l;
+        where("illegal sample in lent memory, way %d", way);
+        memset(&l, 0, sizeof l);
+        select_features(&config, &selections[way & 4 ? ADM : DEFAULT]);
+        config.layout = converts ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.gpu.batch = 2;
+        config.gpu.threads = 1 + way % 3;
+        expected = cpu_score(&f, &config);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            unsigned char *at;
+            borrow(context, &f, &how, &l, 1);
+            at = (unsigned char *)(uintptr_t)l.pairs[i % MOST][side].data[0] + ROW * l.pairs[i % MOST][side].pitch[0] +
+                 2 * COLUMN;
+            at[converts ? 0 : 1] |= i == BAD ? 0x10 : 0;
+            if (i == BAD && converts) {
+                CHECK_INT(give_back(context, &l), VMAFGPU_ERROR_FRAME);
+                CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: the luma word" : "reference: the luma word");
+                CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
+                at[0] &= 0xef; /* the rest is as it was */
+            }
+            CHECK_INT(give_back(context, &l), VMAFGPU_OK);
+        }
+        if (context) {
+            const int reach = vmafgpu_seed_count(context);
+            CHECK_INT(vmafgpu_flush(context), converts ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
+            for (int i = 0; i < FRAMES; i++) {
+                const int is_spoilt = !converts && i >= BAD - reach && i <= BAD + reach;
+                CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+                if (is_spoilt) {
+                    CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: the luma word" : "reference: the luma word");
+                    CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
+                } else {
+                    check_row(score.values, expected.values + i * expected.columns, expected.columns);
+                }
+            }
+            check_on_gpu(g, context);
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* ---- failures ---- */
+
+/* The GPU is lost, at each of its calls, while pairs are on loan: they stay so, and the CPU scores all. */
+static void test_lent_failures(gpu *g) {
+    enum { FRAMES = 9 };
+    int lost = 1;
+    for (int n = 1; lost && g->is_simulated; n += n < 40 ? 1 : 3) {
+        for (int depth = 8; depth <= 10; depth += 2) {
+            film f = film_make("texture+mix", 40, 36, depth, FRAMES, 714);
+            vmafgpu_config config = gpu_config(g, &f);
+            scores expected = cpu_score(&f, &config), got;
+            vmafgpu *context;
+            loans l;
+            where("GPU lost at call %d, %d bits, with pairs on loan", n, depth);
+            memset(&l, 0, sizeof l);
+            config.gpu.batch = 2;
+            config.gpu.queue = 2;
+            config.gpu.threads = 1 + n % 3;
+            context = open_checked(&config);
+            g->sim.lose(n, 700);
+            while (context && l.first < FRAMES) {
+                borrow(context, &f, &plain_storage, &l, MOST);
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                    break;
+                }
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            lost = g->sim.hit()[0] != 0;
+            g->sim.lose(0, 0);
+            got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+            vmafgpu_close(context);
+            scores_free(&expected);
+            film_free(&f);
+        }
+    }
+}
+
+/* ---- frames in host memory, which several threads copy and check ---- */
+
+/* Calls parts in the order that nobody expects, or leaves one out. */
+static void hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    for (int i = count - 1; i >= *(const int *)user; i--) {
+        task(arg, i);
+    }
+}
+
+static void test_staging(gpu *g) {
+    static const storage forms[] = {
+        {"h", 0, 0, 0, 0, 0}, {"h", 0, 0, 80, 1, 0}, {"h", 0, 0, -96, 0, 0}, {"h", 0, 6, 0, 0, 0}, {"h", 0, 0, 0, 0, 1},
+    };
+    enum { FRAMES = 6, BAD = 3, THREADS = 5 };
+    for (int way = 0; way < 20; way++) {
+        const storage *how = &forms[way % 5];
+        const int depth = how->shift || way >= 10 ? 10 : 8, hooked = way / 5 % 2, wide = depth > 8 ? 2 : 1;
+        int first = 0;
+        storage mine = *how;
+        film f = film_make("texture+mix", 40, 38, depth, FRAMES, (uint32_t)(720 + way));
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected;
+        vmafgpu *context;
+        reel r;
+        where("host memory and threads, way %d", way);
+        mine.pitch = how->pitch * wide;
+        config.layout = how->shift ? VMAFGPU_SEMIPLANAR_HIGH : how->interleaved ? VMAFGPU_SEMIPLANAR : VMAFGPU_PLANAR;
+        config.gpu.batch = 2;
+        config.gpu.threads = THREADS;
+        config.parallel_for = hooked ? hook : NULL;
+        config.parallel_for_user = &first;
+        expected = cpu_score(&f, &config);
+        r = reel_make(g, &f, &mine);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            picture *p = &r.pictures[2 * i + way % 2];
+            if (i == BAD && hooked) {
+                first = 1;
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_ERROR_SYSTEM);
+                CHECK_HAS(vmafgpu_last_error(context), "parallel_for");
+                first = 0;
+            }
+            if (i == BAD && depth > 8) { /* the first of two rows is named */
+                const unsigned char bit = how->shift ? 1 : 0x80;
+                unsigned char *at = p->bytes + ((const char *)p->frame.data[0] - (const char *)p->bytes);
+                const ptrdiff_t pitch = p->frame.pitch[0] ? p->frame.pitch[0] : 80;
+                at[9 * pitch + 22 + (how->shift ? 0 : 1)] |= bit;
+                at[36 * pitch + 4 + (how->shift ? 0 : 1)] |= bit;
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_ERROR_FRAME);
+                CHECK_HAS(vmafgpu_last_error(context), "column 11, row 9");
+                CHECK_HAS(vmafgpu_last_error(context), way % 2 ? "frame 3, distorted" : "frame 3, reference");
+                at[9 * pitch + 22 + (how->shift ? 0 : 1)] &= (unsigned char)~bit;
+                at[36 * pitch + 4 + (how->shift ? 0 : 1)] &= (unsigned char)~bit;
+            }
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            picture_spoil(g, p);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+void test_lend(gpu *g) {
+    test_staging(g);
+    test_lent_formats(g);
+    test_lent_and_others(g);
+    test_lent_refusals(g);
+    test_lent_illegal(g);
+    test_lent_failures(g);
+}

@@ -33,7 +33,47 @@ skip() {
     echo "check-codegen: $*: skipped"
 }
 
+# ---- containers ----
+
+# container VENDOR (TARGET STRIDE FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has
+# not changed since the last time is not compressed again. STRIDE: how long instructions are, mostly.
+container() {
+    vendor=$1
+    shift
+    packer=$work/pack_blobs.$vendor
+    ${HOSTCC:-cc} -O1 "$root/test/pack_blobs.c" -o "$packer" || return
+    packed=
+    while [ $# -gt 0 ]; do
+        if ! [ -f "$3.gz" ] || [ "$3" -nt "$3.gz" ]; then
+            "$packer" planes "$2" < "$3" > "$3.planes" && gzip -9nc "$3.planes" > "$3.gz" || return
+            rm "$3.planes"
+        fi
+        packed="$packed $1 $2 $3.gz"
+        shift 3
+    done
+    # shellcheck disable=SC2086
+    "$packer" container "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
+}
+
+# Runs COMMAND for each of LIST, as many at a time as there are processors: each takes every n-th.
+for_each() { # LIST COMMAND
+    jobs=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+    first=0
+    while [ $first -lt "$jobs" ]; do
+        n=0
+        for item in $1; do
+            [ $((n % jobs)) -eq $first ] && "$2" "$item"
+            n=$((n + 1))
+        done &
+        first=$((first + 1))
+    done
+    wait
+}
+
 # ---- NVIDIA ----
+
+# Machine code is made for these; PTX serves those that come later.
+nvidia_targets='75 80 86 89 90 100 120'
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 

@@ -118,11 +118,14 @@
  * _backend_note() tell what computes, and why it is not the GPU.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
- *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
- *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the shared library that this header is compiled
- *     into, and in that of the running program. NVIDIA's driver compiles
- *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
- *     gfx target, and the device's is taken.
+ *     gpu.kernels_path, compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), vmafgpu_kernels.nvidia or
+ *     vmafgpu_kernels.amd, in the folder of the shared library that this header is compiled into, and in that of the
+ *     running program. Such a file has machine code for many devices,
+ *     compressed, each with a checksum, and the device's is taken. For NVIDIA GPUs that are later than it, or whose driver
+ *     is older, it has PTX, which the driver compiles at the first open, for seconds, and keeps on disk.
+ *   - Some drivers compile wrongly and some cards are broken: at open the kernels that the context will use score a small
+ *     known picture, in a few milliseconds, and the CPU compares (gpu.no_self_test). vmafgpu_self_test_sum() is a number
+ *     that is the same on all GPUs.
  *   - frame.memory says where a frame is. HOST: it is copied before push returns. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
  *     rows of 4, and samples lie in the low bits; else the GPU makes a copy that is so. Chroma, where a feature looks at it,
@@ -197,8 +200,9 @@
  *                                  config.threads > 1 then needs config.parallel_for. Other compilers than GCC, clang
  *                                  and MSVC need it, and do without both
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
- *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
- *   VMAFGPU_HSACO_HEADER "file.h"  the same for AMD, vmafgpu_hsaco.h; VMAFGPU_NO_GFX900, ... leaves one target out
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
+ *                                  VMAFGPU_NO_SM_75, ... leaves one target out
+ *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_NO_SIMD                no vector code, and a quarter of the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
@@ -547,12 +551,13 @@ typedef struct vmafgpu_gpu_config {
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
                                    it, the defaults stay below 192 MB of device memory, 384 if `frames` is device */
-    const void *kernels;        /* instead of looking for them: an image in memory (NVIDIA: PTX; machine code is taken,
-                                   too, unchecked. AMD: a bundle of code objects, uncompressed, or a code object) */
+    const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
+                                   by itself; machine code, which is left to the driver: for AMD also an uncompressed
+                                   bundle of code objects) */
     size_t      kernels_size;
-    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), else
-                                   vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the
-                                   folder of the shared library that this is compiled into, or of the running program */
+    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), else
+                                   vmafgpu_kernels.nvidia or vmafgpu_kernels.amd in the folder of the shared
+                                   library that this is compiled into, or of the running program */
     const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
@@ -15509,9 +15514,10 @@ static void vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
  * Before a context is furnished, one like it, of a small picture, has the same kernels score that. The sums must be those of
  * the CPU. */
 
-/* What a sample is: on the left noise of the full range, which the distorted frame has in stripes replaced, damped and
- * enhanced; on the right bands. Below luma lies chroma, which is noise. */
-static uint32_t vmafgpu__test_sample(const vmafgpu_config *c, int frame, int is_distorted, int x, int y) {
+/* What a sample is: noise of the full range, which the distorted frame has in stripes replaced, damped and enhanced; for
+ * CAMBI bands, most of the picture. Below luma lies chroma, which is noise. */
+static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
+    const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
     uint32_t noise[2];
     for (uint32_t k = 0; k < 2; k++) {
@@ -15522,8 +15528,10 @@ static uint32_t vmafgpu__test_sample(const vmafgpu_config *c, int frame, int is_
     }
     if (y >= c->height)
         return noise[is_distorted];
-    if (x >= c->width / 2)
-        return most / 4 + step * (uint32_t)(is_distorted ? ((x >> 4) + (y >> 4)) & 3 : 2 * (((x >> 5) + (y >> 4)) & 1));
+    if (t->plan.cambi_variants && x >= c->width / 8) {
+        const uint32_t level = (uint32_t)(is_distorted ? (x >> 5) * 3 + (y >> 5) * (x >> 6) : (x >> 5) + (y >> 4)) & 3;
+        return most / 4 + step * (level + (noise[0] % 97 == 0));
+    }
     if (!is_distorted)
         return noise[0];
     const int32_t enhanced = (int32_t)(most / 2) + ((int32_t)noise[0] - (int32_t)(most / 2)) * 5 / 4;
@@ -15533,11 +15541,11 @@ static uint32_t vmafgpu__test_sample(const vmafgpu_config *c, int frame, int is_
 }
 
 /* A frame as it lies in memory, all of its `size` bytes. */
-static void vmafgpu__draw_test(const vmafgpu_config *c, int frame, int is_distorted, size_t pitch, size_t size,
+static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
-    const int bytes = c->bytes_per_sample, across = (int)pitch / bytes, shift = vmafgpu__sample_shift(c);
+    const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes, shift = vmafgpu__sample_shift(&t->config);
     for (int i = 0; i < (int)size / bytes; i++) {
-        const uint32_t word = vmafgpu__test_sample(c, frame, is_distorted, i % across, i / across) << shift;
+        const uint32_t word = vmafgpu__test_sample(t, frame, is_distorted, i % across, i / across) << shift;
         for (int k = 0; k < bytes; k++)
             out[i * bytes + k] = (unsigned char)(word >> 8 * k);
     }
@@ -15555,6 +15563,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
+    /* Fewer blocks than places in one have no covariance to speak of. */
+    for (int i = 0; i < t->plan.speed_variants; i++)
+        if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
+            VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
+            return 0;
     return t->plan.cambi_variants == v->plan.cambi_variants && t->plan.speed_variants == v->plan.speed_variants &&
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
@@ -15605,7 +15618,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     for (int i = 0; i < count; i++)
-        vmafgpu__draw_test(&t->config, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
+        vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
                            host + (size_t)i * room + (i == count - 1 ? 6 : 0));
     if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
@@ -15632,7 +15645,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
 
 /* On a context that is otherwise like `v`, with the device current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
-    static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 1024, 768 } };
+    static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
     vmafgpu__gpu *g = t->gpu;
     int is_planned = 0, is_good = 0;

@@ -82,6 +82,7 @@ image 80 vmafgpu_kernels.sm80.ptx
 second_status=$?
 wait $first || die "the image for compute capability 7.5 failed with $compiler"
 [ $second_status -eq 0 ] || die "the image for compute capability 8.0 failed with $compiler"
+rm -f "$work"/sm_*.status
 targets=${SM:-$nvidia_targets}
 [ -n "$ptxas" ] || targets=
 for_each "$targets" assemble

@@ -70,6 +70,30 @@ for_each() { # LIST COMMAND
     wait
 }
 
+# check_container VENDOR MOST_BYTES (TARGET FILE)...: notes what is wrong with $build's container and C header; and whether
+# compilers take the header without a word.
+check_container() {
+    vendor=$1
+    most=$2
+    shift 2
+    define=VMAFGPU_$(echo "$vendor" | tr '[:lower:]' '[:upper:]')_HEADER
+    : > "$found"
+    if ${CC:-cc} -std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Werror "-I$build" "-D$define=\"vmafgpu_$vendor.h\"" \
+        "$root/test/codegen/blobs.c" -o "$work/blobs" -lm -lpthread -ldl > "$work/log" 2>&1; then
+        "$work/blobs" "$build/vmafgpu_kernels.$vendor" "$build/vmafgpu_$vendor.h" "$most" "$@" > "$found" ||
+            [ -s "$found" ] || echo 'test/codegen/blobs.c failed' > "$found"
+    else
+        head -n 5 "$work/log" > "$found"
+    fi
+    note "container and C header of $vendor" "$found"
+    if command -v "${CXX:-c++}" > /dev/null 2>&1; then
+        ${CXX:-c++} -std=c++11 -x c++ -fsyntax-only -Wall -Wextra -Wpedantic -Werror "-I$build" \
+            "-D$define=\"vmafgpu_$vendor.h\"" "$root/test/codegen/blobs.c" > "$work/log" 2>&1
+        head -n 5 "$work/log" > "$found"
+        note "C header of $vendor in C++" "$found"
+    fi
+}
+
 # ---- NVIDIA ----
 
 # Machine code is made for these; PTX serves those that come later.

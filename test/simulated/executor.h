@@ -386,6 +386,7 @@ struct Machine {
     uint64_t seed = 1;
     std::string planted;             /* the kernel that is compiled wrongly */
     bool is_planted = false;         /* the running one is */
+    uint32_t planted_writes = 0;     /* of this launch */
     uint32_t launches = 0;
     uint64_t switches = 0;           /* since the program began */
 
@@ -406,6 +407,7 @@ struct Machine {
         sentence[0] = 0;
         kernel = &which;
         is_planted = planted == which.name;
+        planted_writes = 2;   /* the first one is wrong */
         std::copy(size, size + 3, grid);
         threads = block_threads;
         shared_bytes = shared_size;

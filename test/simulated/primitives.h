@@ -138,11 +138,12 @@ GPU_FN uint64_t load(const uint64_t *p) {
 GPU_FN Words4 load(const Words4 *p) {
     return simulated_load(p);
 }
-/* What a kernel writes that is compiled wrongly on purpose. */
+/* What a kernel writes that is compiled wrongly on purpose: every third sample or count off by one, sums, which are rounded
+ * later, and floating point by more. */
 template <class T> static inline T simulated_wrong(T v) {
-    if (simulated::machine.is_planted) {
-        const size_t byte = std::is_floating_point<T>::value ? sizeof v / 2 : 0;
-        reinterpret_cast<unsigned char *>(&v)[byte] ^= std::is_floating_point<T>::value ? 16 : 1;
+    if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
+        const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
+        reinterpret_cast<unsigned char *>(&v)[byte] ^= byte ? 16 : 1;
     }
     return v;
 }

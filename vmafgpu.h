@@ -14475,12 +14475,14 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
-/* With the device current: until nothing of ours is under way. */
-static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
+/* With the device current: until nothing of ours is under way. 0, or what the driver says. */
+static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
+    int error = 0;
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
         for (int k = 0; k < VMAFGPU__STREAMS; k++)
             if (g->slots[i].streams[k])
-                (void)g->driver.stream_wait(g->slots[i].streams[k]);
+                error |= g->driver.stream_wait(g->slots[i].streams[k]);
+    return error;
 }
 
 /* After a failure that leaves the device alive, earlier batches may still run: waits until they have let go of the
@@ -14492,7 +14494,7 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
     g->is_drained = 1;
     if (g->vendor->enter(g) != 0)
         return;
-    vmafgpu__gpu_finish(g);
+    (void)vmafgpu__gpu_finish(g);
     g->vendor->leave(g);
 }
 
@@ -15478,35 +15480,35 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Gives that back, where the device is current; also after a failure: what can be given back is. */
-static void vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
+/* Gives that back, where the device is current; also after a failure: what can be given back is. 1 if all was taken back. */
+static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
-    if (is_inside)
-        vmafgpu__gpu_finish(g);
+    int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
     for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
         const vmafgpu__slot *slot = &g->slots[i];
         if (slot->arrived)
-            (void)g->driver.event_destroy(slot->arrived);
+            error |= g->driver.event_destroy(slot->arrived);
         if (slot->done)
-            (void)g->driver.event_destroy(slot->done);
+            error |= g->driver.event_destroy(slot->done);
         for (int k = 0; k < VMAFGPU__STREAMS; k++) {
             if (slot->branch[k])
-                (void)g->driver.event_destroy(slot->branch[k]);
+                error |= g->driver.event_destroy(slot->branch[k]);
             if (slot->streams[k])
-                (void)g->driver.stream_destroy(slot->streams[k]);
+                error |= g->driver.stream_destroy(slot->streams[k]);
         }
     }
     if (is_inside && g->caller_event)
-        (void)g->driver.event_destroy(g->caller_event);
+        error |= g->driver.event_destroy(g->caller_event);
     if (is_inside && g->memory)
-        (void)g->driver.memory_give(g->memory);
+        error |= g->driver.memory_give(g->memory);
     if (is_inside && g->pinned)
-        (void)g->driver.pinned_give(g->pinned);
+        error |= g->driver.pinned_give(g->pinned);
     if (g->pinned)
         v->memory -= g->pinned_size;
     vmafgpu__give(v, g->kept);
     vmafgpu__give(v, g->outcomes);
     vmafgpu__give(v, g->items);
+    return error == 0;
 }
 
 /* ---- self-test: some drivers compile wrongly, and some cards are broken ----
@@ -15648,7 +15650,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
     vmafgpu__gpu *g = t->gpu;
-    int is_planned = 0, is_good = 0;
+    int is_planned = 0, is_good = 0, error = 0;
     for (int i = 0; !is_planned && i < SIZES; i++)
         is_planned = sizes[i][0] <= v->config.width && sizes[i][1] <= v->config.height &&
                      vmafgpu__test_plan(t, v, sizes[i][0], sizes[i][1]);
@@ -15671,11 +15673,14 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
             is_good = vmafgpu__test_sums(t, host, device, room, pitch, reason, size);
         if (device)
-            (void)g->driver.memory_give(device);
+            error = g->driver.memory_give(device);
         vmafgpu__give(t, host);
         vmafgpu__cpu_close(t);
     }
-    vmafgpu__gpu_clear(t, 1);
+    if ((!vmafgpu__gpu_clear(t, 1) || error) && is_good) {
+        vmafgpu__sentence(reason, size, "self-test: the driver does not take back what it gave");
+        is_good = 0;
+    }
     if (g->is_dead)
         vmafgpu__sentence(reason, size, "self-test: %.400s", t->note);
     return is_good;
@@ -15761,7 +15766,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         /* Also after a failure: what can be given back is. */
         const int is_inside =
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);   /* a fault may pass */
-        vmafgpu__gpu_clear(v, is_inside);
+        (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
             (void)g->driver.module_unload(g->module);
         if (is_inside)

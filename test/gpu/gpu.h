@@ -345,6 +345,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
+    config.gpu.no_self_test = g->is_simulated;   /* which takes long there; groups self_test and failures have it */
     return config;
 }
 

@@ -303,6 +303,7 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     }
     config.layout = t->layout;
     config.gpu.batch = config.gpu.queue = 1;
+    config.gpu.no_self_test = 0;
     if (t->layout == VMAFGPU_SEMIPLANAR_HIGH) {
         config.bytes_per_sample = 2;
     }
@@ -385,6 +386,7 @@ void test_self_test(gpu *g) {
         if (g->is_simulated) {
             g->sim.plant("vmafgpu_adm_rows");
             config.backend = VMAFGPU_BACKEND_AUTO;
+            config.gpu.no_self_test = 0;
             CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
             CHECK_STR(vmafgpu_backend_name(v), "cpu");
             CHECK_HAS(vmafgpu_backend_note(v), "self-test: what the kernel vmafgpu_adm_");

@@ -41,7 +41,7 @@ examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/lib
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
 test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
-fuzzers    := y4m options model
+fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
 .PHONY: all help demo test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
@@ -52,10 +52,11 @@ all: $(examples)
 help:
 	@echo 'make            the tool $(BUILD)/vmafgpu and the examples, beside it'
 	@echo 'make demo       makes a small pair of clips and scores it'
-	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.ptx,'
-	@echo '                $(BUILD)/vmafgpu_kernels.sm80.ptx, $(BUILD)/vmafgpu_ptx.h; needs nvcc or clang 19 and later'
-	@echo '                (Debian: clang-19). AMD: $(BUILD)/vmafgpu_kernels.hsaco, $(BUILD)/vmafgpu_hsaco.h; needs clang 19'
-	@echo '                and later with lld (Debian: clang-19 lld-19); GFX="gfx1100 gfx1201" builds for these only'
+	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia,'
+	@echo '                $(BUILD)/vmafgpu_nvidia.h; needs nvcc, or clang 19 and later (Debian: clang-19), and ptxas for'
+	@echo '                machine code; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
+	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
+	@echo '                GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
 	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
@@ -95,7 +96,7 @@ include examples/package/libvmaf.mk
 # ---- kernels ----
 
 blobs: | $(BUILD)
-	@GFX='$(GFX)' test/make_blobs.sh $(BUILD)
+	@GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)
 
 check-codegen: blobs
 	@CC='$(CC)' CXX='$(CXX)' test/check_codegen.sh $(BUILD)
@@ -119,7 +120,7 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 # These look inside: each has an implementation of its own.
-inside     := test_private test_levels test_ssim test_edges
+inside     := test_private test_levels test_ssim test_edges test_blobs
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
@@ -212,6 +213,10 @@ $(BUILD)/fuzz/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)/fu
 $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgpu.o examples/video.h vmafgpu.h Makefile
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
+# This one looks inside.
+$(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
+
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
 
@@ -247,7 +252,7 @@ NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
 release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h $(wildcard examples/*.[ch1]) \
                  $(filter-out %/Makefile,$(wildcard examples/package/*))
-release_blobs := vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h vmafgpu_kernels.hsaco vmafgpu_hsaco.h
+release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
 
 dist: | $(BUILD)
@@ -256,7 +261,7 @@ dist: | $(BUILD)
 	for file in $(release_files); do cp $$file $(BUILD)/dist/$(release)/$$file || exit 1; done
 	cp examples/package/Makefile $(BUILD)/dist/$(release)/Makefile
 ifeq ($(NO_KERNELS),)
-	GFX='$(GFX)' test/make_blobs.sh $(BUILD)/dist $(BUILD)/blobs
+	GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)/dist $(BUILD)/blobs
 	@for file in $(release_blobs); do mv $(BUILD)/dist/$$file $(BUILD)/dist/$(release)/ 2> /dev/null || { \
 	    echo "make dist: $$file could not be built, see above; NO_KERNELS=1 makes a release without kernels" >&2; \
 	    exit 1; }; done

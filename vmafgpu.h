@@ -118,11 +118,14 @@
  * _backend_note() tell what computes, and why it is not the GPU.
  *   - It takes a driver and the kernels, no toolkit: an NVIDIA driver of 525 (2022) or later, or AMD's HIP runtime,
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
- *     gpu.kernels_path, compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), vmafgpu_kernels.sm80.ptx and
- *     vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the folder of the shared library that this header is compiled
- *     into, and in that of the running program. NVIDIA's driver compiles
- *     them at the first open, for a second or so, and keeps the result on disk; AMD's are machine code, one for each
- *     gfx target, and the device's is taken.
+ *     gpu.kernels_path, compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), vmafgpu_kernels.nvidia or
+ *     vmafgpu_kernels.amd, in the folder of the shared library that this header is compiled into, and in that of the
+ *     running program. Such a file has machine code for many devices,
+ *     compressed, each with a checksum, and the device's is taken. For NVIDIA GPUs that are later than it, or whose driver
+ *     is older, it has PTX, which the driver compiles at the first open, for seconds, and keeps on disk.
+ *   - Some drivers compile wrongly and some cards are broken: at open the kernels that the context will use score a small
+ *     known picture, in a few milliseconds, and the CPU compares (gpu.no_self_test). vmafgpu_self_test_sum() is a number
+ *     that is the same on all GPUs.
  *   - frame.memory says where a frame is. HOST: gpu.threads copy and check it before push returns; or it is written to
  *     memory that vmafgpu_lend() gives, and not copied. PINNED: the GPU fetches it. DEVICE (a
  *     CUdeviceptr, or what hipMalloc() gave, as data[0]): read in place if address and pitch are multiples of 16 bytes,
@@ -198,8 +201,9 @@
  *                                  config.threads > 1 then needs config.parallel_for. Other compilers than GCC, clang
  *                                  and MSVC need it, and do without both
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
- *   VMAFGPU_PTX_HEADER "file.h"    with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_ptx.h of `make blobs`
- *   VMAFGPU_HSACO_HEADER "file.h"  the same for AMD, vmafgpu_hsaco.h; VMAFGPU_NO_GFX900, ... leaves one target out
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
+ *                                  VMAFGPU_NO_SM_75, ... leaves one target out
+ *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_NO_SIMD                no vector code, and a quarter of the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
@@ -289,7 +293,8 @@
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           per feature: kernels, device memory, launches
- *   >>driver            a vendor's API, found at run time
+ *   >>inflate           kernels as they are packed
+ *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
  *   >>vendors           what differs between NVIDIA and AMD
  *   >>table             the list of features
@@ -550,18 +555,22 @@ typedef struct vmafgpu_gpu_config {
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
                                    it, the defaults stay below 288 MB of device memory, 384 if `frames` is device */
-    const void *kernels;        /* instead of looking for them: an image in memory (NVIDIA: PTX; machine code is taken,
-                                   too, unchecked. AMD: a bundle of code objects, uncompressed, or a code object) */
+    const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
+                                   by itself; machine code, which is left to the driver: for AMD also an uncompressed
+                                   bundle of code objects) */
     size_t      kernels_size;
-    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_PTX_HEADER, VMAFGPU_HSACO_HEADER), else
-                                   vmafgpu_kernels.sm80.ptx and vmafgpu_kernels.ptx, or vmafgpu_kernels.hsaco, in the
-                                   folder of the shared library that this is compiled into, or of the running program */
+    const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), else
+                                   vmafgpu_kernels.nvidia or vmafgpu_kernels.amd in the folder of the shared
+                                   library that this is compiled into, or of the running program */
     const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
     int         threads;        /* 1..256, instead of config.threads where a GPU scores: they copy and check frames in
                                    host memory, and score if the GPU fails. Default config.threads. With frames in
                                    pinned or device memory none is started */
+    int         no_self_test;   /* 1: open does not have the kernels score a small known picture first. It takes a few
+                                   milliseconds and finds drivers that compile wrongly and cards that are broken: then
+                                   there is no GPU to score on, and the note names kernel and card */
 } vmafgpu_gpu_config;
 
 /* A model to score with. Give `model`, or a built-in one by `version`. */
@@ -881,6 +890,14 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
 /* "NVIDIA H200"; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
+
+/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for; ""
+ * without a GPU. */
+VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
+
+/* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they were found
+ * to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
+VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
 /* Why no GPU is used where one was allowed, or no longer; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
@@ -12534,6 +12551,8 @@ typedef struct vmafgpu__gpu_feature {
     uint64_t (*scratch)(const vmafgpu__site *site);                        /* bytes of a pair; NULL: none */
     size_t (*tables)(const vmafgpu__site *site, unsigned char *out);       /* bytes; fills them unless out is NULL */
     void (*enqueue)(const vmafgpu__work *work);
+    /* The function that leaves the first sums that differ; -1: none do. */
+    int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
 } vmafgpu__gpu_feature;
 
 /* ---- VIF on a GPU: one launch per variant and scale, in order ----
@@ -12784,9 +12803,16 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
         }
 }
 
+static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = site->plan->vif_skips_scale_0; s < VMAFGPU__SCALES; s++)
+        if (memcmp(&a->vif[s], &b->vif[s], sizeof a->vif[s]))
+            return s;
+    return -1;
+}
+
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
     0, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
-    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue
+    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs
 };
 
 /* ---- motion on a GPU: one launch ----
@@ -12869,9 +12895,16 @@ static void vmafgpu__gpu_motion_enqueue(const vmafgpu__work *work) {
     vmafgpu__enqueue(work, 0, &shape, &launch);
 }
 
+static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    int differs = 0;
+    for (int k = 0; k < 2; k++)
+        differs |= site->plan->motion[k] && a->motion[k] != b->motion[k];
+    return differs ? 0 : -1;
+}
+
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
     0, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
-    vmafgpu__gpu_motion_enqueue
+    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs
 };
 
 /* ---- ADM on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
@@ -13089,8 +13122,19 @@ static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
     }
 }
 
+static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int i = 0; i < site->plan->adm_variants; i++)
+            if ((i == 0 && memcmp(a->adm[s].denominator, b->adm[s].denominator, sizeof a->adm[s].denominator)) ||
+                memcmp(a->adm[s].numerator[i], b->adm[s].numerator[i], sizeof a->adm[s].numerator[i]) ||
+                memcmp(a->adm[s].impairment[i], b->adm[s].impairment[i], sizeof a->adm[s].impairment[i]))
+                return vmafgpu__adm_function(site, i, s);
+    return -1;
+}
+
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
-    1, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL, vmafgpu__gpu_adm_enqueue
+    1, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
+    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs
 };
 
 /* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
@@ -13361,9 +13405,17 @@ static void vmafgpu__gpu_cambi_enqueue(const vmafgpu__work *work) {
         }
 }
 
+static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    for (int i = 0; i < site->plan->cambi_variants; i++)
+        for (int k = 0; k < site->plan->cambi[i].pictures; k++)
+            if (memcmp(a->cambi[i].top[k], b->cambi[i].top[k], sizeof a->cambi[i].top[k]))
+                return (int)vmafgpu__cambi_count_kernel(&site->plan->cambi[i], &site->plan->cambi[i].picture[k]);
+    return -1;
+}
+
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
     0, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
-    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue
+    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs
 };
 #endif /* !VMAFGPU_NO_CAMBI */
 
@@ -13639,9 +13691,14 @@ static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
     }
 }
 
+static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b) {
+    const size_t size = sizeof a->speed[0] * (size_t)site->plan->speed_variants;
+    return memcmp(a->speed, b->speed, size) ? (int)VMAFGPU__SPEED_SCORE : -1;
+}
+
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
     2, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
-    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue
+    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs
 };
 #endif /* !VMAFGPU_NO_SPEED */
 
@@ -13650,6 +13707,223 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
 typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
+
+/* ================================================================================================
+ * >>inflate                                      deflate's streams (RFC 1951), and CRC-32, as gzip has both
+ * ================================================================================================ */
+enum { VMAFGPU__CODE_LONGEST = 15, VMAFGPU__CODE_QUICK = 10, VMAFGPU__CODE_SYMBOLS = 288 };   /* bits, bits, symbols */
+
+/* A Huffman code, by its lengths: codes of one length are in the order of their symbols. */
+typedef struct vmafgpu__code {
+    uint16_t count[VMAFGPU__CODE_LONGEST + 1];   /* symbols of each length */
+    uint16_t symbol[VMAFGPU__CODE_SYMBOLS];      /* by code */
+    uint16_t quick[1 << VMAFGPU__CODE_QUICK];    /* by the next bits: the symbol, its length above; 0: it is longer, or none */
+} vmafgpu__code;
+
+typedef struct vmafgpu__inflater {
+    const uint8_t *in, *in_end;
+    uint64_t held;                               /* bits that were taken, the next one lowest */
+    int      count;                              /* how many; below 0: more was asked for than there is */
+    uint8_t *out;
+    size_t   made, size;                         /* bytes that are out, and that shall be */
+    vmafgpu__code literals, distances;
+} vmafgpu__inflater;
+
+static void vmafgpu__take_bytes(vmafgpu__inflater *s) {
+    while (s->count >= 0 && s->count <= 56 && s->in < s->in_end) {
+        s->held |= (uint64_t)*s->in++ << s->count;
+        s->count += 8;
+    }
+}
+
+/* At most 16. Beyond the end come zeros, and the count says so. */
+static unsigned vmafgpu__take_bits(vmafgpu__inflater *s, int bits) {
+    if (s->count < bits)
+        vmafgpu__take_bytes(s);
+    const unsigned value = (unsigned)s->held & ((1u << bits) - 1);
+    s->held >>= bits;
+    s->count -= s->count < bits ? s->count + 1 : bits;
+    return value;
+}
+
+/* 0 if there cannot be so many codes of these lengths. There may be fewer: what has no code is found when it comes. */
+static int vmafgpu__make_code(vmafgpu__code *code, const uint8_t *lengths, int symbols) {
+    uint16_t next[VMAFGPU__CODE_LONGEST + 2];
+    unsigned place = 0, first = 0;
+    memset(code, 0, sizeof *code);
+    for (int i = 0; i < symbols; i++)
+        code->count[lengths[i]]++;
+    code->count[0] = 0;
+    for (int bits = 1; bits <= VMAFGPU__CODE_LONGEST; bits++) {
+        next[bits] = (uint16_t)place;
+        place += code->count[bits];
+        first = 2 * first + code->count[bits];
+        if (first > 1u << bits)
+            return 0;
+    }
+    for (int i = 0; i < symbols; i++)
+        if (lengths[i])
+            code->symbol[next[lengths[i]]++] = (uint16_t)i;
+    /* Codes come highest bit first, the others of the next bits may be any. */
+    first = place = 0;
+    for (int bits = 1; bits <= VMAFGPU__CODE_QUICK; bits++, first *= 2)
+        for (int i = 0; i < code->count[bits]; i++, first++) {
+            unsigned turned = 0;
+            for (int k = 0; k < bits; k++)
+                turned |= (first >> k & 1) << (bits - 1 - k);
+            const unsigned entry = code->symbol[place++] | (unsigned)bits << 9;
+            for (; turned < 1u << VMAFGPU__CODE_QUICK; turned += 1u << bits)
+                code->quick[turned] = (uint16_t)entry;
+        }
+    return 1;
+}
+
+/* The next symbol; -1 if the bits are no code, or have come to an end. */
+static int vmafgpu__take_symbol(vmafgpu__inflater *s, const vmafgpu__code *code) {
+    if (s->count < VMAFGPU__CODE_LONGEST)
+        vmafgpu__take_bytes(s);
+    const unsigned quick = code->quick[s->held & ((1u << VMAFGPU__CODE_QUICK) - 1)];
+    int symbol = (int)(quick & 511), length = (int)(quick >> 9);
+    if (!quick) {
+        unsigned word = 0, first = 0, place = 0;
+        for (length = 1; length <= VMAFGPU__CODE_LONGEST; length++) {
+            word = 2 * word + (unsigned)(s->held >> (length - 1) & 1);
+            first *= 2;
+            if (word - first < code->count[length])
+                break;
+            first += code->count[length];
+            place += code->count[length];
+        }
+        if (length > VMAFGPU__CODE_LONGEST)
+            return -1;
+        symbol = code->symbol[place + word - first];
+    }
+    if (length > s->count)
+        return -1;
+    s->held >>= length;
+    s->count -= length;
+    return symbol;
+}
+
+static int vmafgpu__inflate_stored(vmafgpu__inflater *s) {
+    (void)vmafgpu__take_bits(s, s->count & 7);
+    const unsigned size = vmafgpu__take_bits(s, 16), inverse = vmafgpu__take_bits(s, 16);
+    if (s->count < 0 || (size ^ inverse) != 0xffff || size > s->size - s->made)
+        return 0;
+    for (unsigned i = 0; i < size; i++)
+        s->out[s->made++] = (uint8_t)vmafgpu__take_bits(s, 8);
+    return s->count >= 0;
+}
+
+static int vmafgpu__fixed_codes(vmafgpu__inflater *s) {
+    uint8_t lengths[VMAFGPU__CODE_SYMBOLS];
+    for (int i = 0; i < VMAFGPU__CODE_SYMBOLS; i++)
+        lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
+    (void)vmafgpu__make_code(&s->literals, lengths, VMAFGPU__CODE_SYMBOLS);
+    memset(lengths, 5, 30);
+    return vmafgpu__make_code(&s->distances, lengths, 30);
+}
+
+/* The codes of a dynamic block, which are lengths in a code of their own. */
+static int vmafgpu__dynamic_codes(vmafgpu__inflater *s) {
+    static const uint8_t order[19] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
+    static const uint8_t extra[3] = { 2, 3, 7 }, least[3] = { 3, 3, 11 };   /* of symbols 16 to 18, which repeat */
+    enum { LITERALS = 286, DISTANCES = 30 };
+    uint8_t lengths[LITERALS + DISTANCES];
+    const int literals = 257 + (int)vmafgpu__take_bits(s, 5), distances = 1 + (int)vmafgpu__take_bits(s, 5);
+    const int count = 4 + (int)vmafgpu__take_bits(s, 4), all = literals + distances;
+    memset(lengths, 0, sizeof lengths);
+    for (int i = 0; i < count; i++)
+        lengths[order[i]] = (uint8_t)vmafgpu__take_bits(s, 3);
+    if (literals > LITERALS || distances > DISTANCES || !vmafgpu__make_code(&s->literals, lengths, 19))
+        return 0;
+    for (int i = 0; i < all;) {
+        const int symbol = vmafgpu__take_symbol(s, &s->literals);
+        if (symbol < 0 || (symbol == 16 && i == 0))
+            return 0;
+        const int again = symbol < 16 ? 1 : least[symbol - 16] + (int)vmafgpu__take_bits(s, extra[symbol - 16]);
+        if (again > all - i)
+            return 0;
+        memset(lengths + i, symbol < 16 ? symbol : symbol == 16 ? lengths[i - 1] : 0, (size_t)again);
+        i += again;
+    }
+    return s->count >= 0 && vmafgpu__make_code(&s->distances, lengths + literals, distances) &&
+           vmafgpu__make_code(&s->literals, lengths, literals);
+}
+
+/* Bytes, and pieces of what is out, up to the end of the block. */
+static int vmafgpu__inflate_coded(vmafgpu__inflater *s) {
+    enum { END = 256, LENGTHS = 29, DISTANCES = 30 };
+    for (;;) {
+        int symbol = vmafgpu__take_symbol(s, &s->literals);
+        if (symbol < 0 || symbol > END + LENGTHS)
+            return 0;
+        if (symbol == END)
+            return 1;
+        if (symbol < END) {
+            if (s->made == s->size)
+                return 0;
+            s->out[s->made++] = (uint8_t)symbol;
+            continue;
+        }
+        /* Lengths from 3 on, distances from 1 on, in steps that double every four and every two symbols. */
+        symbol -= END + 1;
+        const int length_bits = symbol < 8 || symbol == LENGTHS - 1 ? 0 : symbol / 4 - 1;
+        size_t length = symbol == LENGTHS - 1 ? 258 : 3 + (size_t)(symbol < 8 ? symbol : (4 + symbol % 4) << length_bits);
+        length += vmafgpu__take_bits(s, length_bits);
+        symbol = vmafgpu__take_symbol(s, &s->distances);
+        if (symbol < 0 || symbol >= DISTANCES)
+            return 0;
+        const int bits = symbol < 4 ? 0 : symbol / 2 - 1;
+        const size_t distance = 1 + (size_t)(symbol < 4 ? symbol : (2 + symbol % 2) << bits) + vmafgpu__take_bits(s, bits);
+        if (s->count < 0 || distance > s->made || length > s->size - s->made)
+            return 0;
+        uint8_t *to = s->out + s->made;
+        for (size_t i = 0; i < length; i++)   /* what is copied may be what was written just now */
+            to[i] = to[(ptrdiff_t)i - (ptrdiff_t)distance];
+        s->made += length;
+    }
+}
+
+/* Whether a stream is whole, has nothing behind it, and makes exactly `size` bytes, which go to `out`. */
+static int vmafgpu__inflate(vmafgpu__inflater *s, const void *in, size_t in_size, void *out, size_t size) {
+    int is_last = 0, is_good = 1;
+    memset(s, 0, sizeof *s);
+    s->in = (const uint8_t *)in;
+    s->in_end = s->in + in_size;
+    s->out = (uint8_t *)out;
+    s->size = size;
+    while (is_good && !is_last) {
+        is_last = (int)vmafgpu__take_bits(s, 1);
+        const unsigned kind = vmafgpu__take_bits(s, 2);
+        is_good = s->count >= 0 && kind < 3;
+        if (is_good && kind == 0)
+            is_good = vmafgpu__inflate_stored(s);
+        else if (is_good)
+            is_good = (kind == 1 ? vmafgpu__fixed_codes(s) : vmafgpu__dynamic_codes(s)) && vmafgpu__inflate_coded(s);
+    }
+    return is_good && s->made == size && s->in == s->in_end && s->count < 8;
+}
+
+static uint32_t vmafgpu__crc32(const void *data, size_t size) {
+    const uint8_t *at = (const uint8_t *)data;
+    uint32_t table[4][256], crc = 0xffffffffu;   /* by the next byte, and by those before up to three others */
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t rest = i;
+        for (int k = 0; k < 8; k++)
+            rest = rest >> 1 ^ (rest & 1 ? 0xedb88320u : 0);
+        table[0][i] = rest;
+    }
+    for (int k = 1; k < 4; k++)
+        for (int i = 0; i < 256; i++)
+            table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
+    for (; size >= 4; size -= 4, at += 4)
+        crc = table[3][(crc ^ at[0]) & 255] ^ table[2][(crc >> 8 ^ at[1]) & 255] ^ table[1][(crc >> 16 ^ at[2]) & 255] ^
+              table[0][(crc >> 24) ^ at[3]];
+    for (; size; size--, at++)
+        crc = crc >> 8 ^ table[0][(crc ^ *at) & 255];
+    return ~crc;
+}
 
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
@@ -13785,6 +14059,7 @@ typedef struct vmafgpu__copy_rows {
     X(launch,            int, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, \
                                unsigned y, unsigned z, unsigned shared, void *stream, void **arguments, void **extra), \
       "cuLaunchKernel", "hipModuleLaunchKernel") \
+    X(version,           int, (int *version), "cuDriverGetVersion", "?hipDriverGetVersion") \
     X(error_name,        int, (int error, const char **name), "cuGetErrorName", NULL) \
     X(error_text,        const char *, (int error), NULL, "?hipGetErrorName")
 
@@ -13806,10 +14081,11 @@ enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 };   /* bytes of a file with kernels */
 
-/* The kernels as a driver takes them. */
+/* The kernels as a driver takes them, or for several devices. */
 typedef struct vmafgpu__image {
     char  *data;                           /* ends with NUL, as CUDA wants text; taken from the allocator */
     size_t size;
+    const struct vmafgpu__blob *blobs;     /* instead: those that are compiled in */
     char   name[256];                      /* for sentences */
 } vmafgpu__image;
 
@@ -13820,8 +14096,8 @@ typedef struct vmafgpu__vendor {
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
-    const char *image_files[3];                   /* to look for beside the program, best first */
-    int         is_built_in;                      /* whether images are compiled in */
+    const char *image_files[2];                   /* to look for beside the program */
+    const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
     int         enter_function;                   /* what `enter` calls, for a sentence */
     size_t      state_size;                       /* of its own struct, in vmafgpu__gpu's `state`, zero at first */
 
@@ -13839,8 +14115,8 @@ typedef struct vmafgpu__vendor {
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, void *stream);
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
-    /* The i-th image that is compiled in; VMAFGPU_END behind the last, VMAFGPU_ERROR_NOT_FOUND: not for this device. */
-    vmafgpu_result (*built_in)(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size);
+    /* How well a blob for such a target suits the device: 0 not at all, the best one the most. */
+    int (*rank)(const vmafgpu__gpu *g, const char *target);
     /* Gives the image to the driver and finds the kernels in it; 1 on success. Who needs the data for longer takes them
      * and sets `data` to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
@@ -13955,6 +14231,129 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     return 0;
 }
 
+/* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
+ *
+ * A container, in a file or in memory, is a mark, how many blobs there are, the CRC-32 of their descriptions, these, and
+ * behind them the blobs, one behind the other; numbers are little-endian, of 32 bits. Compiled in, descriptions are a table,
+ * and blobs are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
+
+/* A stream of deflate's. Of each `stride` bytes it has the first, then of each the second, and so on: instructions are
+ * more alike that way. */
+typedef struct vmafgpu__blob {
+    char        target[16];            /* "sm_90": machine code of that; "ptx_80": PTX for 8.0 and up; "gfx1100" */
+    const void *packed;
+    uint32_t    is_text, packed_size;  /* text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t    size;                  /* unpacked */
+    uint32_t    crc;                   /* of the stream */
+    uint32_t    stride;
+} vmafgpu__blob;
+
+enum {
+    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
+    VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; strings may have 4095 in C99 */
+};
+
+static uint32_t vmafgpu__read_u32(const void *at) {
+    const uint8_t *byte = (const uint8_t *)at;
+    return byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
+}
+
+static int vmafgpu__is_container(const vmafgpu__image *image) {
+    static const char mark[] = "vmafgpu kernels\n";
+    return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
+}
+
+/* The blobs of a container; -1 if it is not whole or not what was written. */
+static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
+    const char *data = image->data;
+    const size_t size = image->size;
+    size_t at = VMAFGPU__CONTAINER_HEAD;
+    if (size < at)
+        return -1;
+    const uint32_t count = vmafgpu__read_u32(data + 16);
+    if (count > VMAFGPU__MAX_BLOBS || size - at < count * VMAFGPU__CONTAINER_ENTRY ||
+        vmafgpu__crc32(data + at, count * VMAFGPU__CONTAINER_ENTRY) != vmafgpu__read_u32(data + 20))
+        return -1;
+    at += count * VMAFGPU__CONTAINER_ENTRY;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *entry = data + VMAFGPU__CONTAINER_HEAD + i * VMAFGPU__CONTAINER_ENTRY;
+        vmafgpu__blob *blob = &blobs[i];
+        memset(blob, 0, sizeof *blob);
+        memcpy(blob->target, entry, sizeof blob->target - 1);
+        blob->packed = data + at;
+        blob->packed_size = vmafgpu__read_u32(entry + 16);
+        blob->size = vmafgpu__read_u32(entry + 20);
+        blob->crc = vmafgpu__read_u32(entry + 24);
+        blob->stride = vmafgpu__read_u32(entry + 28);
+        if (blob->packed_size > size - at)
+            return -1;
+        at += blob->packed_size;
+    }
+    return at == size ? (int)count : -1;
+}
+
+/* Five characters are a number of four bytes in base 85, highest digit first, of '#' to 'z' without '?' and '\\', which C
+ * reads otherwise. */
+static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
+    const char *row = (const char *)rows;
+    for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
+        uint32_t word = 0;
+        if (at == VMAFGPU__TEXT_ROW) {
+            row += VMAFGPU__TEXT_ROW + 1;
+            at = 0;
+        }
+        for (int k = 0; k < 5; k++) {
+            const int c = row[at + (size_t)k];
+            word = word * 85 + (uint32_t)(c - '#' - (c > '?') - (c > '\\'));
+        }
+        for (size_t k = 0; k < 4 && i + k < size; k++)
+            out[i + k] = (uint8_t)(word >> 8 * k);
+    }
+}
+
+/* Whether a blob is what was packed; then it is unpacked. */
+static int vmafgpu__unpack_planes(const vmafgpu__blob *blob, const void *packed, uint8_t *bytes) {
+    vmafgpu__inflater inflater;
+    return vmafgpu__crc32(packed, blob->packed_size) == blob->crc &&
+           vmafgpu__inflate(&inflater, packed, blob->packed_size, bytes, blob->size);
+}
+
+/* Puts the bytes back where they were: those of whole strides, then the rest. */
+static void vmafgpu__join_planes(const vmafgpu__blob *blob, const uint8_t *planes, uint8_t *out) {
+    const size_t stride = blob->stride ? blob->stride : 1, lines = blob->size / stride, rest = lines * stride;
+    for (size_t i = 0; i < lines; i++)
+        for (size_t k = 0; k < stride; k++)
+            out[i * stride + k] = planes[k * lines + i];
+    memcpy(out + rest, planes + rest, blob->size - rest);
+}
+
+/* A blob as an image; a reason if it is damaged or there is no memory. */
+static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image, char *reason,
+                           size_t size) {
+    const size_t room = blob->size + (size_t)1, text_room = blob->is_text ? blob->packed_size : 0;
+    int is_good = blob->size <= VMAFGPU__LARGEST_IMAGE;
+    uint8_t *const bytes = is_good ? (uint8_t *)vmafgpu__take(v, room + text_room) : NULL;
+    image->data = bytes ? (char *)vmafgpu__take(v, room) : NULL;
+    if (is_good && !image->data) {
+        vmafgpu__give(v, bytes);
+        vmafgpu__sentence(reason, size, "no host memory to unpack kernels: %.1f MB", (double)(2 * room + text_room) / 1e6);
+        return 0;
+    }
+    if (is_good) {
+        if (blob->is_text)
+            vmafgpu__read_text(blob->packed, bytes + room, blob->packed_size);
+        is_good = vmafgpu__unpack_planes(blob, blob->is_text ? bytes + room : blob->packed, bytes);
+    }
+    if (is_good)
+        vmafgpu__join_planes(blob, bytes, (uint8_t *)image->data);
+    vmafgpu__give(v, bytes);
+    image->size = is_good ? blob->size : 0;
+    vmafgpu__sentence(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
+    if (!is_good)
+        vmafgpu__sentence(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
+    return is_good;
+}
+
 /* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
 
 static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *image, const void *data, size_t size,
@@ -13990,8 +14389,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
 }
 
 /* The i-th image to try; VMAFGPU_END behind the last. */
-static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image,
-                                          char *reason, size_t size) {
+static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
     if (c->kernels)
@@ -13999,8 +14397,11 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                  : vmafgpu__image_from_memory(v, image, c->kernels, c->kernels_size, "config.gpu.kernels");
     if (c->kernels_path)
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
-    if (vendor->is_built_in)
-        return vendor->built_in(v, i, image, reason, size);
+    if (vendor->blobs) {
+        image->blobs = vendor->blobs;
+        vmafgpu__sentence(image->name, sizeof image->name, "what is compiled in");
+        return i ? VMAFGPU_END : VMAFGPU_OK;
+    }
     if (!vendor->image_files[i])
         return VMAFGPU_END;
     return vmafgpu__path_beside(vendor->image_files[i], path, sizeof path) ? vmafgpu__image_from_file(v, image, path)
@@ -14014,7 +14415,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
         vmafgpu__sentence(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
     else
         vmafgpu__sentence(reason, size, "no kernels were found: build %s with `make blobs` and put it beside the "
-                          "program", files[1] ? files[1] : files[0]);
+                          "program", files[0]);
 }
 
 /* Whether there is any image to try: asked before the driver is started, which takes a moment. */
@@ -14023,28 +14424,10 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     char path[1024];
     if (c->kernels || c->kernels_path)
         return c->kernels || vmafgpu__is_readable(c->kernels_path);
-    for (int i = 0; !vendor->is_built_in && vendor->image_files[i]; i++)
+    for (int i = 0; !vendor->blobs && vendor->image_files[i]; i++)
         if (vmafgpu__path_beside(vendor->image_files[i], path, sizeof path))
             return 1;
-    return vendor->is_built_in;
-}
-
-/* Gives images to the driver until it takes one. */
-static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
-    vmafgpu__explain_no_image(v, vendor, reason, size);
-    for (int i = 0;; i++) {
-        vmafgpu__image image;
-        memset(&image, 0, sizeof image);
-        const vmafgpu_result result = vmafgpu__find_image(v, vendor, i, &image, reason, size);
-        const int is_loaded = result == VMAFGPU_OK && vendor->load_image(v, &image, reason, size);
-        vmafgpu__give(v, image.data);
-        if (is_loaded || result == VMAFGPU_END)
-            return is_loaded;
-        if (result == VMAFGPU_ERROR_MEMORY) {
-            vmafgpu__sentence(reason, size, "%.400s", v->error);
-            return 0;
-        }
-    }
+    return vendor->blobs != NULL;
 }
 
 /* ================================================================================================
@@ -14115,7 +14498,9 @@ struct vmafgpu__gpu {
     void   *state;                         /* the vendor's own, behind this struct */
     void   *library, *module;
     int     device, has_device, is_inside;
-    char    name[128];
+    char    name[128], architecture[32];   /* "gfx1100"; "sm_90" */
+    char    driver_name[80];               /* "CUDA 13.0, sm_90" */
+    uint64_t tested;                       /* a number made of the self-test's sums */
     vmafgpu__site site;
     int     is_dead;                       /* a call failed; the note says which */
     int     is_drained;                    /* and nothing of ours runs there any more */
@@ -14190,12 +14575,14 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
-/* With the device current: until nothing of ours is under way. */
-static void vmafgpu__gpu_finish(vmafgpu__gpu *g) {
+/* With the device current: until nothing of ours is under way. 0, or what the driver says. */
+static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
+    int error = 0;
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
         for (int k = 0; k < VMAFGPU__STREAMS; k++)
             if (g->slots[i].streams[k])
-                (void)g->driver.stream_wait(g->slots[i].streams[k]);
+                error |= g->driver.stream_wait(g->slots[i].streams[k]);
+    return error;
 }
 
 /* After a failure that leaves the device alive, earlier batches may still run: waits until they have let go of the
@@ -14207,7 +14594,7 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
     g->is_drained = 1;
     if (g->vendor->enter(g) != 0)
         return;
-    vmafgpu__gpu_finish(g);
+    (void)vmafgpu__gpu_finish(g);
     g->vendor->leave(g);
 }
 
@@ -15085,6 +15472,92 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                                       "(%d)", error);
 }
 
+/* ---- kernels for the device ---- */
+
+/* Targets that were looked through, for a sentence. */
+typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
+
+static void vmafgpu__list_target(vmafgpu__targets *seen, const char *target, size_t length) {
+    const size_t used = strlen(seen->list);
+    const int is_name = length <= 64 && strspn(target, "abcdefghijklmnopqrstuvwxyz0123456789_:+-") >= length;
+    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
+                      is_name ? (int)length : 1, is_name ? target : "?");
+}
+
+static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const vmafgpu__targets *seen, char *reason,
+                                       size_t size) {
+    vmafgpu__sentence(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name,
+                      v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
+}
+
+/* Gives the blobs for the device to the driver, the best first, until it takes one: a driver that is older than the machine
+ * code may take PTX. */
+static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
+                               const char *name, char *reason, size_t size) {
+    for (int below = INT_MAX;;) {
+        vmafgpu__targets seen = { "" };
+        const vmafgpu__blob *best = NULL;
+        vmafgpu__image image;
+        int best_rank = 0;
+        for (int i = 0; i < count; i++) {
+            const int rank = vendor->rank(v->gpu, blobs[i].target);
+            vmafgpu__list_target(&seen, blobs[i].target, strlen(blobs[i].target));
+            if (rank > best_rank && rank < below) {
+                best = &blobs[i];
+                best_rank = rank;
+            }
+        }
+        if (!best && below == INT_MAX)
+            vmafgpu__explain_no_target(v, name, &seen, reason, size);
+        if (!best)
+            return 0;
+        memset(&image, 0, sizeof image);
+        const int is_whole = vmafgpu__unpack(v, best, name, &image, reason, size);
+        const int is_loaded = is_whole && vendor->load_image(v, &image, reason, size);
+        vmafgpu__give(v, image.data);
+        if (is_loaded || !is_whole)
+            return is_loaded;
+        below = best_rank;
+    }
+}
+
+/* Gives an image, or the best part of it, to the driver. */
+static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
+                               size_t size) {
+    vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
+    int count = 0;
+    if (image->blobs) {
+        while (image->blobs[count].target[0])
+            count++;
+        return vmafgpu__load_blobs(v, vendor, image->blobs, count, image->name, reason, size);
+    }
+    if (!vmafgpu__is_container(image))
+        return vendor->load_image(v, image, reason, size);
+    count = vmafgpu__read_container(image, blobs);
+    if (count >= 0)
+        return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
+    vmafgpu__sentence(reason, size, "%.200s is cut off or damaged", image->name);
+    return 0;
+}
+
+/* Gives images to the driver until it takes one. */
+static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
+    vmafgpu__explain_no_image(v, vendor, reason, size);
+    for (int i = 0;; i++) {
+        vmafgpu__image image;
+        memset(&image, 0, sizeof image);
+        const vmafgpu_result result = vmafgpu__find_image(v, vendor, i, &image);
+        const int is_loaded = result == VMAFGPU_OK && vmafgpu__load_image(v, vendor, &image, reason, size);
+        vmafgpu__give(v, image.data);
+        if (is_loaded || result == VMAFGPU_END)
+            return is_loaded;
+        if (result == VMAFGPU_ERROR_MEMORY) {
+            vmafgpu__sentence(reason, size, "%.400s", v->error);
+            return 0;
+        }
+    }
+}
+
 /* ---- open and close ---- */
 
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
@@ -15192,16 +15665,10 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Everything on the device; it is current. */
-static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
+/* What a context has on the device and for pairs on their way, kernels apart; the device is current. */
+static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
-    if (!g->vendor->describe(v, reason, size))
-        return 0;
-    if (v->config.gpu.arithmetic)
-        g->site.uses_integers = v->config.gpu.arithmetic == 2;
-    if (!vmafgpu__load_kernels(v, g->vendor, reason, size))
-        return 0;
     vmafgpu__gpu_measure(v);
     if (!vmafgpu__take_device_memory(v, reason, size))
         return 0;
@@ -15217,7 +15684,260 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
-    return vmafgpu__prepare_kernels(v, reason, size);
+    if (!vmafgpu__prepare_kernels(v, reason, size))
+        return 0;
+    const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
+    g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
+    g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
+    g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
+    if (g->items && g->outcomes && (g->kept || !kept))
+        return 1;
+    vmafgpu__sentence(reason, size, "no host memory for pairs on their way");
+    return 0;
+}
+
+/* Gives that back, where the device is current; also after a failure: what can be given back is. 1 if all was taken back. */
+static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
+    vmafgpu__gpu *g = v->gpu;
+    int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
+    for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
+        const vmafgpu__slot *slot = &g->slots[i];
+        if (slot->arrived)
+            error |= g->driver.event_destroy(slot->arrived);
+        if (slot->done)
+            error |= g->driver.event_destroy(slot->done);
+        for (int k = 0; k < VMAFGPU__STREAMS; k++) {
+            if (slot->branch[k])
+                error |= g->driver.event_destroy(slot->branch[k]);
+            if (slot->streams[k])
+                error |= g->driver.stream_destroy(slot->streams[k]);
+        }
+    }
+    if (is_inside && g->caller_event)
+        error |= g->driver.event_destroy(g->caller_event);
+    if (is_inside && g->memory)
+        error |= g->driver.memory_give(g->memory);
+    if (is_inside && g->pinned)
+        error |= g->driver.pinned_give(g->pinned);
+    if (g->pinned)
+        v->memory -= g->pinned_size;
+    vmafgpu__give(v, g->kept);
+    vmafgpu__give(v, g->outcomes);
+    vmafgpu__give(v, g->items);
+    return error == 0;
+}
+
+/* ---- self-test: some drivers compile wrongly, and some cards are broken ----
+ *
+ * Before a context is furnished, one like it, of a small picture, has the same kernels score that. The sums must be those of
+ * the CPU. */
+
+/* What a sample is: noise of the full range, which the distorted frame has in stripes replaced, damped and enhanced; for
+ * CAMBI bands, most of the picture. Below luma lies chroma, which is noise. */
+static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
+    const vmafgpu_config *c = &t->config;
+    const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
+    uint32_t noise[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t h = (uint32_t)x * 0x9e3779b1u ^ (uint32_t)y * 0x85ebca6bu ^ ((uint32_t)frame + 16 * k) * 0xc2b2ae35u;
+        h = (h ^ h >> 15) * 0x2c1b3c6du;
+        h = (h ^ h >> 12) * 0x297a2d39u;
+        noise[k] = (h ^ h >> 15) & most;
+    }
+    if (y >= c->height)
+        return noise[is_distorted];
+    if (t->plan.cambi_variants && x >= c->width / 8) {
+        const uint32_t level = (uint32_t)(is_distorted ? (x >> 5) * 3 + (y >> 5) * (x >> 6) : (x >> 5) + (y >> 4)) & 3;
+        return most / 4 + step * (level + (noise[0] % 97 == 0));
+    }
+    if (!is_distorted)
+        return noise[0];
+    const int32_t enhanced = (int32_t)(most / 2) + ((int32_t)noise[0] - (int32_t)(most / 2)) * 5 / 4;
+    return (y >> 4) % 3 == 0   ? noise[1]
+           : (y >> 4) % 3 == 1 ? (3 * noise[0] + noise[1]) / 4
+                               : (uint32_t)(enhanced < 0 ? 0 : enhanced > (int32_t)most ? (int32_t)most : enhanced);
+}
+
+/* A frame as it lies in memory, all of its `size` bytes. */
+static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
+                               unsigned char *out) {
+    const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes, shift = vmafgpu__sample_shift(&t->config);
+    for (int i = 0; i < (int)size / bytes; i++) {
+        const uint32_t word = vmafgpu__test_sample(t, frame, is_distorted, i % across, i / across) << shift;
+        for (int k = 0; k < bytes; k++)
+            out[i * bytes + k] = (unsigned char)(word >> 8 * k);
+    }
+}
+
+/* Plans the context for another size; 0 if its features cannot be had there, or would be others. */
+static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
+    t->config.width = width;
+    t->config.height = height;
+    memset(&t->plan, 0, sizeof t->plan);
+    for (int i = 0; i < t->extractor_count; i++)
+        if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
+            return 0;
+    /* What is counted in decides between kernels. */
+    for (int i = 0; i < v->plan.cambi_variants; i++)
+        for (int k = 0; k < 2; k++)
+            t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
+    /* Fewer blocks than places in one have no covariance to speak of. */
+    for (int i = 0; i < t->plan.speed_variants; i++)
+        if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
+            VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
+            return 0;
+    return t->plan.cambi_variants == v->plan.cambi_variants && t->plan.speed_variants == v->plan.speed_variants &&
+           t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
+}
+
+/* Scores the last of some frames with the GPU (cpu: 0) or the CPU. They are `room` bytes apart, the distorted one comes last,
+ * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. */
+static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *first, size_t room, size_t pitch,
+                                          vmafgpu__sums *sums) {
+    const int history = t->gpu->history;
+    vmafgpu_frame frames[4];
+    vmafgpu_result result = cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
+    for (int i = 0; i < history + 2; i++) {
+        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
+        frames[i].memory = cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
+    }
+    for (int i = 0; result == VMAFGPU_OK && i <= history; i++) {
+        vmafgpu__job job;
+        memset(&job, 0, sizeof job);
+        job.reference = &frames[i];
+        job.distorted = i == history ? &frames[i + 1] : NULL;
+        job.count = i == history;
+        job.history = i;
+        result = cpu ? vmafgpu__cpu_submit(t, &job) : vmafgpu__gpu_submit(t, &job);
+    }
+    for (int i = 0; result == VMAFGPU_OK && i <= history; i++)
+        result = cpu ? i == history ? vmafgpu__cpu_collect(t, VMAFGPU__WAIT, sums) : VMAFGPU_OK
+                     : vmafgpu__gpu_collect(t, VMAFGPU__WAIT, sums);
+    return result;
+}
+
+/* The kernel whose sums differ, or NULL. */
+static const char *vmafgpu__test_compare(const vmafgpu__gpu *g, const vmafgpu__sums *gpu, const vmafgpu__sums *cpu) {
+    for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
+        const vmafgpu__gpu_feature *feature = g->kernels.of[i].feature;
+        const int function = feature ? feature->differs(&g->site, gpu, cpu) : -1;
+        if (function >= 0)
+            return feature->kernel(&g->site, function);
+    }
+    return NULL;
+}
+
+/* With everything there: scores on both. */
+static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
+                              size_t size) {
+    vmafgpu__gpu *g = t->gpu;
+    const int count = g->history + 2;
+    const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
+    vmafgpu__sums sums[2];
+    memset(sums, 0, sizeof sums);
+    for (int i = 0; i < count; i++)
+        vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
+                           host + (size_t)i * room + (i == count - 1 ? 6 : 0));
+    if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
+        !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
+        return 0;
+    const vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, (unsigned char *)(uintptr_t)device, room, pitch, &sums[0]);
+    if (g->is_dead)
+        return 0;
+    const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, host, room, pitch, &sums[1]);
+    if (on_cpu != VMAFGPU_OK) {
+        vmafgpu__sentence(reason, size, "self-test: %.400s", t->error);
+        return 0;
+    }
+    const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(g, &sums[0], &sums[1]) : "vmafgpu_import";
+    if (wrong) {
+        vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
+                          "or the card is at fault", wrong, g->name, g->driver_name);
+        return 0;
+    }
+    g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
+    for (size_t i = 0; i < sizeof sums[0]; i++)
+        g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
+    return 1;
+}
+
+/* On a context that is otherwise like `v`, with the device current. */
+static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
+    static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    vmafgpu__gpu *g = t->gpu;
+    int is_planned = 0, is_good = 0, error = 0;
+    for (int i = 0; !is_planned && i < SIZES; i++)
+        is_planned = sizes[i][0] <= v->config.width && sizes[i][1] <= v->config.height &&
+                     vmafgpu__test_plan(t, v, sizes[i][0], sizes[i][1]);
+    if (!is_planned)
+        (void)vmafgpu__test_plan(t, v, v->config.width, v->config.height);
+    const char *missing = vmafgpu__find_kernels(t, g->site.form);
+    if (missing) {
+        vmafgpu__sentence(reason, size, "self-test: the kernel %s is not there", missing);
+        return 0;
+    }
+    t->config.gpu.batch = 1 + (t->plan.motion[1] ? 2 : t->plan.motion[0] ? 1 : 0);
+    if (vmafgpu__gpu_furnish(t, reason, size)) {
+        const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
+        const size_t room = (size_t)vmafgpu__round_up(vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16, 256);
+        const size_t all = room * (size_t)(g->history + 2);
+        uint64_t device = 0;
+        unsigned char *host = (unsigned char *)vmafgpu__take(t, all);
+        if (!host)
+            vmafgpu__sentence(reason, size, "no host memory for the self-test");
+        else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
+            is_good = vmafgpu__test_sums(t, host, device, room, pitch, reason, size);
+        if (device)
+            error = g->driver.memory_give(device);
+        vmafgpu__give(t, host);
+        vmafgpu__cpu_close(t);
+    }
+    if ((!vmafgpu__gpu_clear(t, 1) || error) && is_good) {
+        vmafgpu__sentence(reason, size, "self-test: the driver does not take back what it gave");
+        is_good = 0;
+    }
+    if (g->is_dead)
+        vmafgpu__sentence(reason, size, "self-test: %.400s", t->note);
+    return is_good;
+}
+
+static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
+    const size_t gpu_size = (size_t)vmafgpu__round_up(sizeof(vmafgpu__gpu), VMAFGPU__ALIGNMENT) + v->gpu->vendor->state_size;
+    vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
+    vmafgpu__gpu *g = t ? (vmafgpu__gpu *)vmafgpu__take(v, gpu_size) : NULL;
+    int is_good = 0;
+    if (g) {
+        *t = *v;
+        memcpy(g, v->gpu, gpu_size);
+        g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
+        g->site.config = &t->config;
+        g->site.plan = &t->plan;
+        t->gpu = g;
+        t->config.log = NULL;
+        t->config.threads = t->config.together = t->config.candidates = t->config.gpu.queue = 1;
+        t->config.parallel_for = NULL;
+        t->config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        t->config.gpu.stream = NULL;
+        is_good = vmafgpu__test_context(t, v, reason, size);
+        v->gpu->tested = g->tested;
+    } else {
+        vmafgpu__sentence(reason, size, "no host memory for the self-test");
+    }
+    vmafgpu__give(v, g);
+    vmafgpu__give(v, t);
+    return is_good;
+}
+
+/* Everything on the device; it is current. */
+static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
+    vmafgpu__gpu *g = v->gpu;
+    if (!g->vendor->describe(v, reason, size))
+        return 0;
+    if (v->config.gpu.arithmetic)
+        g->site.uses_integers = v->config.gpu.arithmetic == 2;
+    return vmafgpu__load_kernels(v, g->vendor, reason, size) &&
+           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) && vmafgpu__gpu_furnish(v, reason, size);
 }
 
 /* Loads the driver and takes the device. */
@@ -15262,27 +15982,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         /* Also after a failure: what can be given back is. */
         const int is_inside =
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);   /* a fault may pass */
-        if (is_inside)
-            vmafgpu__gpu_finish(g);
-        for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
-            const vmafgpu__slot *slot = &g->slots[i];
-            if (slot->arrived)
-                (void)g->driver.event_destroy(slot->arrived);
-            if (slot->done)
-                (void)g->driver.event_destroy(slot->done);
-            for (int k = 0; k < VMAFGPU__STREAMS; k++) {
-                if (slot->branch[k])
-                    (void)g->driver.event_destroy(slot->branch[k]);
-                if (slot->streams[k])
-                    (void)g->driver.stream_destroy(slot->streams[k]);
-            }
-        }
-        if (is_inside && g->caller_event)
-            (void)g->driver.event_destroy(g->caller_event);
-        if (is_inside && g->memory)
-            (void)g->driver.memory_give(g->memory);
-        if (is_inside && g->pinned)
-            (void)g->driver.pinned_give(g->pinned);
+        (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
             (void)g->driver.module_unload(g->module);
         if (is_inside)
@@ -15290,11 +15990,6 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
         g->vendor->close(v);
         vmafgpu__library_close(g->library);
     }
-    if (g->pinned)
-        v->memory -= g->pinned_size;
-    vmafgpu__give(v, g->kept);
-    vmafgpu__give(v, g->outcomes);
-    vmafgpu__give(v, g->items);
     vmafgpu__give(v, g);
     v->gpu = NULL;
     vmafgpu__cpu_close(v);
@@ -15326,24 +16021,17 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         vmafgpu__gpu_leave(v);
     }
     if (is_ready) {
-        const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
-        g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
-        g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
-        g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
-        if (g->items && g->outcomes && (g->kept || !kept)) {
-            v->config.gpu.batch = g->batch;
-            v->config.gpu.queue = g->queue;
-            v->config.gpu.arithmetic = g->site.uses_integers ? 2 : 1;
-            if (v->config.gpu.threads)
-                v->config.threads = v->config.gpu.threads;
-            v->config.gpu.threads = v->config.threads;
+        v->config.gpu.batch = g->batch;
+        v->config.gpu.queue = g->queue;
+        v->config.gpu.arithmetic = g->site.uses_integers ? 2 : 1;
+        if (v->config.gpu.threads)
+            v->config.threads = v->config.gpu.threads;
+        v->config.gpu.threads = v->config.threads;
 #ifndef VMAFGPU_NO_THREADS
-            if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-                return vmafgpu__threads_open(v, v->config.threads);
+        if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+            return vmafgpu__threads_open(v, v->config.threads);
 #endif
-            return VMAFGPU_OK;
-        }
-        vmafgpu__sentence(reason, sizeof reason, "no host memory for pairs on their way");
+        return VMAFGPU_OK;
     }
     if (!g->is_dead)   /* else the note is written already */
         vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
@@ -15354,11 +16042,11 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
 /* ================================================================================================
  * >>vendors                                      what differs between NVIDIA and AMD
  * ================================================================================================ */
-#ifdef VMAFGPU_PTX_HEADER
-#  include VMAFGPU_PTX_HEADER
+#ifdef VMAFGPU_NVIDIA_HEADER
+#  include VMAFGPU_NVIDIA_HEADER
 #endif
-#ifdef VMAFGPU_HSACO_HEADER
-#  include VMAFGPU_HSACO_HEADER
+#ifdef VMAFGPU_AMD_HEADER
+#  include VMAFGPU_AMD_HEADER
 #endif
 
 /* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; NULL for form: the kernels
@@ -15392,7 +16080,7 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const v
     return 0;
 }
 
-/* ---- NVIDIA: images are PTX, which the driver compiles ---- */
+/* ---- NVIDIA: images are machine code, or PTX, which the driver compiles ---- */
 
 typedef struct vmafgpu__cuda_state {
     void *context;
@@ -15437,7 +16125,7 @@ static void vmafgpu__cuda_leave(vmafgpu__gpu *g) {
 static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
     enum { MULTIPROCESSORS = 16, LANES = 10, MAJOR = 75, MINOR = 76, DOUBLE_RATIO = 87, SHARED_LIMIT = 97 };
     vmafgpu__gpu *g = v->gpu;
-    int major = 0, minor = 0, ratio = 0;
+    int major = 0, minor = 0, ratio = 0, version = 0;
     const struct { int *value, attribute; } attributes[] = {
         { &g->site.lanes, LANES }, { &g->site.multiprocessors, MULTIPROCESSORS }, { &major, MAJOR }, { &minor, MINOR },
         { &ratio, DOUBLE_RATIO }, { &g->site.shared_limit, SHARED_LIMIT }
@@ -15451,6 +16139,11 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
             return 0;
     (void)g->driver.device_name(g->name, (int)sizeof g->name, g->device);
     vmafgpu__cuda_of(g)->capability = major * 10 + minor;
+    vmafgpu__sentence(g->architecture, sizeof g->architecture, "sm_%d%d", major, minor);
+    if (!VMAFGPU__GPU_CALL(v, version, (&version)))
+        return 0;
+    vmafgpu__sentence(g->driver_name, sizeof g->driver_name, "CUDA %d.%d, %s", version / 1000, version / 10 % 100,
+                      g->architecture);
     g->site.uses_integers = ratio > 4;
     return 1;
 }
@@ -15476,22 +16169,15 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-static vmafgpu_result vmafgpu__cuda_built_in(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size) {
-    (void)reason;
-    (void)size;
-#ifdef VMAFGPU_PTX_INCLUDED
-    static const char name[] = "what is compiled in";
-    if (i == 0)
-        return vmafgpu__cuda_of(v->gpu)->capability < 80
-                   ? VMAFGPU_ERROR_NOT_FOUND
-                   : vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm80, sizeof vmafgpu_ptx_sm80, name);
-    if (i == 1)
-        return vmafgpu__image_from_memory(v, image, vmafgpu_ptx_sm75, sizeof vmafgpu_ptx_sm75, name);
-#endif
-    (void)v;
-    (void)i;
-    (void)image;
-    return VMAFGPU_END;
+/* Machine code runs on devices of the same major version from its own minor one on, PTX on all later ones. */
+static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
+    enum { MACHINE_CODE = 10000 };
+    const int capability = vmafgpu__cuda_of(g)->capability;
+    const int is_text = !strncmp(target, "ptx_", 4);
+    const long own = is_text || !strncmp(target, "sm_", 3) ? strtol(strchr(target, '_') + 1, NULL, 10) : INT_MAX;
+    if (own > capability || own < 0 || (!is_text && own / 10 != capability / 10))
+        return 0;
+    return (int)own + (is_text ? 0 : MACHINE_CODE);
 }
 
 /* An ELF file or a fat binary; anything else is text. */
@@ -15582,15 +16268,15 @@ static const vmafgpu__vendor vmafgpu__cuda = {
     "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0,
 #endif
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__CUDA_SYMBOL) },
-    { "vmafgpu_kernels.sm80.ptx", "vmafgpu_kernels.ptx", NULL },
-#ifdef VMAFGPU_PTX_INCLUDED
-    1,
+    { "vmafgpu_kernels.nvidia", NULL },
+#ifdef VMAFGPU_NVIDIA_HEADER
+    vmafgpu__nvidia_blobs,
 #else
-    0,
+    NULL,
 #endif
     VMAFGPU__DRIVER_context_push, sizeof(vmafgpu__cuda_state),
     vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
-    vmafgpu__cuda_copy_rows, vmafgpu__cuda_error_name, vmafgpu__cuda_built_in, vmafgpu__cuda_load_image
+    vmafgpu__cuda_copy_rows, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
 };
 #undef VMAFGPU__CUDA_SYMBOL
 
@@ -15609,7 +16295,6 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 typedef struct vmafgpu__hip_state {
     int   caller_device;                   /* of the thread that is inside */
     int   is_clean;                        /* it had no error of its own when it came in */
-    char  architecture[32];                /* "gfx1100" */
     char *image;                           /* that is loaded: the runtime may look into it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -15675,10 +16360,10 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
         { 296, 308, 388, 1160 }, { 264, 276, 336, 396 }
     };
     vmafgpu__gpu *g = v->gpu;
-    vmafgpu__hip_state *state = vmafgpu__hip_of(g);
     unsigned char properties[4096];
     size_t shared = 0, length = 0;
     const int is_old = !g->driver.properties;
+    int version = 0;
     memset(properties, 0, sizeof properties);
     if (is_old && !g->driver.old_properties) {
         vmafgpu__sentence(reason, size, "the driver library has no hipGetDeviceProperties");
@@ -15693,15 +16378,19 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     memcpy(&g->site.multiprocessors, properties + layouts[is_old].multiprocessors, sizeof g->site.multiprocessors);
     g->site.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__sentence(g->name, sizeof g->name, "%.120s", (const char *)properties);
-    while (length + 1 < sizeof state->architecture && architecture[length] && architecture[length] != ':')
+    while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
         length++;   /* then come features, as in "gfx90a:sramecc+:xnack-" */
-    memcpy(state->architecture, architecture, length);
-    g->site.uses_integers = !vmafgpu__has_fast_doubles(state->architecture);
+    memcpy(g->architecture, architecture, length);
+    if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
+        return 0;
+    vmafgpu__sentence(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
+                      version / 100000 % 100, version % 100000, g->architecture);
+    g->site.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
     /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
-    if (!strncmp(state->architecture, "gfx", 3) && g->site.lanes == (state->architecture[3] == '9' ? 64 : 32))
+    if (!strncmp(g->architecture, "gfx", 3) && g->site.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__sentence(reason, size, "the device is none that there are kernels for: '%s', waves of %d lanes",
-                      state->architecture, g->site.lanes);
+                      g->architecture, g->site.lanes);
     return 0;
 }
 
@@ -15715,45 +16404,15 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* The targets that there are, while they are looked through. */
-typedef struct vmafgpu__targets { char list[192]; } vmafgpu__targets;
-
-/* 1 if it is the device's. `target` may have features behind a colon, which the driver looks at. */
-static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length, vmafgpu__targets *seen) {
-    const char *architecture = vmafgpu__hip_of(g)->architecture;
+/* Whether it is the device's. `target` may have features behind a colon, which the driver looks at. */
+static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
-    const size_t bare = colon ? (size_t)(colon - target) : length, used = strlen(seen->list);
-    const int is_name = length <= 64 && strspn(target, "abcdefghijklmnopqrstuvwxyz0123456789:+-") >= length;
-    vmafgpu__sentence(seen->list + used, sizeof seen->list - used, "%s%.*s", used ? ", " : "",
-                      is_name ? (int)length : 1, is_name ? target : "?");
-    return bare == strlen(architecture) && !memcmp(target, architecture, bare);
+    const size_t bare = colon ? (size_t)(colon - target) : length;
+    return bare == strlen(g->architecture) && !memcmp(target, g->architecture, bare);
 }
 
-static void vmafgpu__explain_no_target(const vmafgpu__gpu *g, const char *name, const vmafgpu__targets *seen,
-                                       char *reason, size_t size) {
-    vmafgpu__sentence(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name,
-                      vmafgpu__hip_of(g)->architecture, seen->list[0] ? seen->list : "none at all");
-}
-
-static vmafgpu_result vmafgpu__hip_built_in(vmafgpu *v, int i, vmafgpu__image *image, char *reason, size_t size) {
-#ifdef VMAFGPU_HSACO_INCLUDED
-    static const char name[] = "what is compiled in";
-    vmafgpu__targets seen = { "" };
-    if (i > 0)
-        return VMAFGPU_END;
-    for (const struct vmafgpu_hsaco_entry *entry = vmafgpu_hsaco; entry->target; entry++)
-        if (vmafgpu__is_target(v->gpu, entry->target, strlen(entry->target), &seen))
-            return vmafgpu__image_from_memory(v, image, entry->data, entry->size, name);
-    vmafgpu__explain_no_target(v->gpu, name, &seen, reason, size);
-    return VMAFGPU_ERROR_NOT_FOUND;
-#else
-    (void)v;
-    (void)i;
-    (void)image;
-    (void)reason;
-    (void)size;
-    return VMAFGPU_END;
-#endif
+static int vmafgpu__hip_rank(const vmafgpu__gpu *g, const char *target) {
+    return vmafgpu__is_target(g, target, strlen(target));
 }
 
 static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
@@ -15814,7 +16473,8 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
             continue;
         name += skipped;
         name += *name == '-';
-        if (!vmafgpu__is_target(v->gpu, name, (size_t)(end - name), &seen))
+        vmafgpu__list_target(&seen, name, (size_t)(end - name));
+        if (!vmafgpu__is_target(v->gpu, name, (size_t)(end - name)))
             continue;
         vmafgpu__image taken;
         if (vmafgpu__image_from_memory(v, &taken, image->data + offset, bytes, image->name) != VMAFGPU_OK) {
@@ -15825,7 +16485,7 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
         *image = taken;
         return 1;
     }
-    vmafgpu__explain_no_target(v->gpu, image->name, &seen, reason, size);
+    vmafgpu__explain_no_target(v, image->name, &seen, reason, size);
     return 0;
 }
 
@@ -15859,15 +16519,15 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #endif
     1,   /* some versions crash when they are unloaded */
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
-    { "vmafgpu_kernels.hsaco", NULL },
-#ifdef VMAFGPU_HSACO_INCLUDED
-    1,
+    { "vmafgpu_kernels.amd", NULL },
+#ifdef VMAFGPU_AMD_HEADER
+    vmafgpu__amd_blobs,
 #else
-    0,
+    NULL,
 #endif
     VMAFGPU__DRIVER_use_device, sizeof(vmafgpu__hip_state),
     vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
-    vmafgpu__hip_copy_rows, vmafgpu__hip_error_name, vmafgpu__hip_built_in, vmafgpu__hip_load_image
+    vmafgpu__hip_copy_rows, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
 };
 #undef VMAFGPU__HIP_SYMBOL
 
@@ -16317,6 +16977,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
         {"gpu.threads", c->gpu.threads, 0, VMAFGPU__MAX_THREADS},
+        {"gpu.no_self_test", c->gpu.no_self_test, 0, 1},
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
@@ -17810,6 +18471,24 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 #endif
     (void)context;
     return "";
+}
+
+VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
+#ifndef VMAFGPU_NO_GPU
+    if (context && context->gpu)
+        return context->gpu->driver_name;
+#endif
+    (void)context;
+    return "";
+}
+
+VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
+#ifndef VMAFGPU_NO_GPU
+    if (context && context->gpu)
+        return context->gpu->tested;
+#endif
+    (void)context;
+    return 0;
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {

@@ -3626,9 +3626,9 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         if (i == k && is_left && first[1] == end[1])
             break;
         is_last = i == k;   /* what waits at one side meets what lies on its way */
-        const int32_t room = k - i < CHUNK ? k - i : (int32_t)CHUNK,
-                      meeting = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]],
-                      count = is_last ? meeting : room;
+        int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
+        if (is_last)   /* else the other side may have none left, and its list may be full */
+            count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
             base[0] = i;

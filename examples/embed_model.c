@@ -712,7 +712,7 @@ static int is_switch(const char *name) {
             return 1;
         }
     }
-    return strncmp(name, "GFX", 3) == 0;
+    return strncmp(name, "GFX", 3) == 0 || strncmp(name, "SM_", 3) == 0;
 }
 
 /* Private models are variables; of others the names only serve as VMAFGPU_NO_... */

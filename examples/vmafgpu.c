@@ -315,7 +315,7 @@ typedef struct options {
     int                     names_backend; /* --backend was given: then reports say what ran */
     vmafgpu_reciprocal      reciprocal;
     int                     digits; /* after the point, or REPORT_DIGITS_... */
-    int                     no_prediction, strict, quiet, version, help;
+    int                     no_prediction, strict, quiet, self_test, version, help;
     int                     stdin_is_closed;
 } options;
 
@@ -762,7 +762,7 @@ static const option_row option_rows[] = {
      "not; hip: an AMD GPU, likewise. Scores don't depend\non it. When given, XML and JSON reports say what ran"},
     {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
-     "the GPU's kernels; default: vmafgpu_kernels.*ptx or\n.hsaco in the folder of this program"},
+     "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
      "worker threads; scores don't depend on them. Default:\n1 where the CPU scores; where a GPU does, as many as\n"
      "help to read files, at most 16"},
@@ -771,6 +771,9 @@ static const option_row option_rows[] = {
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0, "not 0: --backend auto uses no GPU"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Other"},
+    {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
+     "have a GPU (--backend, --gpu) compute small pictures\nwith every kernel, compare with the CPU, and print one\n"
+     "line about it"},
     {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this"},
 };
@@ -2895,7 +2898,54 @@ static int score(options *o) {
 
 /* What the arguments ask for; 0 sends the reader to the help. */
 static int understand(options *o, int argc, char **argv) {
-    return parse_arguments(o, argc, argv) && (o->help || o->version || check_options(o));
+    return parse_arguments(o, argc, argv) && (o->help || o->version || o->self_test || check_options(o));
+}
+
+/* Every kernel is used by one of these contexts, and vmafgpu_open() tests those that a context uses. One line for whoever
+ * wants to know whether a card computes what it should: its number is the same on all that do. */
+static int self_test(const options *o) {
+    static const struct {
+        int            bit_depth;
+        vmafgpu_layout layout;
+        int            arithmetic;
+    } formats[] = {{8, VMAFGPU_PLANAR, 1},  {8, VMAFGPU_SEMIPLANAR, 2},       {10, VMAFGPU_PLANAR, 1},
+                   {10, VMAFGPU_SEMIPLANAR_HIGH, 2}, {16, VMAFGPU_PLANAR, 1}, {16, VMAFGPU_PLANAR, 2}};
+    static const vmafgpu_feature_config features[] = {
+        {"vif", NULL}, {"vif", "vif_enhn_gain_limit=1"}, {"adm", NULL}, {"adm", "adm_enhn_gain_limit=1.2"},
+        {"motion", "motion_five_frame_window=true"}, {"cambi", NULL}, {"cambi", "max_log_contrast=3:full_ref=true"},
+        {"cambi", "window_size=127"}, {"speed_chroma", NULL}, {"speed_chroma", "speed_prescale=0.5"}
+    };
+    const size_t count = sizeof formats / sizeof formats[0];
+    uint64_t sum = 0;
+    int ok = 1;
+    for (size_t i = 0; ok && i < count; i++) {
+        vmafgpu_config config = VMAFGPU_INIT;
+        vmafgpu *context = NULL;
+        config.width = 1920;
+        config.height = 1080;
+        config.bit_depth = formats[i].bit_depth;
+        config.layout = formats[i].layout;
+        config.no_model = 1;
+        config.features = features;
+        config.feature_count = (int)(sizeof features / sizeof features[0]);
+        config.backend = o->backend;
+        config.gpu.device = (int)o->gpu;
+        config.gpu.kernels_path = o->kernels;
+        config.gpu.batch = config.gpu.queue = 1;
+        config.gpu.arithmetic = formats[i].arithmetic;
+        if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
+            ok = fail_library(vmafgpu_last_error(context));
+        } else if (!*vmafgpu_device_name(context)) {
+            ok = fail("there is no GPU to test: %s", o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
+        }
+        sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_sum(context);
+        if (ok && i == count - 1) {
+            printf("vmafgpu %s self-test passed: %s, %s: %08x%08x\n", vmafgpu_version(), vmafgpu_device_name(context),
+                   vmafgpu_driver_name(context), (unsigned)(sum >> 32), (unsigned)(sum & 0xffffffffu));
+        }
+        vmafgpu_close(context);
+    }
+    return ok;
 }
 
 static int act(options *o) {
@@ -2903,6 +2953,10 @@ static int act(options *o) {
         print_help();
     } else if (o->version) {
         printf("vmafgpu %s\n", vmafgpu_version());
+    } else if (o->self_test) {
+        if (!self_test(o)) {
+            return 0;
+        }
     } else {
         return score(o);
     }

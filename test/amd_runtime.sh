@@ -16,7 +16,7 @@ skip() {
 PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | grep -q libamdhip64 ||
     skip "AMD's runtime without a card (apt-get install libamdhip64-5)"
 [ ! -e /dev/kfd ] || skip "AMD's runtime without a card: here is one"
-for kernels in "$build/vmafgpu_kernels.hsaco" "$build/test/kernels/vmafgpu_kernels.hsaco"; do
+for kernels in "$build/vmafgpu_kernels.amd" "$build/test/kernels/vmafgpu_kernels.amd"; do
     [ -f "$kernels" ] && break
 done
 [ -f "$kernels" ] || skip "AMD's runtime without a card: there are no kernels (make blobs)"

@@ -29,7 +29,7 @@ add() {
     failed=$((failed + more))
 }
 
-add "$here/check_ptx.sh" "$build/vmafgpu_kernels.ptx" "$build/vmafgpu_kernels.sm80.ptx" "$work"
+add "$here/check_ptx.sh" "$build" "$work" "$blobs"
 add "$here/check_hsaco.sh" "$build" "$work" "$blobs"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

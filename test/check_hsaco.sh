@@ -9,7 +9,7 @@
 # - Registers that let a block onto a compute unit.
 # By their machine code: global memory by global_* and s_load_* only, no flat, scratch and buffer accesses, no calls.
 # By what the compiler showed: no comparison that LLVM up to 20 turns around wrongly.
-# The bundle and the C arrays hold these code objects. And each of these checks finds what is made wrong on purpose.
+# The container and the C header hold these code objects, in at most 4 MB. And each of these checks finds what is made wrong on purpose.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -307,24 +307,12 @@ for list in "$wide" "$narrow"; do
 done
 [ -z "$shown" ] || printf '\ncomparisons that LLVM up to 20 turns around wrongly: looked for in%s\n' "$shown"
 
-# The bundle and the arrays, as C99 and as C++ read them.
-strict='-Wall -Wextra -Wpedantic -Wconversion -Werror'
-: > "$found"
+objects=
+for target in $targets; do
+    objects="$objects $target $build/vmafgpu_kernels.$target.hsaco"
+done
 # shellcheck disable=SC2086
-if ${CC:-cc} -std=c99 $strict "-I$build" "$root/test/codegen/blobs.c" -o "$work/blobs" > "$work/log" 2>&1; then
-    # shellcheck disable=SC2046
-    "$work/blobs" "$build/vmafgpu_kernels.hsaco" $(printf "$build/vmafgpu_kernels.%s.hsaco " $targets) > "$found" ||
-        [ -s "$found" ] || echo 'test/codegen/blobs.c failed' > "$found"
-else
-    head -n 5 "$work/log" > "$found"
-fi
-note 'bundle and arrays' "$found"
-if command -v "${CXX:-c++}" > /dev/null 2>&1; then
-    # shellcheck disable=SC2086
-    ${CXX:-c++} -std=c++11 -x c++ -fsyntax-only $strict "-I$build" "$root/test/codegen/blobs.c" > "$work/log" 2>&1
-    head -n 5 "$work/log" > "$found"
-    note 'arrays in C++' "$found"
-fi
+check_container amd $((4 << 20)) $objects
 
 if find_amd_clang; then
     check_wrong

@@ -2,16 +2,21 @@
 # What the compilers made of the kernels for NVIDIA GPUs: reads the images of `make blobs` and, where ptxas and a
 # disassembler are, the machine code that comes of them.
 #
-#     test/check_ptx.sh [IMAGE FOR 7.5 [IMAGE FOR 8.0 [FOLDER FOR SCRATCH FILES]]]
+#     test/check_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
 #
 # - PTX no newer than 8.0, for sm_75 and sm_80.
 # - Global memory is read by ld.global.nc (or cp.async) only; nothing lies in local memory, nothing is reached by an
 #   address whose kind the compiler could not tell.
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
-baseline=${1:-build/vmafgpu_kernels.ptx}
-matrix=${2:-build/vmafgpu_kernels.sm80.ptx}
-work=${3:-build/codegen}
+# - The container and the C header hold these and the machine code that was made, in at most 6 MB.
+build=${1:-build}
+work=${2:-$build/codegen}
+blobs=${3:-$build/blobs}
+baseline=$build/vmafgpu_kernels.ptx
+matrix=$build/vmafgpu_kernels.sm80.ptx
+root=$(dirname "$0")/..
+found=$work/found
 mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
@@ -292,6 +297,16 @@ find_disassembler
 [ -z "$ptxas" ] || [ -n "$disassemble" ] || skip 'neither cuobjdump nor nvdisasm (they come with CUDA): machine code'
 image "$baseline" sm_75 75 80 90 120
 image "$matrix" sm_80 80 90 120
+
+parts=
+for target in $nvidia_targets; do
+    case $(cat "$blobs/sm_$target.status" 2> /dev/null) in
+    built | kept) parts="$parts sm_$target $blobs/sm_$target.cubin" ;;
+    esac
+done
+case $parts in *sm_75*) ;; *) parts="$parts ptx_75 $baseline" ;; esac
+# shellcheck disable=SC2086
+check_container nvidia $((6 << 20)) $parts ptx_80 "$matrix"
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

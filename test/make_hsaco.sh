@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the kernels for AMD GPUs, for each target a code object BUILD/vmafgpu_kernels.TARGET.hsaco, and all of them as
-# BUILD/vmafgpu_kernels.hsaco (an offload bundle) and as C arrays in BUILD/vmafgpu_hsaco.h.
+# Builds the kernels for AMD GPUs: a code object for each target, BUILD/vmafgpu_kernels.TARGET.hsaco, and all of them,
+# compressed, as BUILD/vmafgpu_kernels.amd and as C in BUILD/vmafgpu_amd.h.
 #
 #     test/make_hsaco.sh [BUILD [FOLDER FOR SCRATCH FILES]]
 #
@@ -50,120 +50,6 @@ object() { # TARGET
     mv "$work/$1.text" "$work/$1.of" && echo built > "$work/$1.status"
 }
 
-# ---- a bundle: what clang calls __CLANG_OFFLOAD_BUNDLE__, not compressed ----
-
-page=4096
-magic=__CLANG_OFFLOAD_BUNDLE__
-host='host-x86_64-unknown-linux--'
-
-bundle_id() { # TARGET
-    echo "hipv4-amdgcn-amd-amdhsa--$1"
-}
-
-bytes_of() { # FILE
-    wc -c < "$1" | tr -d ' '
-}
-
-whole_pages() { # BYTES
-    echo $((($1 + page - 1) / page * page))
-}
-
-zeros() { # COUNT
-    [ "$1" -eq 0 ] || dd if=/dev/zero bs="$1" count=1 2> /dev/null
-}
-
-u64() { # NUMBER
-    rest=$1
-    for _ in 1 2 3 4 5 6 7 8; do
-        # shellcheck disable=SC2059
-        printf "\\$(printf %03o $((rest & 255)))"
-        rest=$((rest >> 8))
-    done
-}
-
-bundle_entry() { # OFFSET SIZE ID
-    u64 "$1"
-    u64 "$2"
-    u64 ${#3}
-    printf %s "$3"
-}
-
-# The first entry is the host's, and empty: readers expect one.
-bundle() { # TARGET...
-    size=$((${#magic} + 8 + 24 + ${#host}))
-    for target in "$@"; do
-        id=$(bundle_id "$target")
-        size=$((size + 24 + ${#id}))
-    done
-    offset=$(whole_pages $size)
-
-    printf %s $magic
-    u64 $(($# + 1))
-    bundle_entry "$offset" 0 $host
-    padding=$((offset - size))
-    for target in "$@"; do
-        bytes=$(bytes_of "$work/$target.hsaco")
-        bundle_entry "$offset" "$bytes" "$(bundle_id "$target")"
-        offset=$((offset + $(whole_pages "$bytes")))
-    done
-    for target in "$@"; do
-        zeros $padding
-        cat "$work/$target.hsaco"
-        bytes=$(bytes_of "$work/$target.hsaco")
-        padding=$(($(whole_pages "$bytes") - bytes))
-    done
-}
-
-# ---- C arrays ----
-
-macro() { # TARGET
-    echo "VMAFGPU_NO_$1" | tr '[:lower:]' '[:upper:]'
-}
-
-# Words of eight bytes, because compilers need several times as long for single ones. Machines with these GPUs are
-# little-endian.
-array() { # TARGET
-    printf '\n#ifndef %s\n' "$(macro "$1")"
-    printf 'enum { vmafgpu_hsaco_%s_size = %d };\n' "$1" "$(bytes_of "$work/$1.hsaco")"
-    printf 'static const uint64_t vmafgpu_hsaco_%s[] = {\n' "$1"
-    od -An -v -tx8 "$work/$1.hsaco" | awk '
-        {
-            for (i = 1; i <= NF; i++) {
-                sub(/^0+/, "", $i)
-                printf "%s%s,%s", $i == "" ? "" : "0x", $i == "" ? "0" : $i, ++n % 6 ? "" : "\n"
-            }
-        }
-        END { print "0\n};" }'
-    printf '#endif\n'
-}
-
-header() { # TARGET...
-    cat << EOF
-/* The GPU kernels of vmafgpu as AMD's code objects, made by \`make blobs\`:
- *
- *     #define VMAFGPU_HSACO_HEADER "vmafgpu_hsaco.h"
- *     #define VMAFGPU_IMPLEMENTATION
- *     #include "vmafgpu.h"
- *
- * Each takes half a megabyte; $(macro "$1") and the like, defined before, leave some out.
- */
-#ifndef VMAFGPU_HSACO_INCLUDED
-#define VMAFGPU_HSACO_INCLUDED
-#include <stddef.h>
-#include <stdint.h>
-EOF
-    for target in "$@"; do
-        array "$target"
-    done
-    printf '\nstatic const struct vmafgpu_hsaco_entry {\n'
-    printf '    const char *target;\n    const void *data;\n    size_t      size;\n} vmafgpu_hsaco[] = {\n'
-    for target in "$@"; do
-        printf '#ifndef %s\n' "$(macro "$target")"
-        printf '    { "%s", vmafgpu_hsaco_%s, vmafgpu_hsaco_%s_size },\n#endif\n' "$target" "$target" "$target"
-    done
-    printf '    { NULL, NULL, 0 }\n};\n\n#endif\n'
-}
-
 # ---- all of it ----
 
 [ -f "$kernels" ] || die "there is no $kernels here"
@@ -173,19 +59,8 @@ if ! find_amd_clang; then
     exit 0
 fi
 
-# As many at a time as there are processors: each of these takes every n-th target.
 targets=${GFX:-$amd_targets}
-jobs=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
-first=0
-while [ $first -lt "$jobs" ]; do
-    n=0
-    for target in $targets; do
-        [ $((n % jobs)) -eq $first ] && object "$target"
-        n=$((n + 1))
-    done &
-    first=$((first + 1))
-done
-wait
+for_each "$targets" object
 
 made=
 unknown=
@@ -200,18 +75,20 @@ for target in $targets; do
     esac
 done
 [ -n "$made" ] || die "$(compiler_version clang) with its lld knows none of $targets"
+entries=
+for target in $made; do
+    entries="$entries $target 4 $work/$target.hsaco"
+done
 # shellcheck disable=SC2086
-{
-    bundle $made > "$work/vmafgpu_kernels.hsaco" && header $made > "$work/vmafgpu_hsaco.h"
-} || die "cannot write in $work"
+container amd $entries || die "cannot pack the code objects in $work"
 rm -f "$build"/vmafgpu_kernels.gfx*.hsaco
 for target in $made; do
     cp "$work/$target.hsaco" "$build/vmafgpu_kernels.$target.hsaco" || die "cannot write in $build"
 done
-for file in vmafgpu_kernels.hsaco vmafgpu_hsaco.h; do
+for file in vmafgpu_kernels.amd vmafgpu_amd.h; do
     mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
-say "$build/vmafgpu_kernels.hsaco and $build/vmafgpu_hsaco.h by $(compiler_version clang) for$made"
+say "$build/vmafgpu_kernels.amd and $build/vmafgpu_amd.h by $(compiler_version clang) for$made"
 [ -z "$unknown" ] || say "this compiler does not know$unknown: left out"
 exit 0

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Builds the kernels for NVIDIA GPUs: BUILD/vmafgpu_kernels.ptx for compute capability 7.5 and up, .sm80.ptx for 8.0
-# and up, and BUILD/vmafgpu_ptx.h, both as C arrays.
+# Builds the kernels for NVIDIA GPUs, compressed: BUILD/vmafgpu_kernels.nvidia, and as C BUILD/vmafgpu_nvidia.h. There is
+# machine code in them where there is ptxas, and PTX for compute capability 8.0 and up; that for 7.5 where there is no machine
+# code for it. PTX also comes as BUILD/vmafgpu_kernels.ptx (7.5) and .sm80.ptx, for tests.
 #
 #     test/make_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES]]
 #
-# With nvcc where there is one, else with a clang of version 19 or later (no CUDA is needed for that); FORCE=nvcc or
-# FORCE=clang decides, NVCC= and CLANG= name them. A machine with neither is told what to install; that is no failure.
+# PTX is made by nvcc where there is one, else by a clang of version 19 or later (no CUDA is needed for that); FORCE=nvcc
+# or FORCE=clang decides, NVCC= and CLANG= name them, PTXAS= the other. A machine with neither is told what to install; that
+# is no failure. SM="75 90" chooses what machine code is made for. What has not changed since the last time is not
+# compiled again.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -26,42 +29,36 @@ tidy() {
         sed -E 's/_INTERNAL_[0-9a-f]{8}_([0-9]+_[A-Za-z0-9_]*_cu)_[0-9a-f]{8}/_INTERNAL_00000000_\1_00000000/g'
 }
 
-# image CAPABILITY FILE: compiles, tidies and verifies one
+# image CAPABILITY FILE: compiles and tidies one, unless it is that of the last time
 image() {
     raw=$work/raw.$1.ptx
     log=$work/log.$1
     "${compiler}_to_ptx" "$1" "$kernels" "$raw" "-I$root" > "$log" 2>&1 || { head -n 40 "$log"; return 1; }
     cat "$log" # warnings
-    tidy "$raw" > "$work/$2" || return 1
-    [ -n "$ptxas" ] || return 0
-    "$ptxas" "-arch=sm_$1" "$work/$2" -o "$work/$1.cubin" > "$log" 2>&1 || { head -n 20 "$log"; return 1; }
+    tidy "$raw" > "$raw.tidy" || return 1
+    cmp -s "$raw.tidy" "$work/$2" || mv "$raw.tidy" "$work/$2"
 }
 
-# Words of eight bytes, because compilers need several times as long for single ones. Machines with these GPUs are
-# little-endian.
-array() { # NAME FILE
-    printf '\nenum { %s_size = %d }; /* zeros follow */\n' "$1" "$(wc -c < "$2")"
-    printf 'static const uint64_t %s[] = {\n' "$1"
-    od -An -v -tx8 "$2" | awk '
-        { for (i = 1; i <= NF; i++) printf "0x%s,%s", $i, ++n % 6 ? "" : "\n" }
-        END { print "0\n};" }'
+ptx_of() { # CAPABILITY
+    if [ "$1" -lt 80 ]; then echo "$work/vmafgpu_kernels.ptx"; else echo "$work/vmafgpu_kernels.sm80.ptx"; fi
 }
 
-header() {
-    cat << EOF
-/* The GPU kernels of vmafgpu as PTX, made by \`make blobs\`:
- *
- *     #define VMAFGPU_PTX_HEADER "vmafgpu_ptx.h"
- *     #define VMAFGPU_IMPLEMENTATION
- *     #include "vmafgpu.h"
- */
-#ifndef VMAFGPU_PTX_INCLUDED
-#define VMAFGPU_PTX_INCLUDED
-#include <stdint.h>
-EOF
-    array vmafgpu_ptx_sm75 "$work/vmafgpu_kernels.ptx"
-    array vmafgpu_ptx_sm80 "$work/vmafgpu_kernels.sm80.ptx"
-    printf '\n#endif\n'
+# Machine code; NN.status says what became of it: unknown (this ptxas has no such target), failed, built, kept.
+assemble() { # CAPABILITY
+    from=$(ptx_of "$1")
+    cubin=$work/sm_$1.cubin
+    log=$work/sm_$1.log
+    echo kept > "$work/sm_$1.status"
+    [ -f "$cubin" ] && [ "$cubin" -nt "$from" ] && [ "$cubin" -nt "$ptxas" ] && return
+    rm -f "$cubin"
+    if "$ptxas" -v "-arch=sm_$1" "$from" -o "$cubin.new" > "$log" 2>&1; then
+        mv "$cubin.new" "$cubin"
+        echo built > "$work/sm_$1.status"
+    elif grep -q "is not defined for option 'gpu-name'" "$log"; then
+        echo unknown > "$work/sm_$1.status"
+    else
+        echo failed > "$work/sm_$1.status"
+    fi
 }
 
 [ -f "$kernels" ] || die "there is no $kernels here"
@@ -85,10 +82,42 @@ image 80 vmafgpu_kernels.sm80.ptx
 second_status=$?
 wait $first || die "the image for compute capability 7.5 failed with $compiler"
 [ $second_status -eq 0 ] || die "the image for compute capability 8.0 failed with $compiler"
-header > "$work/vmafgpu_ptx.h" || die "cannot write in $work"
-for file in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_ptx.h; do
+rm -f "$work"/sm_*.status
+targets=${SM:-$nvidia_targets}
+[ -n "$ptxas" ] || targets=
+for_each "$targets" assemble
+
+entries=
+made=
+unknown=
+for target in $targets; do
+    case $(cat "$work/sm_$target.status") in
+    unknown) unknown="$unknown sm_$target" ;;
+    failed)
+        head -n 20 "$work/sm_$target.log"
+        die "the machine code for sm_$target failed"
+        ;;
+    *)
+        entries="$entries sm_$target 16 $work/sm_$target.cubin"
+        made="$made sm_$target"
+        ;;
+    esac
+done
+for target in 75 80; do
+    # there are no others below 8.0
+    case $made in *sm_75*) [ $target -eq 75 ] && continue ;; esac
+    entries="$entries ptx_$target 1 $(ptx_of $target)"
+done
+# shellcheck disable=SC2086
+container nvidia $entries || die "cannot pack the kernels in $work"
+for file in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx; do
+    cp "$work/$file" "$build/$file" || die "cannot write $build/$file"
+done
+for file in vmafgpu_kernels.nvidia vmafgpu_nvidia.h; do
     mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
-say "$build/vmafgpu_kernels.ptx, $build/vmafgpu_kernels.sm80.ptx and $build/vmafgpu_ptx.h by" \
-    "$(compiler_version $compiler), $([ -n "$ptxas" ] && echo 'verified by ptxas' || echo 'not verified: no ptxas')"
+say "$build/vmafgpu_kernels.nvidia and $build/vmafgpu_nvidia.h by $(compiler_version $compiler):" \
+    "PTX${made:+ and machine code for$made}$([ -n "$ptxas" ] || echo ', not verified: no ptxas')"
+[ -z "$unknown" ] || say "this ptxas does not know$unknown: left out"
+exit 0

@@ -52,8 +52,8 @@ list() { # FOLDER: modes and names of the files in it
 for file in vmafgpu embed_model; do
     cp "$build/$file" "$work/build/" || exit 1
 done
-kernels='vmafgpu_kernels.hsaco vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx'
-arrays='vmafgpu_hsaco.h vmafgpu_ptx.h'
+kernels='vmafgpu_kernels.amd vmafgpu_kernels.nvidia'
+arrays='vmafgpu_amd.h vmafgpu_nvidia.h'
 
 # ---- install ----
 
@@ -97,7 +97,7 @@ if command -v pkg-config > /dev/null; then
     PKG_CONFIG_PATH=$prefix/share/pkgconfig
     export PKG_CONFIG_PATH
     quiet 'pkg-config finds it' pkg-config --exists "vmafgpu = $version"
-    check 'pkg-config knows the kernels' [ -f "$(pkg-config --variable=kernels vmafgpu)/vmafgpu_kernels.hsaco" ]
+    check 'pkg-config knows the kernels' [ -f "$(pkg-config --variable=kernels vmafgpu)/vmafgpu_kernels.amd" ]
     for included in '<vmafgpu/vmafgpu.h>' '"vmafgpu.h"'; do
         # shellcheck disable=SC2046
         quiet "pkg-config: $included" "$CC" -O0 -DVMAFGPU_NO_SIMD "-DINCLUDED=$included" -o "$work/program" "$work/program.c" \
@@ -190,7 +190,7 @@ cp "$work/build/vmafgpu" build/
 quiet 'make in the release' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
 check 'make in the release builds' [ -x build/minimal ]
 check 'only what is out of date' [ "$(grep -c -- '-o build/' "$work/log")" -eq 1 ]
-check 'kernels beside the tool' [ -f build/vmafgpu_kernels.hsaco ]
+check 'kernels beside the tool' [ -f build/vmafgpu_kernels.amd ]
 quiet 'make help in the release' "$MAKE" help
 check 'make help in the release' grep -q '^make install ' "$work/log"
 quiet 'make install in the release' "$MAKE" install DESTDIR="$work/from release" PREFIX=/usr
@@ -206,7 +206,7 @@ cd "$root" || exit 1
 if FORCE=neither CLANG=/nonexistent NVCC=/nonexistent "$MAKE" dist BUILD="$work/none" > "$work/log" 2>&1; then
     check 'a release without kernels' false
 fi
-check 'a release without kernels is refused' grep -q 'vmafgpu_kernels.ptx could not be built.*NO_KERNELS=1' "$work/log"
+check 'a release without kernels is refused' grep -q 'vmafgpu_kernels.nvidia could not be built.*NO_KERNELS=1' "$work/log"
 check 'and none is left' [ ! -f "$work/none/$release.tar.gz" ]
 
 echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"

@@ -134,7 +134,7 @@ fi
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$work/prefix/lib/libvmaf.so.3" "$work/lib/"
     cp "$build/test/libsimulated_cuda32.so" "$work/lib/libcuda.so.1"
-    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/lib/vmafgpu_kernels.sm80.ptx"
+    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/lib/vmafgpu_kernels.nvidia"
     with "$work/lib" cuda "$work/client" cuda
     check 'the GPU computes' grep -q 'computes on cuda' "$work/cuda.errors"
     check 'the CPU where it must' grep -q 'brought to the host' "$work/cuda.errors"

@@ -1,102 +1,90 @@
-/* Whether a bundle and vmafgpu_hsaco.h hold these code objects and no others.
+/* Whether a container and its C header hold these files, for these targets and no others, and are no larger than they may
+ * be.
  *
- *     blobs BUNDLE vmafgpu_kernels.TARGET.hsaco...
+ *     cc -DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"' ... blobs.c
+ *     blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...
  */
-#include "vmafgpu_hsaco.h"
+#define VMAFGPU_STATIC
+#define VMAFGPU_NO_SIMD
+#define VMAFGPU_NO_MODELS
+#define VMAFGPU_IMPLEMENTATION
+#include "../../vmafgpu.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#ifdef VMAFGPU_AMD_HEADER
+#  define TABLE vmafgpu__amd_blobs
+#else
+#  define TABLE vmafgpu__nvidia_blobs
+#endif
 
-enum { LARGEST_FILE = 1 << 26, PAGE = 4096 };
-
-typedef struct contents { const unsigned char *bytes; size_t size; } contents;
-
-static contents read_file(const char *path) {
-    unsigned char *bytes = (unsigned char *)malloc(LARGEST_FILE);
+static vmafgpu__image read_file(const char *path) {
+    vmafgpu__image read;
     FILE *file = fopen(path, "rb");
-    contents read = { bytes, 0 };
-    if (!bytes || !file) {
+    memset(&read, 0, sizeof read);
+    read.data = (char *)malloc(VMAFGPU__LARGEST_IMAGE);
+    if (!read.data || !file) {
         printf("cannot read %s\n", path);
         exit(1);
     }
-    read.size = fread(bytes, 1, LARGEST_FILE, file);
+    read.size = fread(read.data, 1, VMAFGPU__LARGEST_IMAGE, file);
     fclose(file);
     return read;
 }
 
-static int is_same(contents a, contents b) {
-    return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
-
-static uint64_t number(const unsigned char *p) {
-    uint64_t v = 0;
-    for (int i = 7; i >= 0; i--)
-        v = v << 8 | p[i];
-    return v;
-}
-
-/* The entry of that id; its size is 0 where there is none. */
-static contents find_entry(contents bundle, const char *id) {
-    contents entry = { bundle.bytes, 0 };
-    const unsigned char *p = bundle.bytes + 32;
-    for (uint64_t n = number(bundle.bytes + 24); n; n--) {
-        const uint64_t offset = number(p), size = number(p + 8), length = number(p + 16);
-        if (length == strlen(id) && memcmp(p + 24, id, length) == 0 && offset % PAGE == 0 && offset + size <= bundle.size) {
-            entry.bytes = bundle.bytes + offset;
-            entry.size = size;
+/* Whether one of the blobs is that file; says so if not. */
+static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, const char *target, const vmafgpu__image *file) {
+    char reason[512] = "is not there";
+    int is_same = 0;
+    for (const vmafgpu__blob *blob = blobs; blob->target[0]; blob++) {
+        vmafgpu__image made;
+        if (strcmp(blob->target, target)) {
+            continue;
         }
-        p += 24 + length;
+        memset(&made, 0, sizeof made);
+        if (vmafgpu__unpack(v, blob, where, &made, reason, sizeof reason)) {
+            is_same = made.size == file->size && !memcmp(made.data, file->data, made.size);
+            snprintf(reason, sizeof reason, "is another file");
+        }
+        vmafgpu__give(v, made.data);
     }
-    return entry;
-}
-
-static contents find_array(const char *target) {
-    contents entry = { NULL, 0 };
-    for (const struct vmafgpu_hsaco_entry *e = vmafgpu_hsaco; e->target; e++)
-        if (strcmp(e->target, target) == 0) {
-            entry.bytes = (const unsigned char *)e->data;
-            entry.size = e->size;
-        }
-    return entry;
+    if (!is_same) {
+        printf("%s, %s: %s\n", where, target, reason);
+    }
+    return is_same;
 }
 
 int main(int count, char **words) {
-    const int objects = count - 2;
-    int arrays = 0, wrong = 0;
-    if (count < 3) {
-        printf("blobs BUNDLE vmafgpu_kernels.TARGET.hsaco...\n");
+    static vmafgpu v;
+    static vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS + 1];
+    const int files = (count - 4) / 2;
+    int wrong = 0, in_table = 0;
+    if (count < 6) {
+        printf("blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...\n");
         return 2;
     }
-    const contents bundle = read_file(words[1]);
-    if (bundle.size < 32 || memcmp(bundle.bytes, "__CLANG_OFFLOAD_BUNDLE__", 24) != 0) {
-        printf("%s is no bundle\n", words[1]);
-        return 1;
+    const vmafgpu__image container = read_file(words[1]);
+    const size_t most = (size_t)strtoul(words[3], NULL, 10);
+    const int read = vmafgpu__is_container(&container) ? vmafgpu__read_container(&container, blobs) : -1;
+    while (TABLE[in_table].target[0]) {
+        in_table++;
     }
-    while (vmafgpu_hsaco[arrays].target)
-        arrays++;
-    if (arrays != objects || number(bundle.bytes + 24) != (uint64_t)objects + 1) {
-        printf("%d code objects, %d arrays, %d entries with the host's\n", objects, arrays,
-               (int)number(bundle.bytes + 24));
+    if (read != files || in_table != files) {
+        printf("%d blobs in the container and %d in the header, should be %d\n", read, in_table, files);
         wrong = 1;
     }
-    for (int i = 2; i < count; i++) {
-        const contents object = read_file(words[i]);
-        const char *name = strstr(words[i], "kernels.gfx"), *end = strstr(words[i], ".hsaco");
-        char target[32], id[64];
-        if (!name || !end)
-            return 2;
-        name += strlen("kernels.");
-        snprintf(target, sizeof target, "%.*s", (int)(end - name), name);
-        snprintf(id, sizeof id, "hipv4-amdgcn-amd-amdhsa--%s", target);
-        if (!is_same(object, find_entry(bundle, id))) {
-            printf("%s is not what the bundle holds\n", words[i]);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__image file = read_file(words[1 + i]);
+        if (file.size > most) {
+            printf("%s has %lu bytes, %lu are the most\n", words[1 + i], (unsigned long)file.size, (unsigned long)most);
             wrong = 1;
         }
-        if (!is_same(object, find_array(target))) {
-            printf("%s is not what the C header holds\n", words[i]);
-            wrong = 1;
-        }
+        free(file.data);
     }
+    for (int i = 0; i < files; i++) {
+        const vmafgpu__image file = read_file(words[5 + 2 * i]);
+        wrong |= !holds(&v, blobs, "container", words[4 + 2 * i], &file);
+        wrong |= !holds(&v, TABLE, "C header", words[4 + 2 * i], &file);
+        free(file.data);
+    }
+    free(container.data);
     return wrong;
 }

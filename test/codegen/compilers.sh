@@ -33,7 +33,71 @@ skip() {
     echo "check-codegen: $*: skipped"
 }
 
+# ---- containers ----
+
+# container VENDOR (TARGET STRIDE FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has
+# not changed since the last time is not compressed again. STRIDE: how long instructions are, mostly.
+container() {
+    vendor=$1
+    shift
+    packer=$work/pack_blobs.$vendor
+    ${HOSTCC:-cc} -O1 "$root/test/pack_blobs.c" -o "$packer" || return
+    packed=
+    while [ $# -gt 0 ]; do
+        if ! [ -f "$3.gz" ] || [ "$3" -nt "$3.gz" ]; then
+            "$packer" planes "$2" < "$3" > "$3.planes" && gzip -9nc "$3.planes" > "$3.gz" || return
+            rm "$3.planes"
+        fi
+        packed="$packed $1 $2 $3.gz"
+        shift 3
+    done
+    # shellcheck disable=SC2086
+    "$packer" container "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
+}
+
+# Runs COMMAND for each of LIST, as many at a time as there are processors: each takes every n-th.
+for_each() { # LIST COMMAND
+    jobs=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+    first=0
+    while [ $first -lt "$jobs" ]; do
+        n=0
+        for item in $1; do
+            [ $((n % jobs)) -eq $first ] && "$2" "$item"
+            n=$((n + 1))
+        done &
+        first=$((first + 1))
+    done
+    wait
+}
+
+# check_container VENDOR MOST_BYTES (TARGET FILE)...: notes what is wrong with $build's container and C header; and whether
+# compilers take the header without a word.
+check_container() {
+    vendor=$1
+    most=$2
+    shift 2
+    define=VMAFGPU_$(echo "$vendor" | tr '[:lower:]' '[:upper:]')_HEADER
+    : > "$found"
+    if ${CC:-cc} -std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Werror "-I$build" "-D$define=\"vmafgpu_$vendor.h\"" \
+        "$root/test/codegen/blobs.c" -o "$work/blobs" -lm -lpthread -ldl > "$work/log" 2>&1; then
+        "$work/blobs" "$build/vmafgpu_kernels.$vendor" "$build/vmafgpu_$vendor.h" "$most" "$@" > "$found" ||
+            [ -s "$found" ] || echo 'test/codegen/blobs.c failed' > "$found"
+    else
+        head -n 5 "$work/log" > "$found"
+    fi
+    note "container and C header of $vendor" "$found"
+    if command -v "${CXX:-c++}" > /dev/null 2>&1; then
+        ${CXX:-c++} -std=c++11 -x c++ -fsyntax-only -Wall -Wextra -Wpedantic -Werror "-I$build" \
+            "-D$define=\"vmafgpu_$vendor.h\"" "$root/test/codegen/blobs.c" > "$work/log" 2>&1
+        head -n 5 "$work/log" > "$found"
+        note "C header of $vendor in C++" "$found"
+    fi
+}
+
 # ---- NVIDIA ----
+
+# Machine code is made for these; PTX serves those that come later.
+nvidia_targets='75 80 86 89 90 100 120'
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 

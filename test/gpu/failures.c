@@ -153,6 +153,7 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     long baseline[SIMULATED_KINDS], runs = 0;
     int is_over = 0;
     config.backend = backend;
+    config.gpu.no_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
     config.gpu.frames = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
     config.gpu.batch = way->batch;
     config.gpu.queue = way->queue;

@@ -273,3 +273,261 @@ void test_partial(gpu *g) {
         check_generated_sums(g, "noise+grain", widths[i % 4], heights[i / 4], i % 3 ? 8 : 10, i % 2 ? MANY : DEFAULT, 1);
     }
 }
+
+/* ---- the self-test at open ---- */
+
+typedef struct tested {
+    int            width, height, depth;
+    vmafgpu_layout layout;
+    int            arithmetic;
+    const char    *features;   /* "name options|name options" */
+} tested;
+
+static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text, vmafgpu_feature_config *features) {
+    vmafgpu_config config = gpu_config(g, f);
+    int count = 0;
+    strcpy(text, t->features);
+    for (char *rest = text; rest;) {
+        char *bar = strchr(rest, '|'), *blank = strchr(rest, ' ');
+        if (bar) {
+            *bar++ = 0;
+        }
+        features[count].name = rest;
+        features[count].options = NULL;
+        if (blank && (!bar || blank < bar)) {
+            *blank = 0;
+            features[count].options = blank + 1;
+        }
+        count++;
+        rest = bar;
+    }
+    config.layout = t->layout;
+    config.gpu.batch = config.gpu.queue = 1;
+    config.gpu.no_self_test = 0;
+    if (t->layout == VMAFGPU_SEMIPLANAR_HIGH) {
+        config.bytes_per_sample = 2;
+    }
+    config.gpu.arithmetic = t->arithmetic;
+    config.no_model = 1;
+    config.features = features;
+    config.feature_count = count;
+    return config;
+}
+
+/* What a small picture does not show: kernels that only look for illegal samples find none where there are none, the last of
+ * cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, and of SpEED's ways to read chroma
+ * one is used. */
+static int is_shown(const char *kernel, const tested *t) {
+    const int is_speed = !strncmp(t->features, "speed", 5);
+    const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
+    return strcmp(kernel, "vmafgpu_interface_2") && strncmp(kernel, "vmafgpu_speed_check", 19) &&
+           strcmp(kernel, "vmafgpu_cambi_order") && !(is_speed && !strcmp(kernel, "vmafgpu_import")) &&
+           (strncmp(kernel, "vmafgpu_speed_low", 17) ||
+            (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
+}
+
+/* With each of a context's kernels compiled wrongly in turn: that is found at open, and said. */
+static void check_planted(gpu *g, const tested *t) {
+    film f = film_make("texture+mix", t->width, t->height, t->depth, 1, 7);
+    vmafgpu_feature_config features[8];
+    char text[400];
+    vmafgpu_config config = tested_config(g, &f, t, text, features);
+    vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
+    vmafgpu *v, *other = NULL;
+    int count;
+    where("self-test of '%s', %d bits, layout %d, arithmetic %d", t->features, t->depth, t->layout, t->arithmetic);
+    v = open_checked(&config);
+    if (!v) {
+        film_free(&f);
+        return;
+    }
+    CHECK(vmafgpu_self_test_sum(v) != 0);
+    CHECK_HAS(vmafgpu_driver_name(v), g->is_hip ? "HIP " : "CUDA ");
+    count = vmafgpu__list_kernels(v, v->gpu->site.form, list);
+    for (int i = 0; i < count && g->is_simulated; i++) {
+        const char *name = list[i].name;
+        vmafgpu_config planted = config;
+        if (!is_shown(name, t)) {
+            continue;
+        }
+        where("self-test with a wrong %s, %d bits, layout %d, arithmetic %d", name, t->depth, t->layout, t->arithmetic);
+        g->sim.plant(name);
+        CHECK_INT(vmafgpu_open(&other, &planted), VMAFGPU_ERROR_BACKEND);
+        CHECK_HAS(vmafgpu_last_error(other), "self-test: what the kernel vmafgpu_");
+        CHECK_HAS(vmafgpu_last_error(other), "on simulated GPU 0");
+        vmafgpu_close(other);
+        g->sim.plant(NULL);
+    }
+    vmafgpu_close(v);
+    film_free(&f);
+}
+
+void test_self_test(gpu *g) {
+    static const tested cases[] = {
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true"},
+        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion"},
+        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion"},
+        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3"},
+        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127"},
+        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma"},
+        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma"},
+        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_planted(g, &cases[i]);
+    }
+    {
+        /* AUTO scores on the CPU; who does not want to know is not told. */
+        film f = film_make("texture+mix", 48, 40, 8, 2, 7);
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected = cpu_score(&f, &config), got;
+        vmafgpu *v = NULL;
+        where("self-test and AUTO");
+        if (g->is_simulated) {
+            g->sim.plant("vmafgpu_adm_rows");
+            config.backend = VMAFGPU_BACKEND_AUTO;
+            config.gpu.no_self_test = 0;
+            CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_OK);
+            CHECK_STR(vmafgpu_backend_name(v), "cpu");
+            CHECK_HAS(vmafgpu_backend_note(v), "self-test: what the kernel vmafgpu_adm_");
+            CHECK_INT(vmafgpu_self_test_sum(v), 0);
+            vmafgpu_close(v);
+            got = film_score(&f, &config);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+        config = gpu_config(g, &f);
+        config.gpu.no_self_test = 1;
+        v = open_checked(&config);
+        CHECK_INT(vmafgpu_self_test_sum(v), 0);
+        vmafgpu_close(v);
+        if (g->is_simulated) {
+            g->sim.plant(NULL);
+        }
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* ---- containers: which blob is taken ---- */
+
+static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
+    unsigned char *entry = container + 24 + 32 * i, *blob = container + *at;
+    const uint32_t numbers[4] = {(uint32_t)size + 5, (uint32_t)size, 0, 1};
+    const uint32_t length = (uint32_t)(size | (~size & 0xffff) << 16);
+    blob[0] = 1; /* the last block, as it is */
+    memcpy(blob + 1, &length, 4);
+    memcpy(blob + 5, data, size);
+    memset(entry, 0, 32);
+    memcpy(entry, target, strlen(target));
+    memcpy(entry + 16, numbers, sizeof numbers);
+    {
+        const uint32_t crc = vmafgpu__crc32(blob, size + 5);
+        memcpy(entry + 24, &crc, 4);
+    }
+    *at += size + 5;
+}
+
+/* Kernels for the simulated GPU: a text for CUDA, the head of a code object for HIP; or what no driver takes. */
+static size_t sim_kernels(const gpu *g, int is_good, char *out) {
+    static const unsigned char elf[20] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0};
+    memset(out, 0, 128);
+    if (!g->is_hip) {
+        sprintf(out, ".version %s\n.target sm_%d\n// end of vmafgpu kernels\n", is_good ? "8.0" : "9.9",
+                g->sim.lanes() == 32 ? 80 : 75);
+        return strlen(out);
+    }
+    memcpy(out, elf, sizeof elf);
+    out[20] = 1;
+    out[48] = (char)(!is_good ? 0x36 : g->sim.lanes() == 32 ? 0x41 : 0x4c);
+    out[52] = 64;
+    return 64;
+}
+
+void test_containers(gpu *g) {
+    static const struct {
+        const char *name;
+        const char *good, *bad; /* targets, in this order; '*' is the device's own */
+        const char *words;      /* NULL: one is taken */
+    } cases[] = {
+        {"only the own", "*", "", NULL},
+        {"the own among others", "*", "sm_70 sm_75 sm_90 sm_120 gfx900 gfx1201 ptx_75", NULL},
+        {"machine code that is refused, and PTX", "ptx_75", "*", NULL},
+        {"PTX for later", "ptx_121", "", "only for ptx_121"},
+        {"of others", "sm_90 gfx900", "", "has no kernels for this device, a "},
+        {"nothing", "", "", "only for none at all"},
+        {"what the driver refuses", "", "*", "does not take the "},
+        {"names that are none", "sm_ sm ptx_ ptx gfx sm_-8 sm_99999999999", "", "has no kernels for this device"},
+    };
+    film f;
+    vmafgpu_config config;
+    scores expected;
+    if (!g->is_simulated) {
+        test_skip("containers: kernels that are a text");
+        return;
+    }
+    f = film_make("texture+mix", 40, 36, 8, 2, 95);
+    config = gpu_config(g, &f);
+    expected = cpu_score(&f, &config);
+    config.gpu.kernels_path = NULL;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        static unsigned char container[4096];
+        const char *own = g->is_hip ? (g->sim.lanes() == 32 ? "gfx1100" : "gfx942") : g->sim.lanes() == 32 ? "sm_80" : "sm_75";
+        const char *const lists[2] = {cases[c].good, cases[c].bad};
+        size_t at = 24;
+        int count = 0;
+        vmafgpu *v = NULL;
+        where("container: %s", cases[c].name);
+        if (g->is_hip && strstr(cases[c].name, "PTX")) {
+            continue;
+        }
+        for (int pass = 0; pass < 2; pass++) { /* first how many there are */
+            int i = 0;
+            for (int k = 0; k < 2; k++) {
+                char words[128], image[128];
+                const size_t size = sim_kernels(g, k == 0, image);
+                strcpy(words, lists[k]);
+                for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), i++) {
+                    if (pass) {
+                        put_blob(container, &at, i, *word == '*' ? own : word, image, size);
+                    }
+                }
+            }
+            count = i;
+            at = pass ? at : (size_t)(24 + 32 * count);
+        }
+        memcpy(container, "vmafgpu kernels\n", 16);
+        {
+            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count))};
+            memcpy(container + 16, numbers, sizeof numbers);
+        }
+        config.gpu.kernels = container;
+        config.gpu.kernels_size = at;
+        CHECK_INT(vmafgpu_open(&v, &config), cases[c].words ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
+        if (cases[c].words) {
+            CHECK_HAS(vmafgpu_last_error(v), cases[c].words);
+            CHECK_HAS(vmafgpu_last_error(v), "config.gpu.kernels");
+        } else {
+            scores got = film_score(&f, &config);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+        vmafgpu_close(v);
+        /* Some bit is wrong, some byte is missing. */
+        for (size_t n = 16; !cases[c].words && n < at && count == 1; n += 7) {
+            v = NULL;
+            container[n] ^= 8;
+            CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
+            CHECK_HAS(vmafgpu_last_error(v), "damaged");
+            container[n] ^= 8;
+            vmafgpu_close(v);
+            config.gpu.kernels_size = n;
+            CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
+            CHECK_HAS(vmafgpu_last_error(v), "config.gpu.kernels is cut off or damaged");
+            config.gpu.kernels_size = at;
+            vmafgpu_close(v);
+        }
+    }
+    scores_free(&expected);
+    film_free(&f);
+}

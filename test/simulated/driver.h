@@ -902,6 +902,7 @@ CONTROL(void, simulated_reset)(void) {
     driver.report.clear();
     machine.order = FORWARD;
     machine.seed = 1;
+    machine.planted.clear();
 }
 
 CONTROL(void, simulated_set)(int property, long long value) {
@@ -997,6 +998,11 @@ CONTROL(void, simulated_forbid)(uint64_t address, size_t bytes, int is_forbidden
         const auto begin = range->forbidden.begin() + static_cast<ptrdiff_t>(address - range->begin);
         std::fill(begin, begin + static_cast<ptrdiff_t>(bytes), is_forbidden != 0);
     }
+}
+
+CONTROL(void, simulated_plant)(const char *kernel) {
+    const std::lock_guard<std::mutex> lock(driver.mutex);
+    machine.planted = kernel ? kernel : "";
 }
 
 CONTROL(int, simulated_lanes)(void) {

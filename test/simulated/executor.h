@@ -28,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <vector>
 
 #ifndef LANES
@@ -383,6 +384,9 @@ struct Machine {
     const void *owner = nullptr;     /* only its device memory may be used, if that has an owner */
     Order order = FORWARD;
     uint64_t seed = 1;
+    std::string planted;             /* the kernel that is compiled wrongly */
+    bool is_planted = false;         /* the running one is */
+    uint32_t planted_writes = 0;     /* of this launch */
     uint32_t launches = 0;
     uint64_t switches = 0;           /* since the program began */
 
@@ -402,6 +406,8 @@ struct Machine {
         const std::lock_guard<std::mutex> lock(mutex);
         sentence[0] = 0;
         kernel = &which;
+        is_planted = planted == which.name;
+        planted_writes = 2;   /* the first one is wrong */
         std::copy(size, size + 3, grid);
         threads = block_threads;
         shared_bytes = shared_size;

@@ -178,6 +178,7 @@ ENTRY(hipGetDevice, (int *device), NEEDS_INIT, answer(device, own().device))
 ENTRY(hipSetDevice, (int device), NEEDS_INIT, set_device(call, device))
 ENTRY(hipGetDeviceProperties, (OldProperties *out, int device), NEEDS_INIT, get_properties(call, out, device))
 #ifndef SIMULATED_OLD_HIP
+ENTRY(hipDriverGetVersion, (int *version), NEEDS_NOTHING, answer(version, 60241133))
 ENTRY(hipGetDevicePropertiesR0600, (Properties *out, int device), NEEDS_INIT, get_properties(call, out, device))
 #endif
 

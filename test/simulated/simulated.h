@@ -77,6 +77,8 @@ enum {
     X(pending, long, (void)) \
     /* Reading these bytes of device or pinned memory is a mistake from now on, or is none any more. */ \
     X(forbid, void, (uint64_t address, size_t bytes, int is_forbidden)) \
+    /* A kernel of that name is compiled wrongly from now on: what it stores or adds is off by a bit. NULL: none is. */ \
+    X(plant, void, (const char *kernel)) \
     X(lanes, int, (void))
 
 typedef struct simulated_gpu {

@@ -1,0 +1,73 @@
+/* Property: whatever deflate's stream, container or text holds, nothing outside of it is read and nothing outside of its room
+ * is written; what is taken has just the size that was said. The first byte says which, and how large what comes out is. This
+ * file looks inside, so that it has the implementation, all of it private. */
+#define VMAFGPU_STATIC
+#define VMAFGPU_NO_SIMD
+#define VMAFGPU_IMPLEMENTATION
+#include "../../vmafgpu.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef VMAFGPU_NO_GPU
+static void unpack(vmafgpu *v, const vmafgpu__blob *blob) {
+    vmafgpu__image made;
+    char reason[512] = "";
+    memset(&made, 0, sizeof made);
+    if (vmafgpu__unpack(v, blob, "fuzz", &made, reason, sizeof reason) ? made.size != blob->size || made.data[made.size] != 0
+                                                                       : reason[0] == 0) {
+        abort();
+    }
+    vmafgpu__give(v, made.data);
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+#ifndef VMAFGPU_NO_GPU
+    static const uint32_t strides[4] = {0, 1, 4, 16};
+    static vmafgpu v;
+    vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
+    if (size == 0) {
+        return 0;
+    }
+    memset(blobs, 0, sizeof *blobs);
+    if (data[0] & 1) { /* a stream: its checksum is right */
+        blobs[0].packed = data + 1;
+        blobs[0].packed_size = (uint32_t)(size - 1);
+        blobs[0].size = (uint32_t)(data[0] >> 3) << (data[0] >> 1 & 3) * 4;
+        blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
+        blobs[0].stride = strides[data[0] >> 1 & 3];
+        unpack(&v, &blobs[0]);
+    } else {           /* a container: that of its entries, and of every second blob, is right */
+        vmafgpu__image image;
+        uint8_t *copy = (uint8_t *)malloc(size);
+        uint32_t count, crc;
+        int read;
+        if (!copy) {
+            return 0;
+        }
+        memset(&image, 0, sizeof image);
+        memcpy(copy, data + 1, size - 1);
+        image.data = (char *)copy;
+        image.size = size - 1;
+        count = image.size >= 24 ? vmafgpu__read_u32(copy + 16) % 128 : 0;
+        if (image.size >= 24 + (size_t)32 * count && image.size >= 24) {
+            crc = vmafgpu__crc32(copy + 24, (size_t)32 * count);
+            memcpy(copy + 20, &crc, 4);
+        }
+        (void)vmafgpu__is_container(&image);
+        read = vmafgpu__read_container(&image, blobs);
+        for (int i = 0; i < read; i++) {
+            if (i % 2) {
+                blobs[i].crc = vmafgpu__crc32(blobs[i].packed, blobs[i].packed_size);
+            }
+            blobs[i].size %= 1 << 20;
+            unpack(&v, &blobs[i]);
+        }
+        free(copy);
+    }
+#else
+    (void)data;
+    (void)size;
+#endif
+    return 0;
+}

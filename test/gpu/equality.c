@@ -4,11 +4,11 @@
 /* ---- what is computed ---- */
 
 const selection selections[SELECTIONS] = {
-    {"vmaf_v0.6.1", 1, {{"vmaf_v0.6.1", NULL, NULL, 0, 0, NULL}}, 0, {{NULL, NULL}}},
+    {"vmaf_v0.6.1", 1, {{"vmaf_v0.6.1", NULL, NULL, 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
     {"many", 3,
-     {{"vmaf_v0.6.1", NULL, NULL, 0, 0, NULL},
-      {"vmaf_v0.6.1neg", NULL, "neg", 1, 0, NULL},
-      {"vmaf_b_v0.6.3", NULL, "boot", 0, 0, NULL}},
+     {{"vmaf_v0.6.1", NULL, NULL, 0, 0, 0, NULL},
+      {"vmaf_v0.6.1neg", NULL, "neg", 1, 0, 0, NULL},
+      {"vmaf_b_v0.6.3", NULL, "boot", 0, 0, 0, NULL}},
      4,
      {{"vif", "vif_enhn_gain_limit=1.2:debug=true"},
       {"adm", "adm_enhn_gain_limit=1.2:adm_csf_mode=2:debug=true"},
@@ -31,17 +31,17 @@ const selection selections[SELECTIONS] = {
      {{"motion", "motion_five_frame_window=true"}, {"motion", "motion_moving_average=true"},
       {"motion", "motion_five_frame_window=true:motion_moving_average=true"}, {"motion", "motion_force_zero=true"},
       {"motion", "motion_blend_factor=0.6:motion_blend_offset=4:motion_fps_weight=1.5:motion_max_val=12"}}},
-    {"vmaf_v1.0.16_3d0h", 1, {{"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, NULL}}, 0, {{NULL, NULL}}},
+    {"vmaf_v1.0.16_3d0h", 1, {{"vmaf_v1.0.16_3d0h", NULL, NULL, 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
     {"all of v1", 3,
-     {{"vmaf_v1.0.16_hfr_3d0h", NULL, "near", 0, 0, NULL},
-      {"vmaf_v1.0.16_5d0h", NULL, "far", 0, 0, NULL},
-      {"vmaf_v1.0.16_3d0h_2160", NULL, "large", 0, 0, NULL}},
+     {{"vmaf_v1.0.16_hfr_3d0h", NULL, "near", 0, 0, 0, NULL},
+      {"vmaf_v1.0.16_5d0h", NULL, "far", 0, 0, 0, NULL},
+      {"vmaf_v1.0.16_3d0h_2160", NULL, "large", 0, 0, 0, NULL}},
      2,
      {{"cambi", "full_ref=true:topk=0.01:window_size=33"}, {"speed_chroma", "speed_weight_var_mode=3"}}},
     {"cambi", 0, {{0}}, 1, {{"cambi", NULL}}},
     {"speed_chroma", 0, {{0}}, 1, {{"speed_chroma", NULL}}},
     {"v0.6 and v1", 2,
-     {{"vmaf_v0.6.1", NULL, "old", 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, NULL}}, 0, {{NULL, NULL}}},
+     {{"vmaf_v0.6.1", NULL, "old", 0, 0, 0, NULL}, {"vmaf_v1.0.16_3d0h", NULL, "new", 0, 0, 0, NULL}}, 0, {{NULL, NULL}}},
 };
 
 void select_features(vmafgpu_config *config, const selection *s) {

@@ -1,23 +1,21 @@
 /* libvmaf: a library with libvmaf's functions on top of vmafgpu.h. Programs that are linked to libvmaf 3 (ffmpeg, GStreamer,
  * VapourSynth, encoders) run with it as they are, with the same figures and the same reports, byte for byte.
  *
- * Build:
- *
- *     make libvmaf     build/libvmaf.so.3 and build/libvmaf.a (with mingw build/libvmaf.dll)
+ * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a, with mingw build/libvmaf.dll.
  *
  * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the program has
  * imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program says. The log (at
  * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library.
  *
  * What differs from libvmaf 3.2.0:
- *   - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can
- *     be asked twice; columns are found by the names in reports as well ("integer_adm2");
- *   - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports there;
- *     with n_subsample, features have values of the frames in the report only;
- *   - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
- *   - cambi writes no heat maps;
- *   - of device pictures all planes are read that a feature looks at, not luma alone;
- *   - one file: there is no libvmaf's own internal interface, which some static libraries expose.
+ * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can
+ *   be asked twice; columns are found by the names in reports as well ("integer_adm2");
+ * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports there;
+ *   with n_subsample, features have values of the frames in the report only;
+ * - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
+ * - cambi writes no heat maps;
+ * - of device pictures all planes are read that a feature looks at, not luma alone;
+ * - one file: there is no libvmaf's own internal interface, which some static libraries expose.
  */
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
 #  define _XOPEN_SOURCE 700 /* fileno, isatty */

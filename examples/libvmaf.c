@@ -1151,9 +1151,10 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
         return result == VMAFGPU_OK ? -ENOMEM : error_of(result);
     }
     c->is_ordered = vmafgpu_seed_count(c->engine) != 0 || r.config.subsample > 1;
-    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s%s%s (%s), %d thread%s", vmafgpu_version(),
-        vmafgpu_backend_name(c->engine), *vmafgpu_device_name(c->engine) ? ", " : "", vmafgpu_device_name(c->engine),
-        vmafgpu_cpu_level(c->engine), r.config.threads, r.config.threads > 1 ? "s" : "");
+    const char *device = vmafgpu_device_name(c->engine);
+    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s (%s), %d thread%s", vmafgpu_version(),
+        vmafgpu_backend_name(c->engine), *device ? device : vmafgpu_cpu_level(c->engine), r.config.threads,
+        r.config.threads > 1 ? "s" : "");
     return 0;
 }
 

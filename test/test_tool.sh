@@ -690,6 +690,8 @@ check 'no pair: nothing on standard output' [ ! -s "$work/out" ]
 } 3>&1 > /dev/null 2>&1
 if mkfifo "$files/fifo" 2> /dev/null; then
     for signal in TERM HUP; do
+        # under nohup it is ignored
+        [ -z "$(sh -c 'kill -$0 $$; echo alive' $signal)" ] || continue
         $tool -r "$ref" -d "$files/fifo" --quiet -o "$files/report" > /dev/null 2>&1 &
         interrupted=$!
         exec 3<> "$files/fifo"

@@ -88,8 +88,8 @@ static void check_film(const char *what, int width, int height, int depth, const
 }
 
 static const vmafgpu_model_config both_models[] = {
-    {"vmaf_v0.6.1", NULL, "plain", 0, 0, NULL},
-    {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, NULL},
+    {"vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL},
+    {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL},
 };
 
 /* Options that take the vector code's rare paths, or keep it away. */

@@ -142,8 +142,8 @@ static void test_sums(void) {
         {"blocks+invert", 130, 70, 12, 0x227f0aa0b6ba4b6au},
         {"texture+mix", 64, 48, 16, 0xc0b927a203124d88u},
     };
-    static const vmafgpu_model_config models[] = {{"vmaf_v0.6.1", NULL, "plain", 0, 0, NULL},
-                                                  {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, NULL}};
+    static const vmafgpu_model_config models[] = {{"vmaf_v0.6.1", NULL, "plain", 0, 0, 0, NULL},
+                                                  {"vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL}};
     static const vmafgpu_feature_config five = {"motion", "motion_five_frame_window=true"};
     for (size_t i = 0; i < 2 * (sizeof films / sizeof films[0]); i++) {
         film f = film_make(films[i / 2].what, films[i / 2].width, films[i / 2].height, films[i / 2].depth, 4, 9);

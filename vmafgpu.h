@@ -14254,8 +14254,8 @@ enum {
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
-    const uint8_t *byte = (const uint8_t *)at;
-    return byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
+    const uint8_t *bytes = (const uint8_t *)at;
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 static int vmafgpu__is_container(const vmafgpu__image *image) {

@@ -19,9 +19,9 @@ $(BUILD)/libvmaf.a: $(BUILD)/libvmaf.o
 	rm -f $@
 	$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar) rcs $@ $<
 
-# Programs look for the name with the number, linkers for the one without.
+# Programs look for the name with the number, linkers for the one without. Programs may be static, a shared object is not.
 $(BUILD)/libvmaf.so.3: $(BUILD)/libvmaf.o
-	$(CC) -shared -Wl,-soname,libvmaf.so.3 $(SANFLAGS) -o $@ $< $(LDFLAGS) $(LDLIBS)
+	$(CC) -shared -Wl,-soname,libvmaf.so.3 $(SANFLAGS) -o $@ $< $(filter-out -static,$(LDFLAGS)) $(LDLIBS)
 	ln -sf libvmaf.so.3 $(BUILD)/libvmaf.so
 
 $(BUILD)/libvmaf.dll: $(BUILD)/libvmaf.o

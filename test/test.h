@@ -42,6 +42,17 @@ TEST_STATE char test_where[256]; /* what is being tested; printed with a failure
 
 static inline int test_end(void);
 
+/* How much of what could be tested is: everything with DEPTH=all, else less, and least where it runs many times slower, on a
+ * simulated processor or with sanitizers. */
+typedef enum test_amount { TEST_FEW, TEST_SOME, TEST_ALL } test_amount;
+
+static inline test_amount test_depth(void) {
+    const char *depth = getenv("DEPTH"), *sanitize = getenv("SANITIZE"), *runner = getenv("RUNNER");
+    return depth && strcmp(depth, "all") == 0                       ? TEST_ALL
+           : (sanitize && *sanitize) || (runner && *runner) ? TEST_FEW
+                                                                    : TEST_SOME;
+}
+
 /* With TEST_FIRST in the environment a program ends behind its first failure. */
 static inline int test_note(int ok) {
     if (test_failed > 0 && getenv("TEST_FIRST")) {

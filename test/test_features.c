@@ -72,10 +72,8 @@ static int is_whole;      /* every frame, in every way */
 static int ways_of_clip;
 
 static void choose_depth(void) {
-    const char *depth = getenv("DEPTH"), *sanitize = getenv("SANITIZE"), *runner = getenv("RUNNER");
-    const int is_slow = (sanitize && *sanitize) || (runner && *runner);
-    is_whole = depth && strcmp(depth, "all") == 0;
-    ways_of_clip = is_whole ? WAYS : is_slow ? 1 : 2;
+    is_whole = test_depth() == TEST_ALL;
+    ways_of_clip = is_whole ? WAYS : test_depth() == TEST_FEW ? 1 : 2;
 }
 
 /* What the reference refuses, and its report does not have. */

@@ -1553,8 +1553,9 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 0.744140625, 0.4263528125065932, 8.478351459e-14 }, { 0.736328125, 0.44157928673121205, 1.236682294e-13 }
 };
 
-/* Bits of a double and back; devices bring their own. */
+/* Bits of a double, of a float, and back; devices bring their own. */
 #ifndef VMAFGPU__BITS_OF
+#  define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
 VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -1566,8 +1567,22 @@ VMAFGPU__FN double vmafgpu__double_of(uint64_t bits) {
     memcpy(&v, &bits, sizeof v);
     return v;
 }
+
+VMAFGPU__FN uint32_t vmafgpu__float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 #  define VMAFGPU__BITS_OF(v) vmafgpu__bits_of(v)
 #  define VMAFGPU__DOUBLE_OF(bits) vmafgpu__double_of(bits)
+#  define VMAFGPU__FLOAT_BITS_OF(v) vmafgpu__float_bits(v)
+#  define VMAFGPU__FLOAT_OF(bits) vmafgpu__float_of_bits(bits)
 #endif
 
 /* `table` is vmafgpu__log2_table or a copy of it. Negative numbers give a NaN, 0 gives minus infinity.
@@ -1661,6 +1676,81 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
     const double upper = 0.05550361559341535 * rest + 0.2402284522445722, lower = 0.6931471806916203 * rest + 1;
     return (float)((upper * (rest * rest) + lower) * scale);
+}
+
+/* ---- VIF in floats ---- */
+
+typedef struct vmafgpu__float_vif_limits {
+    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
+    double noise_variance;
+    int   is_plain;                        /* it is 2 */
+} vmafgpu__float_vif_limits;
+
+VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
+    -0.012671635276421f, 0.064841182402670f, -0.157048836463065f, 0.257167726303123f,
+    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
+};
+
+/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are, on x86. */
+VMAFGPU__FN float vmafgpu__float_log2(float x) {
+    const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
+    const float exponent = (float)((int)(bits >> 23 & 255) - 127);
+    const float z = VMAFGPU__FLOAT_OF((bits & 0x7fffff) | 0x3f800000) - 1;
+    float value = vmafgpu__float_log_factors[0];
+    for (int i = 1; i < 8; i++)
+        value = value * z + vmafgpu__float_log_factors[i];
+    return exponent + value * z;
+}
+
+/* What a pixel adds to numerator and denominator, of the means around it of r, d, r r, d d and r d. */
+VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
+                                          const vmafgpu__float_vif_limits *limits, float *numerator, float *denominator) {
+    const float epsilon = 1.0e-10f;
+    const double noise = limits->noise_variance;
+    float s1 = rr - m1 * m1, s2 = dd - m2 * m2;
+    const float s12 = rd - m1 * m2;
+    s1 = s1 > 0 ? s1 : 0;
+    s2 = s2 > 0 ? s2 : 0;
+    float gain = VMAFGPU__QUOTIENT(s12, s1 + epsilon), rest = s2 - gain * s12;
+    if (s1 < epsilon) {
+        gain = 0;
+        rest = s2;
+        s1 = 0;
+    }
+    if (s2 < epsilon)
+        gain = rest = 0;
+    if (gain < 0) {
+        gain = 0;
+        rest = s2;
+    }
+    rest = rest > epsilon ? rest : epsilon;
+    gain = gain < limits->gain ? gain : limits->gain;
+    if (s1 < limits->noise) {
+        *numerator = 1 - s2 * limits->from_noise;
+        *denominator = 1;
+    } else {
+        const double share = VMAFGPU__QUOTIENT((double)(gain * gain * s1), (double)rest + noise);
+        *numerator = s12 < 0 ? 0 : vmafgpu__float_log2((float)(1.0 + share));
+        *denominator = vmafgpu__float_log2((float)(1.0 + VMAFGPU__QUOTIENT((double)s1, noise)));
+    }
+}
+
+/* ---- ADM in floats ---- */
+
+/* Filters of the wavelet: low-pass, high-pass. */
+VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
+    { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
+    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
+};
+
+VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, float d) {
+    const float *f = vmafgpu__float_dwt[high];
+    return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
+}
+
+/* Rows or columns of a scale that are left out of sums on either side. */
+VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
+    return (int)(size * 0.1 - 0.5);
 }
 
 /* ---- SpEED ---- */
@@ -2206,6 +2296,106 @@ typedef struct vmafgpu__speed_launch {
     const void *log_table;                  /* vmafgpu__log2_table */
 } vmafgpu__speed_launch;
 
+/* ---- what is measured by itself ---- */
+
+/* What is summed of two planes' samples a and b: (a - b)^2; the same rounded to a float; or a, b, and the squares of both
+ * rounded to floats. */
+typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
+
+enum { VMAFGPU__SQUARES_THREADS = 256, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4 };
+
+/* Block y works on a plane, block x on some of its rows. */
+typedef struct vmafgpu__squares_launch {
+    int64_t  *words;                        /* of the first pair: one for each plane, or of luma all */
+    uint32_t *illegal;                      /* [pairs] */
+    int32_t   word_stride, kind;
+    int32_t   width[2], height[2];          /* of luma, of chroma */
+    int32_t   bytes, chroma_bytes, step, shift;   /* of a sample; from one of chroma to the next */
+    uint32_t  mask;                         /* bits of a word of chroma that are not 0 in an illegal one */
+    vmafgpu__gpu_pair   pair[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__squares_launch;
+
+/* Planes of floats of which every row is added up from left to right, then these sums from the top. Places are bytes in a
+ * pair's scratch. */
+typedef struct vmafgpu__chain_plane {
+    uint64_t terms, sums;
+    int32_t  pitch;                         /* in floats, a multiple of a tile's columns */
+    int32_t  columns, rows;
+    int32_t  first;                         /* block x of its first rows: a block is a warp, a lane adds a row */
+} vmafgpu__chain_plane;
+
+enum {
+    VMAFGPU__CHAIN_TILE = 32,               /* columns that a warp reads at a time */
+    VMAFGPU__MAX_CHAIN_PLANES = 36,
+    VMAFGPU__CHAIN_ROWS = 1024              /* sums of rows that are read at a time */
+};
+
+VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
+    return lanes * (VMAFGPU__CHAIN_TILE + 1) * 4;
+}
+
+typedef struct vmafgpu__chains_launch {
+    const unsigned char *scratch;           /* of the first pair */
+    uint64_t  scratch_size;
+    double   *words;                        /* of the first pair: a sum for each plane */
+    int32_t   word_stride, count;
+    uint32_t  pairs;                        /* bit set: the pair has such planes */
+    vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
+} vmafgpu__chains_launch;
+
+/* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
+enum {
+    VMAFGPU__BLUR_THREADS = 256,
+    VMAFGPU__BLUR_ROWS = 8,                 /* of a block's output */
+    VMAFGPU__BLUR_REACH = 32,               /* taps on either side, at most */
+    VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
+    VMAFGPU__BLUR_MOTION_REACH = 2,
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4,   /* bytes of shared memory of one thing smoothed */
+    VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
+    VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
+    VMAFGPU__FADM_SHARED = 2 * 2 * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4,
+    VMAFGPU__FADM_RECIPROCALS = 4096
+};
+
+/* Columns of a block's output. */
+VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
+    return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
+}
+
+typedef struct vmafgpu__blur_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t input[2];                      /* planes of floats in there, where the pictures are not the frames */
+    uint64_t output[2];
+    int32_t  bytes;                         /* of a sample; 4: of a float */
+    float    unit;                          /* of samples that are integers */
+    int32_t  width, height, input_pitch, output_pitch;   /* pitches in floats */
+    int32_t  reach;
+    float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
+    vmafgpu__float_vif_limits limits;
+} vmafgpu__blur_launch;
+
+typedef struct vmafgpu__float_adm_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t input[2];                      /* planes of floats in there, where the scale does not start from the frames */
+    uint64_t low[2];                        /* what the next one starts from */
+    uint64_t terms, terms_size;             /* nine planes: denominator, numerator, impairment, each of three bands */
+    int32_t  bytes;                         /* as above */
+    float    unit;
+    int32_t  from_width, from_height, input_pitch;
+    int32_t  width, height, low_pitch, terms_pitch, left, top;
+    int32_t  has_bands, has_low, bypass;
+    float    p, csf[2];
+    double   gain_limit;
+    const uint16_t *reciprocals;            /* NULL: there is a division */
+} vmafgpu__float_adm_launch;
+
 #ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
@@ -2254,6 +2444,7 @@ typedef struct vmafgpu__extractor {
     int             variant;           /* of the backend's sums */
     int             needs_chroma;      /* of its feature, or as its options have it */
     int             values;            /* first of those that it measures by itself */
+    int             words;             /* first of what a GPU finds of it */
     char            word[32];          /* of an option that is -1: none of those that it may have */
     const char     *given_text;        /* of an option that is a text, in the caller's memory, without an end... */
     int             given_size;
@@ -2284,6 +2475,7 @@ typedef struct vmafgpu__job {
     int between;                       /* config.subsample leaves the pair out: only what wants every pair is measured */
     const vmafgpu_frame *previous;     /* instead of the history, which then stays as it is */
     int detached;                      /* the history stays as it is, and there is none without `previous` */
+    int64_t position;                  /* of a frame of the clip, seeds counted in */
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
     int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
                                           words with samples in the low bits */
@@ -2382,6 +2574,7 @@ struct vmafgpu {
     double            *pair_rows;                   /* of vmafgpu_score_pair(), and of many */
     vmafgpu__sums     *pair_sums;                   /* likewise */
     vmafgpu__value    *values;                      /* [config.candidates][value_count] */
+    vmafgpu__value    *measured;                    /* of these, those of the pair that the backend gives next */
     const vmafgpu__value *found;                    /* of these, the pair's that is being finished */
     vmafgpu__totals   *totals;                      /* per column */
     int64_t            pooled;                      /* rows in the totals */
@@ -2543,18 +2736,6 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t 
  * ================================================================================================
  * Numbers read and print the same whatever the C locale of the program is, and that locale is not touched.
  */
-static VMAFGPU__UNUSED uint32_t vmafgpu__float_bits(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static VMAFGPU__UNUSED float vmafgpu__float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 #define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
 
 /* snprintf that may be given no room at all. */
@@ -4573,6 +4754,7 @@ typedef struct vmafgpu__sight {
     const vmafgpu_frame *frame[2];        /* reference, distorted; NULL: none, the reference alone is to be remembered */
     vmafgpu__view        luma[2];         /* canonical */
     const vmafgpu_frame *previous;        /* the reference before this one, of a pair by itself; NULL: none was given */
+    int64_t              position;        /* in the clip, seeds counted in */
     int                  history;         /* frames right before this one that `state` has seen, up to 2 */
     int                  detached;        /* `state` stays as it is */
     const struct vmafgpu__cpu_functions *functions;
@@ -9751,11 +9933,6 @@ typedef struct vmafgpu__float_adm_functions {
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
-static const float vmafgpu__float_dwt[2][4] = {
-    { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
-    { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f }
-};
-
 /* Bytes that a thread's lines take; their places where the carver has memory. */
 static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__float_adm_lines *l) {
     const size_t margin = VMAFGPU__MARGIN, count = line - 2 * margin, size = sizeof(float);
@@ -9899,19 +10076,36 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Denominator (0) or a numerator: of each band the root of its sum, and of noise. */
-static float vmafgpu__float_adm_pool(const vmafgpu__float_adm_task *t, int which, double p, double noise_weight) {
-    const float root = (float)(1.0 / p), area = (float)((double)((t->w - 2 * t->left) * (t->h - 2 * t->top)) * noise_weight);
+/* Denominator or a numerator from the bands' sums over so many pixels: of each band the root of its sum, and of noise. */
+static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
+    const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
     float term[VMAFGPU__BANDS];
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        const float *sums = t->sums + (size_t)(which * VMAFGPU__BANDS + b) * t->most;
-        float sum = 0;
-        for (int y = t->top; y < t->h - t->top; y++)
-            sum += sums[y];
-        term[b] = vmafgpu__float_adm_power(sum, root) + noise;
-    }
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        term[b] = vmafgpu__float_adm_power(sums[b], root) + noise;
     return term[0] + term[1] + term[2];
+}
+
+/* The values of a scale, denominator, numerator, impairment, from the bands' sums for each. */
+static void vmafgpu__float_adm_values(const vmafgpu__extractor *e, const float *sums, int pixels, vmafgpu__value *out) {
+    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
+    for (int i = 0; i < 3; i++)
+        out[i].real = (double)vmafgpu__float_adm_pool(sums + i * VMAFGPU__BANDS, pixels, p, i < 2 ? noise_weight : 0);
+}
+
+/* Those of scale 0 where it is left out. */
+static void vmafgpu__float_adm_skip(vmafgpu__value *out) {
+    out[0].real = (double)(float)1e-10;
+    out[1].real = out[2].real = 0;
+}
+
+/* The sums over the rows of a scale. */
+static void vmafgpu__float_adm_totals(const vmafgpu__float_adm_task *t, float *sums) {
+    for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+        sums[i] = 0;
+        for (int y = t->top; y < t->h - t->top; y++)
+            sums[i] += t->sums[(size_t)i * t->most + (size_t)y];
+    }
 }
 
 /* Per scale: denominator, numerator, impairment. */
@@ -9922,7 +10116,7 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
     vmafgpu__float_adm_task *t;
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__float_adm_layout(v, &carver, &t);
-    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM], noise_weight = e->option[VMAFGPU__FLOAT_ADM_NOISE_WEIGHT];
+    const double p = e->option[VMAFGPU__FLOAT_ADM_P_NORM];
     t->functions = pair->functions->float_adm;
     t->state = (const vmafgpu__float_adm_state *)e->state;
     t->gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
@@ -9942,8 +10136,8 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
         t->from_h = t->h;
         t->w = (t->w + 1) / 2;
         t->h = (t->h + 1) / 2;
-        t->left = (int)(t->w * 0.1 - 0.5);
-        t->top = (int)(t->h * 0.1 - 0.5);
+        t->left = vmafgpu__float_adm_border(t->w);
+        t->top = vmafgpu__float_adm_border(t->h);
         t->csf = e->csf[s];
         t->has_low = s + 1 < VMAFGPU__SCALES;
         t->has_bands = s > 0 || e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] == 0;
@@ -9951,9 +10145,13 @@ static vmafgpu_result vmafgpu__float_adm_measure_pair(vmafgpu *v, const vmafgpu_
         t->low[0] = t->planes[s & 1][0];
         t->low[1] = t->planes[s & 1][1];
         result = vmafgpu__run(v, vmafgpu__float_adm_part, t);
-        for (int i = 0; i < 3; i++)
-            out[3 * s + i].real = !t->has_bands ? i ? 0 : (double)(float)1e-10
-                                                : (double)vmafgpu__float_adm_pool(t, i, p, i < 2 ? noise_weight : 0);
+        if (t->has_bands) {
+            float sums[VMAFGPU__FLOAT_ADM_SUMS];
+            vmafgpu__float_adm_totals(t, sums);
+            vmafgpu__float_adm_values(e, sums, (t->w - 2 * t->left) * (t->h - 2 * t->top), out + 3 * s);
+        } else {
+            vmafgpu__float_adm_skip(out + 3 * s);
+        }
         t->form = VMAFGPU__FLOATS;
         for (int i = 0; i < 2; i++) {
             t->source[i] = t->low[i];
@@ -10269,12 +10467,6 @@ enum {
     VMAFGPU__FVIF_MEANS = 5                /* of r, d, r r, d d, r d */
 };
 
-typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise;         /* the least variance with information; egl; what is left without, per variance */
-    double noise_variance;
-    int   is_plain;                        /* it is 2 */
-} vmafgpu__float_vif_limits;
-
 /* What is done to rows: in plain C here, in vectors in >>levels. Rows of floats are worked on up to their padded width; some
  * are read beside that, where they have margins. */
 typedef struct vmafgpu__float_functions {
@@ -10409,24 +10601,6 @@ static void vmafgpu__ansnr_terms_scalar(const float *const *reference, const flo
 
 /* ---- VIF ---- */
 
-static const float vmafgpu__float_log_factors[8] = {
-    -0.012671635276421f, 0.064841182402670f, -0.157048836463065f, 0.257167726303123f,
-    -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f
-};
-
-/* The logarithm of base 2, as the reference has it: of infinity and of no number it is what their bits are. */
-static float vmafgpu__float_log2(float x) {
-    uint32_t bits = vmafgpu__float_bits(x);
-    const float exponent = (float)((int)(bits >> 23 & 255) - 127);
-    float z, value = vmafgpu__float_log_factors[0];
-    bits = (bits & 0x7fffff) | 0x3f800000;
-    memcpy(&z, &bits, sizeof z);
-    z -= 1;
-    for (int i = 1; i < 8; i++)
-        value = value * z + vmafgpu__float_log_factors[i];
-    return exponent + value * z;
-}
-
 static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *const *d, const float *taps, int count, int w,
                                            float *const (*out)[VMAFGPU__FLOAT_ROWS]) {
     vmafgpu__float_weigh_rows_scalar(r, taps, count, w, out[0]);
@@ -10450,37 +10624,9 @@ static void vmafgpu__float_vif_down_scalar(const float *const *r, const float *c
 
 static void vmafgpu__float_vif_terms_scalar(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                             int w, float *numerator, float *denominator) {
-    const float epsilon = 1.0e-10f;
-    const double noise = limits->noise_variance;
-    for (int x = 0; x < w; x++) {
-        const float m1 = means[0][x], m2 = means[1][x];
-        float s1 = means[2][x] - m1 * m1, s2 = means[3][x] - m2 * m2;
-        const float s12 = means[4][x] - m1 * m2;
-        s1 = s1 > 0 ? s1 : 0;
-        s2 = s2 > 0 ? s2 : 0;
-        float gain = s12 / (s1 + epsilon), rest = s2 - gain * s12;
-        if (s1 < epsilon) {
-            gain = 0;
-            rest = s2;
-            s1 = 0;
-        }
-        if (s2 < epsilon)
-            gain = rest = 0;
-        if (gain < 0) {
-            gain = 0;
-            rest = s2;
-        }
-        rest = rest > epsilon ? rest : epsilon;
-        gain = gain < limits->gain ? gain : limits->gain;
-        if (s1 < limits->noise) {
-            numerator[x] = 1 - s2 * limits->from_noise;
-            denominator[x] = 1;
-        } else {
-            const float signal = gain * gain * s1;
-            numerator[x] = s12 < 0 ? 0 : vmafgpu__float_log2((float)(1.0 + (double)signal / ((double)rest + noise)));
-            denominator[x] = vmafgpu__float_log2((float)(1.0 + (double)s1 / noise));
-        }
-    }
+    for (int x = 0; x < w; x++)
+        vmafgpu__float_vif_terms(means[0][x], means[1][x], means[2][x], means[3][x], means[4][x], limits, &numerator[x],
+                                 &denominator[x]);
 }
 
 static void vmafgpu__float_vif_along_scalar(float *const *lines, const float *taps, int reach,
@@ -10909,7 +11055,6 @@ static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__e
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
     vmafgpu__fmotion_task *t = vmafgpu__fmotion_layout(v, &c);
     const int filter = (int)e->option[VMAFGPU__FMOTION_FILTER];
-    const int64_t position = v->seeded + v->pushed + v->tailed;
     vmafgpu_result result = VMAFGPU_OK;
     float *sums = t->sums;
     out[0].real = 0;
@@ -10920,7 +11065,7 @@ static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__e
     t->state = (const vmafgpu__fmotion_state *)e->state;
     t->frame[0] = pair->detached ? pair->previous : NULL;
     t->frame[1] = pair->frame[0];
-    t->slot = pair->detached ? -1 : (int)(position & 1);
+    t->slot = pair->detached ? -1 : (int)(pair->position & 1);
     t->reach = filter == 1 ? 0 : filter == 3 ? 1 : 2;
     t->taps = filter == 3 ? three : five;
     if (!pair->history && !t->frame[0])
@@ -12056,7 +12201,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
 /* What is measured by itself, of the pair whose luma is in a member's `pair`. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
-    vmafgpu__value *out = v->values + (cpu == v->cpu ? 0 : cpu - v->cpu->seats + 1) * v->value_count;
+    vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->seats + 1) * v->value_count;
     vmafgpu__sight pair;
     vmafgpu_result result = VMAFGPU_OK;
     memset(&pair, 0, sizeof pair);
@@ -12065,6 +12210,7 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     pair.luma[0] = cpu->pair[0];
     pair.luma[1] = cpu->pair[1];
     pair.previous = job->previous;
+    pair.position = job->position;
     pair.history = job->detached ? 0 : job->history;
     pair.detached = job->detached;
     pair.functions = v->cpu->functions;
@@ -12531,6 +12677,8 @@ struct vmafgpu__work {
     const unsigned char *tables;
     uint32_t      *illegal;               /* [pairs] */
     int            is_checked;            /* whether luma can be illegal */
+    double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
+    int32_t        word_stride;
     void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu       *v;
     void          *stream;
@@ -12539,6 +12687,16 @@ struct vmafgpu__work {
 static void vmafgpu__enqueue(const vmafgpu__work *work, int function, const vmafgpu__shape *shape, void *argument) {
     work->launch(work, work->functions[function], shape, argument);
 }
+
+/* Of a feature that is measured by itself: what is done for each of its extractors, one after the other. */
+typedef struct vmafgpu__gpu_measured {
+    int words;                                    /* that kernels leave of a pair, zero before: 64 bits of a sum or a double */
+    /* What the kernels do not have, for a sentence; NULL: they have it all, or ask for all of it. */
+    const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
+    void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
+    void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
+} vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
     int stream;                                   /* 0 is the one that the others branch off and come back to */
@@ -12553,7 +12711,13 @@ typedef struct vmafgpu__gpu_feature {
     void (*enqueue)(const vmafgpu__work *work);
     /* The function that leaves the first sums that differ; -1: none do. */
     int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
+    const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
 } vmafgpu__gpu_feature;
+
+/* From a sample of chroma to the next, in bytes. */
+static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
+    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
+}
 
 /* ---- VIF on a GPU: one launch per variant and scale, in order ----
  *
@@ -12812,7 +12976,7 @@ static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__su
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
     0, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
-    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs
+    vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
 };
 
 /* ---- motion on a GPU: one launch ----
@@ -12904,7 +13068,7 @@ static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu_
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
     0, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
-    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs
+    vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs, NULL
 };
 
 /* ---- ADM on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
@@ -13134,7 +13298,7 @@ static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__su
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
     1, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
-    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs
+    vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs, NULL
 };
 
 /* ---- CAMBI on a GPU: per picture of a variant seven launches, in order ---- */
@@ -13415,7 +13579,7 @@ static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
     0, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
-    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs
+    vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs, NULL
 };
 #endif /* !VMAFGPU_NO_CAMBI */
 
@@ -13445,10 +13609,6 @@ static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     return kernel != VMAFGPU__SPEED_LOW || step == 1 ? names[kernel]
            : step == 2                               ? "vmafgpu_speed_low_2"
                                                      : "vmafgpu_speed_low_4";
-}
-
-static int vmafgpu__speed_step(const vmafgpu_config *c) {
-    return c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
 }
 
 /* Makes room for a thing of so many floats per plane. Parts are 64 bytes or multiples of it. */
@@ -13585,7 +13745,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->block_columns = vmafgpu__speed_block_columns(x);
     out->reach = x->reach;
     out->bytes = c->bytes_per_sample;
-    out->step = vmafgpu__speed_step(c);
+    out->step = vmafgpu__chroma_step(c);
     out->shift = vmafgpu__sample_shift(c);
     out->mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
     out->unit = 1.0f / (float)(1 << (c->bit_depth - 8));
@@ -13631,7 +13791,7 @@ static int vmafgpu__gpu_speed_is_planned(const vmafgpu__plan *plan) {
 }
 
 static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__site *site, int kernel) {
-    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__speed_step(site->config)) : NULL;
+    return kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, vmafgpu__chroma_step(site->config)) : NULL;
 }
 
 /* The variants run one after another and share it. */
@@ -13698,9 +13858,119 @@ static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
     2, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
-    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs
+    vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
 };
 #endif /* !VMAFGPU_NO_SPEED */
+
+/* ---- what is measured by itself ---- */
+
+static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int y, int z, int threads, int shared) {
+    shape->grid[0] = (uint32_t)x;
+    shape->grid[1] = (uint32_t)y;
+    shape->grid[2] = (uint32_t)z;
+    shape->threads = (uint32_t)threads;
+    shape->shared = (uint32_t)shared;
+}
+
+/* The pairs of a batch that have a distorted frame, or a reference before theirs: a bit for each. */
+static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
+    uint32_t pairs = 0;
+    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
+        pairs |= (uint32_t)(before ? batch->pair[i].before[0] != NULL : batch->pair[i].distorted != NULL) << i;
+    return pairs;
+}
+
+/* ---- sums of squares: psnr, float_psnr, float_moment ---- */
+
+#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT)
+static const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == 0 ? "vmafgpu_squares" : NULL;
+}
+
+static void vmafgpu__squares_enqueue(const vmafgpu__work *work, vmafgpu__squares kind, int planes) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__squares_launch launch;
+    vmafgpu__shape shape;
+    launch.words = (int64_t *)(void *)work->words;
+    launch.illegal = work->illegal;
+    launch.word_stride = work->word_stride;
+    launch.kind = (int32_t)kind;
+    launch.width[0] = c->width;
+    launch.width[1] = vmafgpu__chroma_width(c);
+    launch.height[0] = c->height;
+    launch.height[1] = vmafgpu__chroma_height(c);
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.chroma_bytes = c->bytes_per_sample;
+    launch.step = vmafgpu__chroma_step(c);
+    launch.shift = vmafgpu__sample_shift(c);
+    launch.mask = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
+    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->height, VMAFGPU__SQUARES_ROWS), planes, work->batch->pairs,
+                       VMAFGPU__SQUARES_THREADS, 0);
+    vmafgpu__enqueue(work, 0, &shape, &launch);
+}
+#endif
+
+#ifndef VMAFGPU_NO_PSNR
+static void vmafgpu__gpu_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES, vmafgpu__psnr_planes(work->v, e));
+}
+
+static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    (void)v, (void)e;
+    memcpy(out, words, 3 * sizeof *out);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
+                                                                vmafgpu__gpu_psnr_settle };
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
+    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
+};
+#endif /* !VMAFGPU_NO_PSNR */
+
+#ifndef VMAFGPU_NO_FLOAT
+/* Sums of squares of words stay below 2^53 where there are no more of them than that; beyond libvmaf's chain of doubles may
+ * round. */
+static const char *vmafgpu__gpu_float_psnr_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return v->config.bit_depth > 12 && (int64_t)v->config.width * v->config.height > 1 << 21
+               ? "more than 2097152 pixels of 16 bits" : NULL;
+}
+
+static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    (void)e;
+    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_ROUNDED, 1);
+}
+
+static void vmafgpu__gpu_float_moment_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    (void)e;
+    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_MOMENTS, 1);
+}
+
+static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                           vmafgpu__value *out) {
+    const double unit = (double)vmafgpu__float_unit(&v->config);
+    const int count = e->feature->measure->values;
+    for (int k = 0; k < count; k++)
+        out[k].real = (double)words[k].whole * (count == 4 && k < 2 ? unit : unit * unit);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
+    1, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle
+};
+static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
+    4, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_moment_enqueue, vmafgpu__gpu_float_psnr_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
+    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
+    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+};
+#endif /* !VMAFGPU_NO_FLOAT */
 
 /* ---- all of them ---- */
 
@@ -14484,7 +14754,7 @@ typedef struct vmafgpu__slot {
     void    *branch[VMAFGPU__STREAMS];     /* the work of a stream is done; not of the first one */
     uint64_t scratch;                      /* the slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results;                /* pinned; sums of each pair, then their `illegal` */
+    unsigned char *results;                /* pinned; sums of each pair, then their `illegal`, then their words */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
@@ -14513,6 +14783,8 @@ struct vmafgpu__gpu {
     int     is_canonical;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
     size_t  results_size;
+    size_t  words_at;                      /* in results: sums, `illegal`, words of what is measured by itself */
+    int     word_count;                    /* of a pair */
     size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
     vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
     size_t  frame_size;                    /* of it: luma, then chroma if frames may have to be copied */
@@ -14530,6 +14802,7 @@ struct vmafgpu__gpu {
 
     vmafgpu__item    *items;               /* [ring] */
     vmafgpu__outcome *outcomes;            /* [ring] */
+    vmafgpu__value   *words;               /* [ring][word_count] */
     int64_t submitted, launched, retired, collected;
     int64_t fed;                           /* after a failure: how far the CPU has come */
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
@@ -14703,10 +14976,19 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
     work.tables = (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables);
     work.illegal = vmafgpu__device_illegal(g, slot);
     work.is_checked = g->is_checked;
+    work.words = NULL;
+    work.word_stride = g->word_count;
     work.launch = vmafgpu__launch_work;
     work.v = v;
     work.stream = slot->streams[holding->feature->stream];
-    holding->feature->enqueue(&work);
+    if (!holding->feature->measure)
+        holding->feature->enqueue(&work);
+    for (int i = 0; i < v->extractor_count && holding->feature->measure; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        work.words = (double *)(uintptr_t)(slot->device_results + g->words_at) + e->words;
+        if (e->feature->gpu == holding->feature)
+            holding->feature->measure->enqueue(&work, e);
+    }
 }
 
 /* Those of a stream. */
@@ -14790,6 +15072,17 @@ static size_t vmafgpu__append(size_t *size, size_t part) {
     return at;
 }
 
+/* What a pair needs for a feature's work. */
+static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
+    uint64_t most = feature->scratch ? feature->scratch(&v->gpu->site) : 0;
+    for (int i = 0; i < v->extractor_count && feature->measure && feature->measure->scratch; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        const uint64_t size = e->feature->gpu == feature ? feature->measure->scratch(v, e) : 0;
+        most = size > most ? size : most;
+    }
+    return (size_t)most;
+}
+
 /* How much device memory the kernels want. */
 static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -14800,7 +15093,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
         const vmafgpu__gpu_feature *feature = holding->feature;
         if (!feature)
             continue;
-        holding->scratch_size = feature->scratch ? (size_t)feature->scratch(&g->site) * (size_t)g->batch : 0;
+        holding->scratch_size = vmafgpu__gpu_scratch(v, feature) * (size_t)g->batch;
         holding->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->site, NULL) : 0);
         holding->scratch = vmafgpu__append(&k->scratch_size, holding->scratch_size);
     }
@@ -14930,8 +15223,12 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
 }
 
 /* Reads what the GPU says of pair i of a slot that is done. */
-static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome) {
+static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome,
+                                  vmafgpu__value *words) {
     const unsigned char *illegal = slot->results + sizeof(vmafgpu__sums) * (size_t)g->batch;
+    const size_t size = sizeof *words * (size_t)g->word_count;
+    if (size)
+        memcpy(words, slot->results + g->words_at + size * (size_t)i, size);
     memcpy(&outcome->sums, slot->results + sizeof(vmafgpu__sums) * (size_t)i, sizeof outcome->sums);
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
@@ -14954,7 +15251,8 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
             return;
     }
     for (int i = 0; i < slot->batch.pairs; i++)
-        vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring]);
+        vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
+                              g->words + (slot->first + i) % g->ring * g->word_count);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
 }
@@ -14998,6 +15296,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.count = job.distorted != NULL;
         job.canonical[0] = at->canonical[0];
         job.canonical[1] = at->canonical[1];
+        job.position = position - k;
         job.history = g->fed == position ? history : history - k;
         result = vmafgpu__cpu_submit(v, &job);
     }
@@ -15298,7 +15597,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         memset(before, 0, sizeof before);
         for (int k = 0; k < 2; k++) {
             const int64_t earlier = position - 1 - k, i = earlier - slot->first;
-            if (job->history <= k || !v->plan.motion[k])
+            if (job->history <= k || k >= g->history)
                 continue;
             before[k].data = i >= 0 ? slot->batch.pair[i].reference
                                     : (const void *)(uintptr_t)vmafgpu__device_plane(g, g->device_references,
@@ -15330,6 +15629,15 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
+/* Makes the pair's values of what the kernels left. */
+static void vmafgpu__settle(vmafgpu *v, const vmafgpu__value *words) {
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        if (e->feature->measure)
+            e->feature->gpu->measure->settle(v, e, words + e->words, v->measured + e->values);
+    }
+}
+
 static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead && g->collected == g->retired &&
@@ -15343,6 +15651,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patienc
     if (g->collected < g->retired) {
         const int64_t i = g->collected++ % g->ring;
         *sums = g->outcomes[i].sums;
+        vmafgpu__settle(v, g->words + i * g->word_count);
         return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
     }
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
@@ -15355,9 +15664,11 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     one.count = 1;
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
         one.distorted = &job->distorted[i];
+        v->measured = v->values + (ptrdiff_t)i * v->value_count;
         vmafgpu__name_candidate(v, i, job->count);
         result = v->backend->single(v, &one, &sums[i]);
     }
+    v->measured = v->values;
     return result;
 }
 
@@ -15391,15 +15702,17 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     if (result == VMAFGPU_OK && !g->is_dead) {
         vmafgpu__target before[2];
         memset(before, 0, sizeof before);
-        if (v->plan.motion[0])
+        if (g->history)
             before[0] = arrivals[0].target;
         vmafgpu__add_pair(slot, arrivals[1].target, arrivals[2].target, before);
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
             vmafgpu__outcome outcome;
-            vmafgpu__read_outcome(g, slot, 0, &outcome);
+            vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
+            vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
+            vmafgpu__settle(v, words);
             result = vmafgpu__check_outcome(v, &outcome, NULL);
         }
     }
@@ -15560,6 +15873,22 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
+/* Gives the extractors their places among the words of a pair; how many these are. */
+static int vmafgpu__count_words(vmafgpu *v) {
+    int count = 0;
+    for (int i = 0; i < v->extractor_count; i++) {
+        vmafgpu__extractor *e = &v->extractors[i];
+        e->words = count;
+        count += e->feature->measure ? e->feature->gpu->measure->words : 0;
+    }
+    return count;
+}
+
+/* How many references before a pair are looked at. */
+static int vmafgpu__gpu_history(const vmafgpu *v) {
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0);
+}
+
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
  * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
@@ -15574,7 +15903,10 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->queue = queue;
     g->flight = queue * g->batch;
     g->ring = g->flight + (g->history ? g->history : 1);
-    g->results_size = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch, unit);
+    g->word_count = vmafgpu__count_words(v);
+    g->words_at = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch, sizeof(double));
+    g->results_size =
+        (size_t)vmafgpu__round_up(g->words_at + sizeof(double) * (size_t)g->word_count * (size_t)g->batch, unit);
 
     const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->flight, g->plane.plane_size[0] };
     uint64_t *device_planes[3];
@@ -15621,7 +15953,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
     g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
-    g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+    g->history = vmafgpu__gpu_history(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
@@ -15689,8 +16021,9 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
     g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
+    g->words = (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
     g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
-    if (g->items && g->outcomes && (g->kept || !kept))
+    if (g->items && g->outcomes && g->words && (g->kept || !kept))
         return 1;
     vmafgpu__sentence(reason, size, "no host memory for pairs on their way");
     return 0;
@@ -15722,6 +16055,7 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     if (g->pinned)
         v->memory -= g->pinned_size;
     vmafgpu__give(v, g->kept);
+    vmafgpu__give(v, g->words);
     vmafgpu__give(v, g->outcomes);
     vmafgpu__give(v, g->items);
     return error == 0;
@@ -15816,13 +16150,21 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
     return result;
 }
 
-/* The kernel whose sums differ, or NULL. */
-static const char *vmafgpu__test_compare(const vmafgpu__gpu *g, const vmafgpu__sums *gpu, const vmafgpu__sums *cpu) {
+/* The kernel whose sums differ, or NULL. Of what is measured by itself it may be another one of the feature's. `values`: the
+ * GPU's and the CPU's. */
+static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums, const vmafgpu__value *const *values) {
+    const vmafgpu__gpu *g = t->gpu;
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__gpu_feature *feature = g->kernels.of[i].feature;
-        const int function = feature ? feature->differs(&g->site, gpu, cpu) : -1;
+        const int function = feature && feature->differs ? feature->differs(&g->site, &sums[0], &sums[1]) : -1;
         if (function >= 0)
             return feature->kernel(&g->site, function);
+    }
+    for (int i = 0; i < t->extractor_count; i++) {
+        const vmafgpu__extractor *e = &t->extractors[i];
+        if (e->feature->measure && memcmp(values[0] + e->values, values[1] + e->values,
+                                          sizeof *values[0] * (size_t)e->feature->measure->values) != 0)
+            return e->feature->gpu->kernel(&g->site, 0);
     }
     return NULL;
 }
@@ -15833,23 +16175,28 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     vmafgpu__gpu *g = t->gpu;
     const int count = g->history + 2;
     const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
+    const vmafgpu__value *values[2];
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
+    values[0] = t->values;
+    values[1] = t->measured;
     for (int i = 0; i < count; i++)
         vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
                            host + (size_t)i * room + (i == count - 1 ? 6 : 0));
     if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
+    t->measured = t->values;
     const vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, (unsigned char *)(uintptr_t)device, room, pitch, &sums[0]);
     if (g->is_dead)
         return 0;
+    t->measured += t->value_count;
     const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, host, room, pitch, &sums[1]);
     if (on_cpu != VMAFGPU_OK) {
         vmafgpu__sentence(reason, size, "self-test: %.400s", t->error);
         return 0;
     }
-    const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(g, &sums[0], &sums[1]) : "vmafgpu_import";
+    const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
@@ -15877,7 +16224,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         vmafgpu__sentence(reason, size, "self-test: the kernel %s is not there", missing);
         return 0;
     }
-    t->config.gpu.batch = 1 + (t->plan.motion[1] ? 2 : t->plan.motion[0] ? 1 : 0);
+    t->config.gpu.batch = 1 + vmafgpu__gpu_history(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
         const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
         const size_t room = (size_t)vmafgpu__round_up(vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16, 256);
@@ -15919,11 +16266,18 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
+        /* The GPU's, then the CPU's. */
+        t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
+    }
+    if (g && t->values) {
+        memset(t->values, 0, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
         is_good = vmafgpu__test_context(t, v, reason, size);
         v->gpu->tested = g->tested;
     } else {
         vmafgpu__sentence(reason, size, "no host memory for the self-test");
     }
+    if (g)
+        vmafgpu__give(v, t->values);
     vmafgpu__give(v, g);
     vmafgpu__give(v, t);
     return is_good;
@@ -16008,7 +16362,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     g->site.config = &v->config;
     g->site.plan = &v->plan;
     for (int i = 0; i < v->feature_count; i++)
-        if (v->features[i]->gpu->is_planned(&v->plan))
+        if (v->features[i]->measure || v->features[i]->gpu->is_planned(&v->plan))
             g->kernels.of[i].feature = v->features[i]->gpu;
     g->fed = -1;
     g->state = (unsigned char *)g + size;
@@ -16594,15 +16948,17 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_PSNR
     { "psnr", NULL, vmafgpu__psnr_columns, vmafgpu__psnr_options, 0, 0, vmafgpu__psnr_plan, vmafgpu__psnr_finish, NULL,
-      &vmafgpu__measured_cpu, NULL, &vmafgpu__psnr_measure, vmafgpu__psnr_has_column },
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_psnr), &vmafgpu__psnr_measure, vmafgpu__psnr_has_column },
 #else
     VMAFGPU__LEFT_OUT("psnr", "VMAFGPU_NO_PSNR", vmafgpu__psnr_columns),
 #endif
 #ifndef VMAFGPU_NO_FLOAT
     { "float_psnr", NULL, vmafgpu__float_psnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
-      vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_psnr_measure, NULL },
+      vmafgpu__float_psnr_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_psnr),
+      &vmafgpu__float_psnr_measure, NULL },
     { "float_moment", NULL, vmafgpu__float_moment_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth,
-      vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_moment_measure, NULL },
+      vmafgpu__float_moment_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_float_moment),
+      &vmafgpu__float_moment_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("float_psnr", "VMAFGPU_NO_FLOAT", vmafgpu__float_psnr_columns),
     VMAFGPU__LEFT_OUT("float_moment", "VMAFGPU_NO_FLOAT", vmafgpu__float_moment_columns),
@@ -17321,7 +17677,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     v->totals = (vmafgpu__totals *)vmafgpu__take(v, count * sizeof *v->totals);
     if (v->value_count)
         v->values = (vmafgpu__value *)vmafgpu__take(v, (size_t)v->config.candidates * (size_t)v->value_count * sizeof *v->values);
-    v->found = v->values;
+    v->found = v->measured = v->values;
     v->pair_rows = (double *)vmafgpu__take(v, (size_t)v->config.candidates * (count + 1) * sizeof *v->pair_rows);
     v->pair_sums = (vmafgpu__sums *)vmafgpu__take(v, (size_t)v->config.candidates * sizeof *v->pair_sums);
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
@@ -17376,12 +17732,24 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 #endif
 }
 
+/* What of an extractor has no kernels, for a sentence; NULL: they have all. */
+static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
+#ifndef VMAFGPU_NO_GPU
+    if (e->feature->gpu)
+        return e->feature->measure && e->feature->gpu->measure->lacks ? e->feature->gpu->measure->lacks(v, e) : NULL;
+#endif
+    (void)v;
+    return e->feature->measure ? "" : NULL;
+}
+
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        if (e->feature->measure)
-            vmafgpu__sentence(v->note, sizeof v->note, "the feature %s is measured by the CPU only", e->feature->name);
+        const char *lacking = vmafgpu__has_no_kernels(v, e);
+        if (lacking)
+            vmafgpu__sentence(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only", e->feature->name,
+                              lacking[0] ? " with " : "", lacking);
         else if (e->given_text)
             vmafgpu__sentence(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
         else
@@ -17847,6 +18215,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
+    job.position = position;
     job.history = position < 2 ? (int)position : 2;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = vmafgpu__check_lent(v, position, reference, distorted);

@@ -8,6 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
+ *        >>squares >>chains >>float vif >>float motion >>float adm
  */
 
 /* ================================================================================================
@@ -348,6 +349,9 @@ template <int groups> GPU_FN void copy_wait() {}
 #define VMAFGPU__BIT_LENGTH(v) (32 - leading_zeros(v))
 #define VMAFGPU__BITS_OF(v) bits_of(v)
 #define VMAFGPU__DOUBLE_OF(bits) double_bits(bits)
+#define VMAFGPU__FLOAT_BITS_OF(v) bits_of(v)
+#define VMAFGPU__FLOAT_OF(bits) float_bits(bits)
+#define VMAFGPU__QUOTIENT(a, b) quotient(a, b)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
@@ -5003,3 +5007,93 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THREADS, 2) { speed_score(launch); }
+
+/* ================================================================================================
+ * >>squares                                      psnr, float_psnr, float_moment: sums of integers
+ * ================================================================================================ */
+
+/* A square as a float, which has 24 bits. */
+GPU_FN uint64_t rounded_square(int32_t v) { return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v); }
+
+GPU_FN void add_squares(int kind, uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
+    const int32_t d = (int32_t)a - (int32_t)b;
+    if (kind == VMAFGPU__SQUARES) {
+        sum[0] += (uint32_t)d * (uint32_t)d;
+    } else if (kind == VMAFGPU__SQUARES_ROUNDED) {
+        sum[0] += rounded_square(d);
+    } else {
+        sum[0] += a;
+        sum[1] += b;
+        sum[2] += rounded_square((int32_t)a);
+        sum[3] += rounded_square((int32_t)b);
+    }
+}
+
+/* 16 bytes of samples. */
+GPU_FN void add_squares_of_words(int kind, int bytes, uint32_t mask, const uint8_t *a, const uint8_t *b,
+                                 uint64_t (&sum)[VMAFGPU__SQUARES_SUMS], uint32_t (&seen)[2]) {
+    const Words4 v = load((const Words4 *)a), w = load((const Words4 *)b);
+    const uint32_t va[4] = { v.x, v.y, v.z, v.w }, wa[4] = { w.x, w.y, w.z, w.w };
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        seen[0] |= va[i] & mask * 0x10001;
+        seen[1] |= wa[i] & mask * 0x10001;
+        if (bytes == 1) {
+#pragma unroll
+            for (int k = 0; k < 32; k += 8)
+                add_squares(kind, va[i] >> k & 255, wa[i] >> k & 255, sum);
+        } else {
+            add_squares(kind, va[i] & 65535, wa[i] & 65535, sum);
+            add_squares(kind, va[i] >> 16, wa[i] >> 16, sum);
+        }
+    }
+}
+
+GPU_FN void squares(const vmafgpu__squares_launch &launch) {
+    const uint32_t plane = block_y(), z = block_z();
+    const vmafgpu__gpu_pair &pair = launch.pair[z];
+    const vmafgpu__gpu_chroma &chroma = launch.chroma[z];
+    const uint32_t width = (uint32_t)launch.width[plane != 0], height = (uint32_t)launch.height[plane != 0];
+    const uint8_t *a = (const uint8_t *)(plane ? chroma.plane[0][plane - 1] : pair.reference),
+                  *b = (const uint8_t *)(plane ? chroma.plane[1][plane - 1] : pair.distorted);
+    const int64_t a_pitch = plane ? chroma.pitch[0][plane - 1] : pair.reference_pitch,
+                  b_pitch = plane ? chroma.pitch[1][plane - 1] : pair.distorted_pitch;
+    const int bytes = plane ? launch.chroma_bytes : launch.bytes, step = plane ? launch.step : bytes,
+              shift = plane ? launch.shift : 0;
+    const uint32_t mask = plane ? launch.mask : 0, chunk = 16 / (uint32_t)bytes;
+    const bool by_words = step == bytes && !shift &&
+                          ((uint64_t)a | (uint64_t)b | (uint64_t)a_pitch | (uint64_t)b_pitch) % 16 == 0;
+    uint64_t sum[VMAFGPU__SQUARES_SUMS] = {};
+    uint32_t seen[2] = {};
+    if (!pair.distorted)
+        return;
+#pragma unroll 1
+    for (uint32_t i = 0; i < VMAFGPU__SQUARES_ROWS; i++) {
+        const uint32_t y = block_x() * VMAFGPU__SQUARES_ROWS + i, whole_chunks = by_words ? width / chunk : 0;
+        if (y >= height)
+            break;
+        const uint8_t *p = a + (int64_t)y * a_pitch, *q = b + (int64_t)y * b_pitch;
+#pragma unroll 1
+        for (uint32_t x = thread_index(); x < whole_chunks; x += VMAFGPU__SQUARES_THREADS)
+            add_squares_of_words(launch.kind, bytes, mask, p + 16 * x, q + 16 * x, sum, seen);
+#pragma unroll 1
+        for (uint32_t x = whole_chunks * chunk + thread_index(); x < width; x += VMAFGPU__SQUARES_THREADS) {
+            const uint32_t v = load_sample(p + (uint64_t)x * (uint32_t)step, 0, bytes),
+                           w = load_sample(q + (uint64_t)x * (uint32_t)step, 0, bytes);
+            seen[0] |= v & mask;
+            seen[1] |= w & mask;
+            add_squares(launch.kind, v >> shift, w >> shift, sum);
+        }
+    }
+    const uint32_t sums = launch.kind == VMAFGPU__SQUARES_MOMENTS ? (uint32_t)VMAFGPU__SQUARES_SUMS : 1;
+    for (uint32_t k = 0; k < VMAFGPU__SQUARES_SUMS; k++) {
+        const int64_t total = k < sums ? warp_sum((int64_t)sum[k]) : 0;
+        if (k < sums && lane_index() == 0)
+            atomic_add(launch.words + (int64_t)z * launch.word_stride + plane + k, total);
+    }
+    const uint32_t illegal = warp_or((seen[0] ? 4 : 0) | (seen[1] ? 8 : 0));
+    if (illegal && lane_index() == 0)
+        atomic_or(&launch.illegal[z], illegal);
+}
+
+GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }

@@ -1,0 +1,147 @@
+/* What is measured by itself, on the GPU: the CPU's bits, in every layout, memory and order of calls. */
+#include "gpu.h"
+
+enum { MOST_FEATURES = 8 };
+
+typedef struct measured {
+    const char *what;
+    int         width, height, depth, chroma, frames;
+    storage     how;
+    int         batch, subsample;
+    const char *features; /* "name options|name options" */
+} measured;
+
+/* Splits the text, which it takes apart; how many there are. */
+static int list_features(char *text, vmafgpu_feature_config *features) {
+    int count = 0;
+    memset(features, 0, MOST_FEATURES * sizeof *features);
+    for (char *rest = text, *bar; rest; rest = bar) {
+        char *blank = strchr(rest, ' ');
+        bar = strchr(rest, '|');
+        if (bar) {
+            *bar++ = 0;
+        }
+        test_need(count < MOST_FEATURES, "too many features");
+        features[count].name = rest;
+        if (blank && (!bar || blank < bar)) {
+            *blank = 0;
+            features[count].options = blank + 1;
+        }
+        count++;
+    }
+    return count;
+}
+
+static vmafgpu_config measured_config(const gpu *g, const film *f, const measured *m, char *text,
+                                      vmafgpu_feature_config *features) {
+    vmafgpu_config config = gpu_config(g, f);
+    strcpy(text, m->features);
+    config.no_model = 1;
+    config.features = features;
+    config.feature_count = list_features(text, features);
+    config.bytes_per_sample = m->how.bytes_per_sample;
+    config.layout = m->how.shift         ? VMAFGPU_SEMIPLANAR_HIGH
+                    : m->how.interleaved ? VMAFGPU_SEMIPLANAR
+                                         : VMAFGPU_PLANAR;
+    config.subsample = m->subsample;
+    config.gpu.batch = m->batch;
+    return config;
+}
+
+static film measured_film(const measured *m) {
+    return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
+}
+
+/* A clip, then pairs by themselves: the same scores from both. */
+static void check_measured(gpu *g, const measured *m) {
+    film f = measured_film(m);
+    char text[400];
+    vmafgpu_feature_config features[MOST_FEATURES];
+    vmafgpu_config config = measured_config(g, &f, m, text, features), plain = film_config(&f);
+    reel r = reel_make(g, &f, &m->how);
+    vmafgpu *context, *cpu;
+    scores expected;
+    where("%s, %s %dx%d %d bits %d, '%s' shift %d pitch %d", m->features, m->what, m->width, m->height, m->depth, m->chroma,
+          m->how.kinds, m->how.shift, (int)m->how.pitch);
+    expected = cpu_score(&f, &config);
+    plain.backend = VMAFGPU_BACKEND_CPU;
+    plain.no_model = 1;
+    plain.features = config.features;
+    plain.feature_count = config.feature_count;
+    context = open_checked(&config);
+    cpu = open_checked(&plain);
+    if (context && cpu) {
+        reel_finish(&r, context, 0);
+        check_context(g, context, &expected);
+        for (int i = 0; i < f.clip.frames; i++) {
+            const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1), before = film_frame(&f, 0, 0);
+            vmafgpu_score a, b;
+            if (CHECK_INT(vmafgpu_score_pair(context, i ? reel_frame(&r, 0, 0) : NULL, reel_frame(&r, i, 0),
+                                             reel_frame(&r, i, 1), &a), VMAFGPU_OK) &&
+                CHECK_INT(vmafgpu_score_pair(cpu, i ? &before : NULL, &reference, &distorted, &b), VMAFGPU_OK)) {
+                check_row(a.values, b.values, expected.columns);
+            }
+        }
+        check_on_gpu(g, context);
+    }
+    vmafgpu_close(context);
+    vmafgpu_close(cpu);
+    reel_free(g, &r);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+#define SUMS "psnr enable_mse=true|float_psnr|float_moment"
+
+void test_measured(gpu *g) {
+    static const measured cases[] = {
+        {"texture+mix", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS},
+        {"noise+invert", 97, 51, 8, 420, 3, {"d", 0, 0, 0, 0, 0}, 2, 0, SUMS},
+        {"noise+invert", 161, 37, 16, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, SUMS},
+        {"blocks+invert", 51, 35, 12, 422, 3, {"p", 0, 0, 0, 0, 0}, 0, 0, SUMS},
+        {"texture+mix", 48, 40, 10, 420, 5, {"hpd", 0, 6, 0, 0, 0}, 2, 2, SUMS},
+        {"texture+mix", 83, 42, 8, 444, 3, {"d", 0, 0, -91, 3, 1}, 2, 0, SUMS},
+        {"texture+mix", 64, 40, 8, 420, 3, {"d", 2, 8, 0, 0, 0}, 2, 0, SUMS},
+        {"texture+mix", 66, 41, 10, 420, 3, {"p", 0, 0, 0, 0, 1}, 3, 0, "psnr reduced_hbd_peak=true:min_sse=0.5"},
+        {"texture+mix", 64, 40, 10, 420, 3, {"d", 0, 0, 160, 0, 0}, 3, 0, "psnr enable_chroma=false:enable_apsnr=true"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_measured(g, &cases[i]);
+    }
+}
+
+/* ---- when the GPU dies in the middle ---- */
+
+void test_measured_dies(gpu *g) {
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS};
+    film f = measured_film(&m);
+    char text[400];
+    vmafgpu_feature_config features[MOST_FEATURES];
+    vmafgpu_config config = measured_config(g, &f, &m, text, features);
+    scores expected = cpu_score(&f, &config);
+    if (!g->is_simulated) {
+        test_skip("a GPU that fails on demand");
+    }
+    for (int at = 0; g->is_simulated && at < f.clip.frames; at++) {
+        vmafgpu *context = open_checked(&config);
+        scores got;
+        where("a failure with frame %d", at);
+        for (int i = 0; context && i < f.clip.frames; i++) {
+            if (i == at) {
+                g->sim.fail(NULL, 3, 999);
+            }
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        }
+        if (context) {
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            CHECK_HAS(vmafgpu_backend_note(context), "failed");
+            got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+        vmafgpu_close(context);
+        g->sim.fail(NULL, 0, 0);
+    }
+    scores_free(&expected);
+    film_free(&f);
+}

@@ -2356,13 +2356,21 @@ enum {
     VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
     VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
-    VMAFGPU__FADM_SHARED = 2 * 2 * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4,
-    VMAFGPU__FADM_RECIPROCALS = 4096
+    VMAFGPU__FADM_SHARED = 2 * 2 * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
 };
 
 /* Columns of a block's output. */
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
     return (VMAFGPU__BLUR_THREADS - 2 * reach) / 4 * 4;
+}
+
+/* Of a block of shrink: lines of even rows, after the pass down the columns. */
+VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
+    return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
+}
+
+VMAFGPU__FN int32_t vmafgpu__shrink_shared(int32_t reach) {
+    return VMAFGPU__SHRINK_ROWS * vmafgpu__shrink_line(reach) * 4;
 }
 
 typedef struct vmafgpu__blur_launch {
@@ -9858,17 +9866,66 @@ static size_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__ext
     return sizeof(vmafgpu__float_adm_state);
 }
 
+#ifdef VMAFGPU__HAS_RCPSS
+/* This machine's estimate of the reciprocal of the float with these bits. */
+static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
+    float x[4];
+    __m128 some;
+    for (int i = 0; i < 4; i++)
+        x[i] = vmafgpu__float_of_bits(bits);
+    memcpy(&some, x, sizeof some);
+    some = VMAFGPU__RCPPS(some);
+    memcpy(x, &some, sizeof some);
+    return vmafgpu__float_bits(x[0]);
+}
+#endif
+
+/* Whether it is the same from one entry of a table to the next, and follows the law of exponents. */
+static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
+    int is_known = 1;
+#ifdef VMAFGPU__HAS_RCPSS
+    static const uint32_t exponents[] = { 1, 2, 30, 126, 128, 200, 251, 252 };
+    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS; i++) {
+        const uint32_t first = vmafgpu__float_adm_estimate(0x3f800000 + (i << 11));
+        is_known = is_known && first == vmafgpu__float_adm_estimate(0x3f800000 + (i << 11 | 0x7ff)) && (first & 0x7ff) == 0;
+        for (size_t k = 0; k < sizeof exponents / sizeof *exponents && i % 512 == 5; k++)
+            is_known = is_known &&
+                       vmafgpu__float_adm_estimate((exponents[k] << 23) + (i << 11)) == first + ((127 - exponents[k]) << 23);
+    }
+    is_known = is_known && vmafgpu__float_adm_estimate(1) == 0x7f800000 && vmafgpu__float_adm_estimate(254u << 23 | 5) == 0 &&
+               vmafgpu__float_adm_estimate(253u << 23 | 5) == 0;
+#endif
+    return is_known;
+}
+
+/* The entry of a table; of this machine's, if it has any. */
+static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) {
+#ifdef VMAFGPU__HAS_RCPSS
+    if (wanted == VMAFGPU_RECIPROCAL_HOST)
+        return (uint16_t)((vmafgpu__float_adm_estimate(0x3f800000 + (i << 11)) - (126u << 23)) >> 11);
+#endif
+    return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
+}
+
+/* Whether there is a table of the reciprocals wanted, which goes to `out`, unless that is NULL; else they are quotients. */
+static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
+    int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
+#ifdef VMAFGPU__HAS_RCPSS
+    is_there |= wanted == VMAFGPU_RECIPROCAL_HOST;
+#endif
+    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && is_there && out; i++)
+        out[i] = vmafgpu__float_adm_entry(wanted, i);
+    return is_there;
+}
+
 static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__float_adm_state *state = (vmafgpu__float_adm_state *)e->state;
     const vmafgpu_reciprocal wanted = v->config.float_reciprocal;
-    const int is_amd = wanted == VMAFGPU_RECIPROCAL_AMD;
-    state->reciprocal = is_amd || wanted == VMAFGPU_RECIPROCAL_INTEL ? VMAFGPU__BY_TABLE : VMAFGPU__BY_DIVISION;
+    state->reciprocal = vmafgpu__float_adm_table(wanted, state->table) ? VMAFGPU__BY_TABLE : VMAFGPU__BY_DIVISION;
 #ifdef VMAFGPU__HAS_RCPSS
     if (wanted == VMAFGPU_RECIPROCAL_HOST)
         state->reciprocal = VMAFGPU__BY_RCPSS;
 #endif
-    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && state->reciprocal == VMAFGPU__BY_TABLE; i++)
-        state->table[i] = (uint16_t)(is_amd ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
     return VMAFGPU_OK;
 }
 
@@ -10836,6 +10893,15 @@ static int vmafgpu__fmotion_has_column(const vmafgpu *v, const vmafgpu__extracto
     return column == 0 || (column == 2 ? e->option[VMAFGPU__FMOTION_DEBUG] != 0 : vmafgpu__fmotion_is_zero(e) == (column == 1));
 }
 
+/* What blurs a reference; *reach: taps on either side of the centre. */
+static const float *vmafgpu__fmotion_taps(const vmafgpu__extractor *e, int *reach) {
+    static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
+    static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
+    const int filter = (int)e->option[VMAFGPU__FMOTION_FILTER];
+    *reach = filter == 1 ? 0 : filter == 3 ? 1 : 2;
+    return filter == 3 ? three : five;
+}
+
 static int vmafgpu__fmotion_planes(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__FMOTION_UV] != 0 ? 3 : 1;
 }
@@ -11050,11 +11116,8 @@ static void vmafgpu__fmotion_small_part(void *arg, int index) {
 
 static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
                                                     void *scratch, vmafgpu__value *out) {
-    static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
-    static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
     vmafgpu__carver c = { (unsigned char *)scratch, 0 };
     vmafgpu__fmotion_task *t = vmafgpu__fmotion_layout(v, &c);
-    const int filter = (int)e->option[VMAFGPU__FMOTION_FILTER];
     vmafgpu_result result = VMAFGPU_OK;
     float *sums = t->sums;
     out[0].real = 0;
@@ -11066,8 +11129,7 @@ static vmafgpu_result vmafgpu__fmotion_measure_pair(vmafgpu *v, const vmafgpu__e
     t->frame[0] = pair->detached ? pair->previous : NULL;
     t->frame[1] = pair->frame[0];
     t->slot = pair->detached ? -1 : (int)(pair->position & 1);
-    t->reach = filter == 1 ? 0 : filter == 3 ? 1 : 2;
-    t->taps = filter == 3 ? three : five;
+    t->taps = vmafgpu__fmotion_taps(e, &t->reach);
     if (!pair->history && !t->frame[0])
         t->sums = NULL;
     if (!t->sums && t->slot < 0)
@@ -12657,6 +12719,7 @@ typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 
 /* What a context computes, and where. */
 typedef struct vmafgpu__site {
+    const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan  *plan;
     vmafgpu__vif_form form;               /* of VIF and motion in the image */
@@ -13970,6 +14033,438 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
     2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
+#endif /* !VMAFGPU_NO_FLOAT */
+
+#ifndef VMAFGPU_NO_FLOAT
+
+/* ---- chains of additions ---- */
+
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
+
+static const char *vmafgpu__chain_kernel(int kernel) {
+    return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
+           : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
+                                                  : NULL;
+}
+
+/* Floats from row to row of a plane of terms. */
+static int32_t vmafgpu__chain_pitch(int columns) {
+    return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
+}
+
+/* Makes room in a pair's scratch, in bytes. */
+static uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
+    const uint64_t at = *size;
+    *size = vmafgpu__round_up(at + bytes, 256);
+    return at;
+}
+
+static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
+    return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
+}
+
+/* Another plane; `blocks` counts those of the rows. */
+static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums, int columns,
+                               int rows) {
+    vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
+    plane->terms = terms;
+    plane->sums = sums;
+    plane->pitch = vmafgpu__chain_pitch(columns);
+    plane->columns = columns;
+    plane->rows = rows;
+    plane->first = *blocks;
+    *blocks += vmafgpu__divide_up(rows, lanes);
+}
+
+static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu__work *work, uint64_t scratch_size, uint32_t pairs) {
+    memset(launch, 0, sizeof *launch);
+    launch->scratch = work->scratch;
+    launch->scratch_size = scratch_size;
+    launch->words = work->words;
+    launch->word_stride = work->word_stride;
+    launch->pairs = pairs;
+}
+
+/* `kernel`: the first of the two among the feature's. */
+static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+    const int lanes = work->site->lanes, pairs = work->batch->pairs;
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
+    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_ROWS_KERNEL, &shape, launch);
+    vmafgpu__set_shape(&shape, launch->count, 1, pairs, lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
+    vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
+}
+
+/* ---- float_vif: per scale what pixels add, and the next scale's pictures; then all sums ---- */
+
+enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_CHAINS };
+
+/* Device memory of one pair: pictures of scales 1 to 3, terms and their rows' sums, of numerator and denominator. */
+typedef struct vmafgpu__fvif_places {
+    uint64_t size;
+    uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
+} vmafgpu__fvif_places;
+
+static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x) {
+    vmafgpu__fvif_places out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        for (int i = 0; i < 2; i++) {
+            const int32_t pitch = vmafgpu__chain_pitch(x->w[s]);
+            out.picture[s][i] = s ? vmafgpu__place_plane(&out.size, pitch, x->h[s]) : 0;
+            out.terms[s][i] = vmafgpu__place_plane(&out.size, pitch, x->h[s]);
+            out.sums[s][i] = vmafgpu__place_plane(&out.size, 1, x->h[s]);
+        }
+    return out;
+}
+
+static int vmafgpu__fvif_is_first(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FVIF_SKIP_SCALE0] != 0;
+}
+
+static int vmafgpu__fvif_kernel_of(int reach) {
+    return reach == 8 ? VMAFGPU__FVIF_8 : reach == 4 ? VMAFGPU__FVIF_4 : VMAFGPU__FVIF_ANY;
+}
+
+static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink" };
+    int is_used = kernel == VMAFGPU__FVIF_SHRINK;
+    if (kernel >= VMAFGPU__FVIF_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FVIF_CHAINS);
+    for (int i = 0; i < site->v->extractor_count && !is_used; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        vmafgpu__fvif_state x;
+        if (e->feature->measure != &vmafgpu__fvif_measure)
+            continue;
+        vmafgpu__fvif_resolve(site->v, e, &x);
+        for (int s = vmafgpu__fvif_is_first(e); s < VMAFGPU__SCALES; s++)
+            is_used |= vmafgpu__fvif_kernel_of(x.reach[s]) == kernel;
+    }
+    return is_used ? names[kernel] : NULL;
+}
+
+static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__fvif_state x;
+    vmafgpu__fvif_resolve(v, e, &x);
+    return x.resampled ? "vif_prescale" : NULL;
+}
+
+static uint64_t vmafgpu__gpu_fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__fvif_state x;
+    vmafgpu__fvif_resolve(v, e, &x);
+    return vmafgpu__fvif_places_of(&x).size;
+}
+
+static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, int reach) {
+    memset(launch->taps, 0, sizeof launch->taps);
+    memcpy(launch->taps + VMAFGPU__BLUR_ROWS - 1, taps, (size_t)(2 * reach + 1) * sizeof *taps);
+    launch->reach = reach;
+}
+
+/* What pixels of a scale add. */
+static void vmafgpu__fvif_enqueue_terms(const vmafgpu__work *work, vmafgpu__blur_launch *launch) {
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, vmafgpu__blur_columns(launch->reach)),
+                       vmafgpu__divide_up(launch->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
+                       VMAFGPU__FVIF_SHARED);
+    vmafgpu__enqueue(work, vmafgpu__fvif_kernel_of(launch->reach), &shape, launch);
+}
+
+static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__fvif_state x;
+    vmafgpu__shape shape;
+    int blocks = 0;
+    vmafgpu__fvif_resolve(work->v, e, &x);
+    const vmafgpu__fvif_places layout = vmafgpu__fvif_places_of(&x);
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = layout.size;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.limits = x.limits;
+    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
+        float taps[VMAFGPU__BLUR_TAPS];
+        launch.width = x.w[s];
+        launch.height = x.h[s];
+        launch.input_pitch = vmafgpu__chain_pitch(x.w[s]);
+        launch.output_pitch = launch.input_pitch;
+        for (int i = 0; i < 2; i++) {
+            launch.input[i] = layout.picture[s][i];
+            launch.output[i] = layout.terms[s][i];
+        }
+        vmafgpu__speed_gaussian(x.reach[s], (float)(2 * x.reach[s] + 1) / 5.0f, taps);
+        vmafgpu__blur_taps(&launch, taps, x.reach[s]);
+        if (s >= vmafgpu__fvif_is_first(e)) {
+            vmafgpu__fvif_enqueue_terms(work, &launch);
+            for (int i = 0; i < 2; i++)
+                vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s][i], layout.sums[s][i], x.w[s], x.h[s]);
+        }
+        if (s + 1 == VMAFGPU__SCALES)
+            break;
+        vmafgpu__speed_gaussian(x.reach[s + 1], (float)(2 * x.reach[s + 1] + 1) / 5.0f, taps);
+        vmafgpu__blur_taps(&launch, taps, x.reach[s + 1]);
+        launch.output_pitch = vmafgpu__chain_pitch(x.w[s + 1]);
+        for (int i = 0; i < 2; i++)
+            launch.output[i] = layout.picture[s + 1][i];
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(x.w[s + 1], VMAFGPU__SHRINK_COLUMNS),
+                           vmafgpu__divide_up(x.h[s + 1], VMAFGPU__SHRINK_ROWS), 2 * work->batch->pairs, VMAFGPU__SHRINK_THREADS,
+                           vmafgpu__shrink_shared(launch.reach));
+        vmafgpu__enqueue(work, VMAFGPU__FVIF_SHRINK, &shape, &launch);
+        launch.bytes = 4;
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FVIF_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const int first = 2 * vmafgpu__fvif_is_first(e);
+    (void)v;
+    for (int i = 0; i < 2 * VMAFGPU__SCALES; i++)
+        out[i].real = i < first ? (double)-i : words[i - first].real;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
+    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
+    0, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fvif_measure
+};
+
+/* ---- float_motion: what pixels differ by, then the sum ---- */
+
+enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_CHAINS };
+
+static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == VMAFGPU__FMOTION_DIFFERENCES ? "vmafgpu_float_motion"
+                                                  : vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
+}
+
+static const char *vmafgpu__gpu_fmotion_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)v;
+    return vmafgpu__fmotion_is_zero(e)                        ? NULL
+           : e->option[VMAFGPU__FMOTION_UV] != 0     ? "motion_add_uv"
+           : e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? "motion_add_scale1"
+                                                     : NULL;
+}
+
+/* Terms; behind them their rows' sums. */
+static uint64_t vmafgpu__fmotion_place(const vmafgpu_config *c, uint64_t *sums) {
+    uint64_t size = 0;
+    vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
+    *sums = vmafgpu__place_plane(&size, 1, c->height);
+    return size;
+}
+
+static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    uint64_t sums;
+    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_place(&v->config, &sums);
+}
+
+static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const uint32_t pairs = vmafgpu__pairs_with(work->batch, 1);
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    uint64_t sums;
+    float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
+    int reach, blocks = 0;
+    const float *given = vmafgpu__fmotion_taps(e, &reach);
+    if (vmafgpu__fmotion_is_zero(e) || !pairs)
+        return;
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = vmafgpu__fmotion_place(c, &sums);
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.output_pitch = vmafgpu__chain_pitch(c->width);
+    /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
+    taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
+    if (reach)
+        memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
+    vmafgpu__blur_taps(&launch, taps, VMAFGPU__BLUR_MOTION_REACH);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
+                       vmafgpu__divide_up(c->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
+                       VMAFGPU__FMOTION_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
+    vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
+    vmafgpu__add_chain(&chains, &blocks, work->site->lanes, 0, sums, c->width, c->height);
+    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                        vmafgpu__value *out) {
+    (void)e;
+    out[0].real = (double)((float)words[0].real / (float)(v->config.width * v->config.height));
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
+    1, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue, vmafgpu__gpu_fmotion_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
+    2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fmotion_measure
+};
+
+/* ---- float_adm: a launch per scale, then all sums ---- */
+
+enum { VMAFGPU__FADM_CUBES, VMAFGPU__FADM_POWERS, VMAFGPU__FADM_CHAINS };
+
+/* Device memory of one pair. */
+typedef struct vmafgpu__fadm_places {
+    uint64_t size;
+    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];   /* nine planes; nine lists */
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                  /* of one */
+    int      w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
+} vmafgpu__fadm_places;
+
+static vmafgpu__fadm_places vmafgpu__fadm_places_of(const vmafgpu_config *c) {
+    vmafgpu__fadm_places out;
+    int w = c->width, h = c->height;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out.w[s] = w = (w + 1) / 2;
+        out.h[s] = h = (h + 1) / 2;
+        out.left[s] = vmafgpu__float_adm_border(w);
+        out.top[s] = vmafgpu__float_adm_border(h);
+        for (int i = 0; i < 2 && s + 1 < VMAFGPU__SCALES; i++)
+            out.low[s][i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w), h);
+        const int rows = h - 2 * out.top[s];
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+            const uint64_t at = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(w - 2 * out.left[s]), rows);
+            out.terms[s] = i ? out.terms[s] : at;
+            out.terms_size[s] = out.size - at;
+        }
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++) {
+            const uint64_t at = vmafgpu__place_plane(&out.size, 1, rows);
+            out.sums[s] = i ? out.sums[s] : at;
+            out.sums_size[s] = out.size - at;
+        }
+    }
+    return out;
+}
+
+static int vmafgpu__fadm_kernel_of(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_ADM_P_NORM] == 3 ? VMAFGPU__FADM_CUBES : VMAFGPU__FADM_POWERS;
+}
+
+static int vmafgpu__fadm_is_first(const vmafgpu__extractor *e) {
+    return e->option[VMAFGPU__FLOAT_ADM_SKIP_SCALE0] != 0;
+}
+
+static const char *vmafgpu__gpu_fadm_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_float_adm", "vmafgpu_float_adm_powers" };
+    int is_used = 0;
+    if (kernel >= VMAFGPU__FADM_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FADM_CHAINS);
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        is_used |= e->feature->measure == &vmafgpu__float_adm_measure && vmafgpu__fadm_kernel_of(e) == kernel;
+    }
+    return is_used ? names[kernel] : NULL;
+}
+
+static uint64_t vmafgpu__gpu_fadm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__fadm_places_of(&v->config).size;
+}
+
+/* The table of the reciprocals; nothing where they are quotients. */
+static size_t vmafgpu__gpu_fadm_tables(const vmafgpu__site *site, unsigned char *out) {
+    return vmafgpu__float_adm_table(site->config->float_reciprocal, (uint16_t *)(void *)out)
+               ? VMAFGPU__RECIPROCALS * sizeof(uint16_t) : 0;
+}
+
+static void vmafgpu__gpu_fadm_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(c);
+    vmafgpu__float_adm_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    int blocks = 0;
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 0));
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = layout.size;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.from_width = c->width;
+    launch.from_height = c->height;
+    launch.bypass = e->option[VMAFGPU__FLOAT_ADM_BYPASS_CM] != 0;
+    launch.p = (float)e->option[VMAFGPU__FLOAT_ADM_P_NORM];
+    launch.gain_limit = e->option[VMAFGPU__FLOAT_ADM_GAIN_LIMIT];
+    launch.reciprocals = vmafgpu__float_adm_table(c->float_reciprocal, NULL) ? (const uint16_t *)(const void *)work->tables : NULL;
+    for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
+        launch.width = layout.w[s];
+        launch.height = layout.h[s];
+        launch.left = layout.left[s];
+        launch.top = layout.top[s];
+        const int columns = launch.width - 2 * launch.left, rows = launch.height - 2 * launch.top;
+        launch.low_pitch = vmafgpu__chain_pitch(launch.width);
+        launch.terms_pitch = vmafgpu__chain_pitch(columns);
+        launch.terms = layout.terms[s];
+        launch.terms_size = layout.terms_size[s];
+        launch.has_bands = s >= vmafgpu__fadm_is_first(e);
+        launch.has_low = s + 1 < VMAFGPU__SCALES;
+        for (int i = 0; i < 2; i++) {
+            launch.low[i] = layout.low[s][i];
+            launch.csf[i] = e->csf[s][i];
+        }
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__FADM_COLUMNS - 2),
+                           vmafgpu__divide_up(launch.height, VMAFGPU__FADM_ROWS - 2), work->batch->pairs, VMAFGPU__FADM_THREADS,
+                           VMAFGPU__FADM_SHARED);
+        vmafgpu__enqueue(work, vmafgpu__fadm_kernel_of(e), &shape, &launch);
+        for (uint64_t i = 0; i < VMAFGPU__FLOAT_ADM_SUMS && launch.has_bands; i++)
+            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[s] + i * layout.terms_size[s],
+                               layout.sums[s] + i * layout.sums_size[s], columns, rows);
+        launch.bytes = 4;
+        launch.from_width = launch.width;
+        launch.from_height = launch.height;
+        launch.input_pitch = launch.low_pitch;
+        memcpy(launch.input, launch.low, sizeof launch.input);
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FADM_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fadm_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const vmafgpu__fadm_places layout = vmafgpu__fadm_places_of(&v->config);
+    if (vmafgpu__fadm_is_first(e))
+        vmafgpu__float_adm_skip(out);
+    for (int s = vmafgpu__fadm_is_first(e); s < VMAFGPU__SCALES; s++) {
+        float sums[VMAFGPU__FLOAT_ADM_SUMS];
+        for (int i = 0; i < VMAFGPU__FLOAT_ADM_SUMS; i++)
+            sums[i] = (float)(words++)->real;
+        vmafgpu__float_adm_values(e, sums, (layout.w[s] - 2 * layout.left[s]) * (layout.h[s] - 2 * layout.top[s]), out + 3 * s);
+    }
+}
+
+/* A table has what this machine estimates, unless that looks at more bits than those known so far. */
+static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
+               ? "this processor's own reciprocals (config.float_reciprocal)" : NULL;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
+    VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
+    vmafgpu__gpu_fadm_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
+    1, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
+};
+typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 #endif /* !VMAFGPU_NO_FLOAT */
 
 /* ---- all of them ---- */
@@ -16205,6 +16700,8 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
     for (size_t i = 0; i < sizeof sums[0]; i++)
         g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
+        g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
     return 1;
 }
 
@@ -16258,6 +16755,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         *t = *v;
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
+        g->site.v = t;
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;
@@ -16359,6 +16857,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
+    g->site.v = v;
     g->site.config = &v->config;
     g->site.plan = &v->plan;
     for (int i = 0; i < v->feature_count; i++)
@@ -16980,7 +17479,8 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_FLOAT
     { "float_adm", NULL, vmafgpu__float_adm_columns, vmafgpu__float_adm_options, VMAFGPU__FLOAT_ADM_DEBUG, 0,
-      vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__float_adm_measure, NULL },
+      vmafgpu__float_adm_plan, vmafgpu__float_adm_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fadm),
+      &vmafgpu__float_adm_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("float_adm", "VMAFGPU_NO_FLOAT", vmafgpu__float_adm_columns),
 #endif
@@ -16994,10 +17494,11 @@ static const vmafgpu__feature vmafgpu__features[] = {
     { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
       NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ansnr_measure, NULL },
     { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
-      vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu, NULL,
+      vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu,
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion),
       &vmafgpu__fmotion_measure, vmafgpu__fmotion_has_column },
     { "float_vif", NULL, vmafgpu__fvif_columns, vmafgpu__fvif_options, VMAFGPU__FVIF_DEBUG, 0, vmafgpu__fvif_plan,
-      vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__fvif_measure, NULL },
+      vmafgpu__fvif_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fvif), &vmafgpu__fvif_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("float_ansnr", "VMAFGPU_NO_FLOAT", vmafgpu__ansnr_columns),
     VMAFGPU__LEFT_OUT("float_motion", "VMAFGPU_NO_FLOAT", vmafgpu__fmotion_columns),

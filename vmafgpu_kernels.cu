@@ -5097,3 +5097,465 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
+
+/* ================================================================================================
+ * >>chains                                       sums of floats, one addition after the other
+ * ================================================================================================
+ * Rows from left to right, a lane for each; then their sums from top to bottom.
+ */
+
+/* Block z is a pair, block x some rows of a plane. */
+GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
+    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE };   /* rows that a read covers */
+    static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
+    if (!(launch.pairs >> block_z() & 1))
+        return;
+    int32_t n = 0;
+    while (n + 1 < launch.count && (int32_t)block_x() >= launch.plane[n + 1].first)
+        n++;
+    const vmafgpu__chain_plane &plane = launch.plane[n];
+    const unsigned char *scratch = launch.scratch + block_z() * launch.scratch_size;
+    const int32_t lane = (int32_t)lane_index(), column = lane % TILE, first = ((int32_t)block_x() - plane.first) * LANES,
+                  row = first + lane / TILE;
+    const float *terms = (const float *)(scratch + plane.terms) + (int64_t)row * plane.pitch + column;
+    float *tile = (float *)shared_memory();
+    float next[TILE], sum = 0;
+#pragma unroll
+    for (int k = 0; k < TILE; k++)
+        next[k] = row + k * AT_ONCE < plane.rows && column < plane.columns ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
+#pragma unroll 1
+    for (int32_t x = 0; x < plane.columns; x += TILE) {
+#pragma unroll
+        for (int k = 0; k < TILE; k++)
+            tile[(k * AT_ONCE + lane / TILE) * STRIDE + column] = next[k];
+        warp_barrier();
+        terms += TILE;
+#pragma unroll
+        for (int k = 0; k < TILE; k++)   /* beyond the last column are zeros, which add nothing */
+            next[k] = row + k * AT_ONCE < plane.rows && x + TILE + column < plane.columns
+                          ? load_float(terms + k * AT_ONCE * plane.pitch) : 0;
+#pragma unroll
+        for (int k = 0; k < TILE; k++)
+            sum += tile[lane * STRIDE + k];
+        warp_barrier();
+    }
+    if (first + lane < plane.rows)
+        store((float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums) + first + lane, sum);
+}
+
+/* Block x is a plane. */
+GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
+    if (!(launch.pairs >> block_z() & 1))
+        return;
+    const vmafgpu__chain_plane &plane = launch.plane[block_x()];
+    const float *sums = (const float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums);
+    float *some = (float *)shared_memory(), sum = 0;
+#pragma unroll 1
+    for (int32_t first = 0; first < plane.rows; first += VMAFGPU__CHAIN_ROWS) {
+#pragma unroll 8
+        for (int32_t k = (int32_t)lane_index(); k < VMAFGPU__CHAIN_ROWS; k += LANES)
+            some[k] = first + k < plane.rows ? load_float(sums + first + k) : 0;
+        warp_barrier();
+#pragma unroll 8
+        for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS && first + k < plane.rows; k += 4) {
+            const Words4 v = *(const Words4 *)(some + k);
+            sum += float_bits(v.x);
+            sum += float_bits(v.y);
+            sum += float_bits(v.z);
+            sum += float_bits(v.w);
+        }
+        warp_barrier();
+    }
+    if (lane_index() == 0)
+        store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
+}
+
+GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) { float_rows(launch); }
+GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) { float_sums(launch); }
+
+/* ================================================================================================
+ * >>float vif                                    information in floats; and what pictures are smoothed with
+ * ================================================================================================
+ * A thread takes a column of the block's output, or of what lies beside it, and sums its taps down for all rows, straight from
+ * the picture; then threads sum along the rows, which lie in shared memory, four columns at a time. Each sum starts with its
+ * first tap.
+ */
+
+/* A sample as features in floats take it. */
+GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
+    if (bytes == 4)
+        return load_float((const float *)row + x);
+    const uint32_t v = bytes == 1 ? load(row + x) : load((const uint16_t *)row + x);
+    return (float)(int32_t)v * unit - 128.0f;
+}
+
+/* Where a picture's rows are. */
+struct FloatPicture { const uint8_t *data; int64_t pitch; };
+
+GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    FloatPicture picture;
+    picture.data = launch.bytes == 4 ? launch.scratch + z * launch.scratch_size + launch.input[f]
+                                     : (const uint8_t *)(f ? pair.distorted : pair.reference);
+    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4 : f ? pair.distorted_pitch : pair.reference_pitch;
+    return picture;
+}
+
+/* Tap k of a sum, or 0 where k is beside them. */
+GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) { return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k]; }
+
+/* Four sums along a line from its column x - reach on; x is a multiple of four. */
+template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
+    if constexpr (REACH > 0) {
+        float v[(2 * REACH + 4 + 3) / 4 * 4];
+#pragma unroll
+        for (int k = 0; k < 2 * REACH + 4; k += 4) {
+            const Words4 words = *(const Words4 *)(line + k);
+            v[k] = float_bits(words.x), v[k + 1] = float_bits(words.y), v[k + 2] = float_bits(words.z),
+            v[k + 3] = float_bits(words.w);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            sum[i] = 0;
+#pragma unroll
+            for (int k = 0; k <= 2 * REACH; k++)
+                sum[i] += blur_tap(launch, k) * v[i + k];
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sum[i] = 0;
+#pragma unroll 1
+        for (int k = 0; k < 2 * launch.reach + 4; k++) {
+            const float v = line[k];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                sum[i] += blur_tap(launch, k - i) * v;
+        }
+    }
+}
+
+/* What a row of the picture adds to the sums down a column, of which it is the k-th for the first one. */
+template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
+                                             float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
+    const float aa = a * a, bb = b * b, ab = a * b;
+#pragma unroll
+    for (int j = 0; j < VMAFGPU__BLUR_ROWS; j++) {
+        if (REACH && (k - j < 0 || k - j > 2 * REACH))
+            continue;
+        const float tap = blur_tap(launch, k - j);
+        sum[0][j] += tap * a;
+        sum[1][j] += tap * b;
+        sum[2][j] += tap * aa;
+        sum[3][j] += tap * bb;
+        sum[4][j] += tap * ab;
+    }
+}
+
+template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
+    enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, MEANS = 5 };
+    static_assert(MEANS * ROWS * THREADS * 4 == VMAFGPU__FVIF_SHARED, "shared memory");
+    const uint32_t z = block_z();
+    if (!launch.batch.pair[z].distorted)
+        return;
+    const int32_t reach = REACH ? REACH : launch.reach, across = vmafgpu__blur_columns(reach), width = launch.width,
+                  height = launch.height, thread = (int32_t)thread_index();
+    const int32_t x0 = (int32_t)block_x() * across, y0 = (int32_t)block_y() * ROWS;
+    float *lines = (float *)shared_memory();   /* [MEANS][ROWS][THREADS] */
+    {
+        const FloatPicture r = float_picture(launch, z, 0), d = float_picture(launch, z, 1);
+        const int32_t x = mirror(x0 - reach + thread, width);
+        float sum[MEANS][ROWS] = {};
+        if constexpr (REACH > 0) {
+#pragma unroll
+            for (int k = 0; k < ROWS + 2 * REACH; k++) {
+                const int64_t y = mirror(y0 - REACH + k, height);
+                vif_add_row<REACH>(launch, float_sample(r.data + y * r.pitch, x, launch.bytes, launch.unit),
+                                   float_sample(d.data + y * d.pitch, x, launch.bytes, launch.unit), k, sum);
+            }
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < ROWS + 2 * reach; k++) {
+                const int64_t y = mirror(y0 - reach + k, height);
+                vif_add_row<0>(launch, float_sample(r.data + y * r.pitch, x, launch.bytes, launch.unit),
+                               float_sample(d.data + y * d.pitch, x, launch.bytes, launch.unit), k, sum);
+            }
+        }
+#pragma unroll
+        for (int m = 0; m < MEANS; m++)
+#pragma unroll
+            for (int j = 0; j < ROWS; j++)
+                lines[(m * ROWS + j) * THREADS + thread] = sum[m][j];
+    }
+    block_barrier();
+    unsigned char *out = launch.scratch + z * launch.scratch_size;
+#pragma unroll 1
+    for (int32_t i = thread; i < ROWS * (across / 4); i += THREADS) {
+        const int32_t row = i / (across / 4), column = i % (across / 4) * 4, x = x0 + column, y = y0 + row;
+        float mean[MEANS][4];
+#pragma unroll
+        for (int m = 0; m < MEANS; m++)
+            blur_along<REACH>(launch, lines + (m * ROWS + row) * THREADS + column, mean[m]);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            float numerator, denominator;
+            vmafgpu__float_vif_terms(mean[0][k], mean[1][k], mean[2][k], mean[3][k], mean[4][k], &launch.limits, &numerator,
+                                     &denominator);
+            if (y < height && x + k < width) {
+                const int64_t at = (int64_t)y * launch.output_pitch + x + k;
+                store((float *)(out + launch.output[0]) + at, numerator);
+                store((float *)(out + launch.output[1]) + at, denominator);
+            }
+        }
+    }
+}
+
+GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<8>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<4>(launch); }
+GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
+
+/* The next scale's pictures: every other pixel of every other row, smoothed by the taps of that scale. Block z is a pair's
+ * picture. */
+GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
+    const uint32_t z = block_z() / 2;
+    const int f = (int)(block_z() % 2);
+    if (!launch.batch.pair[z].distorted)
+        return;
+    const int32_t reach = launch.reach, line = vmafgpu__shrink_line(reach), x0 = (int32_t)block_x() * VMAFGPU__SHRINK_COLUMNS,
+                  y0 = (int32_t)block_y() * VMAFGPU__SHRINK_ROWS, width = launch.width / 2, height = launch.height / 2;
+    const FloatPicture picture = float_picture(launch, z, f);
+    float *lines = (float *)shared_memory();
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * line; i += VMAFGPU__SHRINK_THREADS) {
+        const int32_t x = mirror(2 * x0 - reach + i % line, launch.width), y = 2 * (y0 + i / line) - reach;
+        float sum = 0;
+#pragma unroll 1
+        for (int k = 0; k <= 2 * reach; k++)
+            sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
+                                                      launch.bytes, launch.unit);
+        lines[i] = sum;
+    }
+    block_barrier();
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.output[f]);
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * VMAFGPU__SHRINK_COLUMNS; i += VMAFGPU__SHRINK_THREADS) {
+        const int32_t column = i % VMAFGPU__SHRINK_COLUMNS, row = i / VMAFGPU__SHRINK_COLUMNS;
+        const float *from = lines + row * line + 2 * column;
+        float sum = 0;
+#pragma unroll 1
+        for (int k = 0; k <= 2 * reach; k++)
+            sum += blur_tap(launch, k) * from[k];
+        if (x0 + column < width && y0 + row < height)
+            store(out + (int64_t)(y0 + row) * launch.output_pitch + x0 + column, sum);
+    }
+}
+
+GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 2) { float_shrink(launch); }
+
+/* ================================================================================================
+ * >>float motion                                 what blurred references differ by
+ * ================================================================================================ */
+GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
+    enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, REACH = VMAFGPU__BLUR_MOTION_REACH };
+    static_assert(2 * ROWS * THREADS * 4 == VMAFGPU__FMOTION_SHARED, "shared memory");
+    const uint32_t z = block_z();
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    if (!pair.before[0])
+        return;
+    const int32_t across = vmafgpu__blur_columns(REACH), thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * across,
+                  y0 = (int32_t)block_y() * ROWS;
+    float *lines = (float *)shared_memory();   /* [2][ROWS][THREADS] */
+    const int32_t column = mirror(x0 - REACH + thread, launch.width);
+#pragma unroll 1
+    for (int f = 0; f < 2; f++) {
+        const uint8_t *data = (const uint8_t *)(f ? pair.reference : pair.before[0]);
+        const int64_t pitch = f ? pair.reference_pitch : pair.before_pitch[0];
+        float v[ROWS + 2 * REACH];
+#pragma unroll
+        for (int k = 0; k < ROWS + 2 * REACH; k++)
+            v[k] = float_sample(data + mirror(y0 - REACH + k, launch.height) * pitch, column, launch.bytes, launch.unit);
+#pragma unroll
+        for (int j = 0; j < ROWS; j++) {
+            float sum = 0;
+#pragma unroll
+            for (int k = 0; k <= 2 * REACH; k++)
+                sum += blur_tap(launch, k) * v[j + k];
+            lines[(f * ROWS + j) * THREADS + thread] = sum;
+        }
+    }
+    block_barrier();
+    float *out = (float *)(launch.scratch + z * launch.scratch_size);
+#pragma unroll 1
+    for (int32_t i = thread; i < ROWS * (across / 4); i += THREADS) {
+        const int32_t row = i / (across / 4), x = i % (across / 4) * 4, y = y0 + row;
+        float before[4], now[4];
+        blur_along<REACH>(launch, lines + row * THREADS + x, before);
+        blur_along<REACH>(launch, lines + (ROWS + row) * THREADS + x, now);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (y < launch.height && x0 + x + k < launch.width)
+                store(out + (int64_t)y * launch.output_pitch + x0 + x + k, magnitude(before[k] - now[k]));
+    }
+}
+
+GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
+
+/* ================================================================================================
+ * >>float adm                                    detail lost and added in floats
+ * ================================================================================================
+ * A block makes the bands of a tile and of a pixel around it; what masks goes by shared memory.
+ */
+
+/* A pixel of both pictures' bands: h, v, d, low-pass. */
+GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
+                            float (&band)[4]) {
+    float low[4], high[4];
+    const uint8_t *row[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        row[k] = data + vmafgpu__reflect_repeat(2 * y - 1 + k, launch.from_height) * pitch;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int32_t column = vmafgpu__reflect_repeat(2 * x - 1 + i, launch.from_width);
+        float v[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            v[k] = float_sample(row[k], column, launch.bytes, launch.unit);
+        low[i] = vmafgpu__float_wavelet(0, v[0], v[1], v[2], v[3]);
+        high[i] = vmafgpu__float_wavelet(1, v[0], v[1], v[2], v[3]);
+    }
+    band[0] = vmafgpu__float_wavelet(0, high[0], high[1], high[2], high[3]);
+    band[1] = vmafgpu__float_wavelet(1, low[0], low[1], low[2], low[3]);
+    band[2] = vmafgpu__float_wavelet(1, high[0], high[1], high[2], high[3]);
+    band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
+}
+
+/* What is left of the detail o in t, before the gain limit: by the machine's estimate of the reciprocal, made better once, or
+ * by a division. */
+GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
+    const float x = o + 1e-30f;
+    float k;
+    if (reciprocals) {
+        const uint32_t bits = bits_of(x), exponent = bits >> 23 & 255;
+        const uint32_t usual = ((uint32_t)load(reciprocals + (bits >> 11 & 4095)) << 11) + ((253 - exponent) << 23);
+        const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
+        const float y = float_bits((bits & 0x80000000u) | size);
+        k = t * (y + y * (1.0f - x * y));
+    } else {
+        k = quotient(t, x);
+    }
+    const float low = k < 0 ? 0 : k, both = low > 1 ? 1 : low;
+    return both * o;
+}
+
+template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size, float threshold) {
+    const float over = size - threshold, v = over < 0 ? 0 : over;
+    return CUBES ? v * v * v : vmafgpu__powf(v, launch.p, vmafgpu__powf_logs, vmafgpu__powf_roots);
+}
+
+enum { FADM_TILE = VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS };
+
+/* A tile's magnitudes, weighted by contrast sensitivity, and how much each masks beside it: [lost, added][band][pixel]. */
+struct FloatAdmTile { float size[2][3][FADM_TILE], side[2][3][FADM_TILE]; };
+
+/* A band of a pixel; the weighted magnitude of the original. */
+GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
+                                float &lost, float &added) {
+    const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
+    const float gain = (double)short_limit == launch.gain_limit ? r * short_limit : (float)((double)r * launch.gain_limit);
+    const float up = gain < t ? gain : t, down = gain > t ? gain : t;
+    const float negative = r < 0 ? down : r, bound = r > 0 ? up : negative, kept = parallel ? bound : r;
+    lost = magnitude(factor * kept);
+    added = magnitude(factor * (t - kept));
+    return magnitude(factor * o);
+}
+
+/* What masks at a pixel of the tile. */
+GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
+    float threshold = 0;
+#pragma unroll
+    for (int band = 0; band < 3; band++) {
+        const float *side = tile.side[which][band] + at;
+        float sum = side[-VMAFGPU__FADM_COLUMNS - 1] + side[-VMAFGPU__FADM_COLUMNS] + side[-VMAFGPU__FADM_COLUMNS + 1] + side[-1];
+        sum = (float)((double)sum + 0.0666666701 * (double)tile.size[which][band][at]);
+        sum += side[1];
+        sum += side[VMAFGPU__FADM_COLUMNS - 1];
+        sum += side[VMAFGPU__FADM_COLUMNS];
+        sum += side[VMAFGPU__FADM_COLUMNS + 1];
+        threshold += sum;
+    }
+    return threshold;
+}
+
+template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &launch) {
+    static_assert(sizeof(FloatAdmTile) == VMAFGPU__FADM_SHARED, "shared memory");
+    const uint32_t z = block_z();
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    if (!pair.distorted)
+        return;
+    unsigned char *scratch = launch.scratch + z * launch.scratch_size;
+    const int32_t x0 = (int32_t)block_x() * (VMAFGPU__FADM_COLUMNS - 2) - 1, y0 = (int32_t)block_y() * (VMAFGPU__FADM_ROWS - 2) - 1;
+    const int32_t width = launch.width, height = launch.height;
+    FloatAdmTile &tile = *(FloatAdmTile *)shared_memory();
+    float *terms = (float *)(scratch + launch.terms);
+    const uint64_t next_terms = launch.terms_size / 4;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FADM_THREADS) {
+        const int32_t column = i % VMAFGPU__FADM_COLUMNS, row = i / VMAFGPU__FADM_COLUMNS, x = x0 + column, y = y0 + row;
+        const bool is_inner = column > 0 && column < VMAFGPU__FADM_COLUMNS - 1 && row > 0 && row < VMAFGPU__FADM_ROWS - 1 &&
+                              x < width && y < height;
+        /* Beside the picture lie the bands of pixels inside; further out nobody looks. */
+        const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
+        const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
+        float band[2][4];
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            const bool is_ours = launch.bytes == 4;
+            float_adm_bands(launch,
+                            is_ours ? scratch + launch.input[f] : (const uint8_t *)(f ? pair.distorted : pair.reference),
+                            is_ours ? (int64_t)launch.input_pitch * 4 : f ? pair.distorted_pitch : pair.reference_pitch, from_x,
+                            from_y, band[f]);
+            if (launch.has_low && is_inner)
+                store((float *)(scratch + launch.low[f]) + (int64_t)y * launch.low_pitch + x, band[f][3]);
+        }
+        if (!launch.has_bands)
+            continue;
+        const bool is_summed = is_inner && x >= launch.left && x < width - launch.left && y >= launch.top && y < height - launch.top;
+        const float dot = band[0][0] * band[1][0] + band[0][1] * band[1][1];
+        const float o2 = band[0][0] * band[0][0] + band[0][1] * band[0][1], t2 = band[1][0] * band[1][0] + band[1][1] * band[1][1];
+        const bool parallel = dot >= 0 && dot * dot >= 0.99969542f * o2 * t2;   /* within one degree */
+#pragma unroll
+        for (int b = 0; b < 3; b++) {
+            float lost, added;
+            const float original = float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
+            tile.size[0][b][i] = lost;
+            tile.size[1][b][i] = added;
+            tile.side[0][b][i] = (float)(0.0333333351 * (double)lost);
+            tile.side[1][b][i] = (float)(0.0333333351 * (double)added);
+            if (is_summed)
+                store(terms + (uint32_t)b * next_terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left),
+                      float_adm_power<CUBES>(launch, original, 0));
+        }
+    }
+    block_barrier();
+    if (!launch.has_bands)
+        return;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < FADM_TILE; i += VMAFGPU__FADM_THREADS) {
+        const int32_t column = i % VMAFGPU__FADM_COLUMNS, row = i / VMAFGPU__FADM_COLUMNS, x = x0 + column, y = y0 + row;
+        if (column == 0 || column == VMAFGPU__FADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FADM_ROWS - 1 || x < launch.left ||
+            x >= width - launch.left || y < launch.top || y >= height - launch.top)
+            continue;
+        float *out = terms + 3 * next_terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
+#pragma unroll 1
+        for (int which = 0; which < 2; which++) {
+            const float threshold = launch.bypass ? 0 : float_adm_threshold(tile, !which, i);
+#pragma unroll
+            for (int b = 0; b < 3; b++, out += next_terms)
+                store(out, float_adm_power<CUBES>(launch, tile.size[which][b][i], threshold));
+        }
+    }
+}
+
+GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 3) { float_adm<true>(launch); }
+GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 2) { float_adm<false>(launch); }

@@ -55,7 +55,7 @@ static film measured_film(const measured *m) {
 /* A clip, then pairs by themselves: the same scores from both. */
 static void check_measured(gpu *g, const measured *m) {
     film f = measured_film(m);
-    char text[400];
+    char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
     vmafgpu_config config = measured_config(g, &f, m, text, features), plain = film_config(&f);
     reel r = reel_make(g, &f, &m->how);
@@ -92,6 +92,7 @@ static void check_measured(gpu *g, const measured *m) {
 }
 
 #define SUMS "psnr enable_mse=true|float_psnr|float_moment"
+#define FLOATS "float_vif debug=true|float_motion|float_adm debug=true"
 
 void test_measured(gpu *g) {
     static const measured cases[] = {
@@ -104,6 +105,21 @@ void test_measured(gpu *g) {
         {"texture+mix", 64, 40, 8, 420, 3, {"d", 2, 8, 0, 0, 0}, 2, 0, SUMS},
         {"texture+mix", 66, 41, 10, 420, 3, {"p", 0, 0, 0, 0, 1}, 3, 0, "psnr reduced_hbd_peak=true:min_sse=0.5"},
         {"texture+mix", 64, 40, 10, 420, 3, {"d", 0, 0, 160, 0, 0}, 3, 0, "psnr enable_chroma=false:enable_apsnr=true"},
+        {"texture+mix", 64, 48, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, FLOATS},
+        {"noise+mix", 259, 37, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, FLOATS},
+        {"blocks+stretch", 75, 131, 10, 420, 3, {"d", 0, 0, 0, 0, 0}, 0, 0, FLOATS},
+        {"noise+stretch", 51, 45, 16, 420, 2, {"p", 0, 0, 0, 0, 0}, 1, 0, FLOATS},
+        {"flat+faint", 40, 36, 12, 420, 2, {"h", 0, 4, 0, 0, 0}, 2, 0, FLOATS},
+        {"texture+same", 17, 17, 8, 420, 3, {"d", 0, 0, 0, 0, 0}, 2, 2, FLOATS},
+        {"texture+stretch", 90, 60, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
+         "float_vif vif_enhn_gain_limit=1:vif_kernelscale=1.5|float_vif vif_skip_scale0=true:vif_kernelscale=0.5|"
+         "float_vif vif_sigma_nsq=0|float_vif vif_sigma_nsq=0.7:vif_kernelscale=2|float_vif vif_kernelscale=0.6667|"
+         "float_motion motion_filter_size=3|float_motion motion_filter_size=1|float_motion motion_force_zero=true"},
+        {"texture+stretch", 90, 61, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
+         "float_adm adm_p_norm=2.5|float_adm adm_bypass_cm=1:adm_enhn_gain_limit=1|float_adm adm_enhn_gain_limit=99.9|"
+         "float_adm adm_csf_mode=1:adm_skip_aim_scale=1|float_adm adm_csf_mode=2:adm_noise_weight=0|"
+         "float_adm adm_skip_scale0=true:adm_adm3_apply_hm=true|float_adm adm_p_norm=20:adm_f1s0=5:adm_f2s3=9"},
+        {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_measured(g, &cases[i]);
@@ -113,9 +129,9 @@ void test_measured(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 void test_measured_dies(gpu *g) {
-    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS};
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS};
     film f = measured_film(&m);
-    char text[400];
+    char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
     vmafgpu_config config = measured_config(g, &f, &m, text, features);
     scores expected = cpu_score(&f, &config);

@@ -16636,7 +16636,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
         job.reference = &frames[i];
         job.distorted = i == history ? &frames[i + 1] : NULL;
         job.count = i == history;
-        job.history = i;
+        job.position = job.history = i;
         result = cpu ? vmafgpu__cpu_submit(t, &job) : vmafgpu__gpu_submit(t, &job);
     }
     for (int i = 0; result == VMAFGPU_OK && i <= history; i++)
@@ -16657,9 +16657,13 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     }
     for (int i = 0; i < t->extractor_count; i++) {
         const vmafgpu__extractor *e = &t->extractors[i];
-        if (e->feature->measure && memcmp(values[0] + e->values, values[1] + e->values,
-                                          sizeof *values[0] * (size_t)e->feature->measure->values) != 0)
-            return e->feature->gpu->kernel(&g->site, 0);
+        int function = 0;
+        if (!e->feature->measure || !memcmp(values[0] + e->values, values[1] + e->values,
+                                            sizeof *values[0] * (size_t)e->feature->measure->values))
+            continue;
+        while (!e->feature->gpu->kernel(&g->site, function))
+            function++;
+        return e->feature->gpu->kernel(&g->site, function);
     }
     return NULL;
 }
@@ -16674,7 +16678,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
-    values[1] = t->measured;
+    values[1] = t->values + t->value_count;
     for (int i = 0; i < count; i++)
         vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
                            host + (size_t)i * room + (i == count - 1 ? 6 : 0));

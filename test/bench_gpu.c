@@ -6,7 +6,8 @@
  *         only=open|speed|latency     one part; default: all three
  *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
  *         batch=N queue=N             config.gpu's; default: the library's choice
- *         model=vmaf_v0.6.1           a built-in one
+ *         model=vmaf_v0.6.1           a built-in one; none: features only
+ *         features='NAME[ OPTIONS]|...'   besides, with chroma
  *         content=texture+mix         of the frames, see test/clip.h: bands+mix gives CAMBI more to do
  *         pairs=8                     distinct frame pairs in rotation
  *         seconds=0.5 repeats=5       of each timed run, and how many; the median counts
@@ -29,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PAIRS = 64, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40 };
+enum { MAX_PAIRS = 64, MAX_FEATURES = 16, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40 };
 
 /* The program ends here when something fails that is no result: it is a benchmark, and what it holds goes with it. */
 static void die(const char *format, ...) {
@@ -66,7 +67,7 @@ typedef struct options {
     int         source;              /* SOURCE_COUNT: all */
     int         batch, queue, pairs, repeats, frames, check, gpu;
     double      seconds;
-    const char *only, *kernels, *driver, *peer, *model, *content;
+    const char *only, *kernels, *driver, *peer, *model, *content, *features;
 } options;
 
 static int parse_number(const char *word, const char *key, int low, int high, int *number) {
@@ -104,7 +105,7 @@ static int parse_special(options *o, const char *word) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix"};
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -115,7 +116,7 @@ static options parse_options(int argc, char **argv) {
             !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_text(word, "kernels", &o.kernels) &&
             !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
             !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
-            !parse_text(word, "content", &o.content) && !parse_special(&o, word)) {
+            !parse_text(word, "content", &o.content) && !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
             die("\"%s\" is no option, or has no such value; see the top of test/bench_gpu.c", word);
         }
     }
@@ -250,6 +251,9 @@ static vmafgpu *open_or_die(const vmafgpu_config *config) {
 typedef struct film {
     clip                 clip;
     vmafgpu_model_config model;
+    vmafgpu_feature_config features[MAX_FEATURES];
+    int                  feature_count;
+    char                 text[512];         /* of the features, taken apart */
     int                  pairs, sample_bytes;
     size_t               row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
     unsigned char       *pictures[MAX_PAIRS][2];
@@ -295,8 +299,11 @@ static vmafgpu_config film_config(const film *f) {
     config.height = f->clip.height;
     config.bit_depth = f->clip.depth;
     config.chroma = f->clip.chroma == 400 ? VMAFGPU_400 : VMAFGPU_420;
-    config.models = &f->model;
-    config.model_count = 1;
+    config.no_model = !f->model.version;
+    config.models = f->model.version ? &f->model : NULL;
+    config.model_count = f->model.version != NULL;
+    config.features = f->feature_count ? f->features : NULL;
+    config.feature_count = f->feature_count;
     return config;
 }
 
@@ -336,6 +343,28 @@ static void score_on_cpu(film *f) {
     vmafgpu_close(v);
 }
 
+static void list_features(film *f, const char *list) {
+    if (list && strlen(list) >= sizeof f->text) {
+        die("the list of features is too long");
+    }
+    for (char *at = list ? strcpy(f->text, list) : NULL, *bar; at; at = bar) {
+        char *blank = strchr(at, ' ');
+        bar = strchr(at, '|');
+        if (bar) {
+            *bar++ = 0;
+        }
+        if (f->feature_count == MAX_FEATURES) {
+            die("more than %d features", MAX_FEATURES);
+        }
+        f->features[f->feature_count].name = at;
+        if (blank && (!bar || blank < bar)) {
+            *blank = 0;
+            f->features[f->feature_count].options = blank + 1;
+        }
+        f->feature_count++;
+    }
+}
+
 static film *film_make(int width, int height, int bits, const options *o) {
     film *f = (film *)take(sizeof *f);
     pthread_t threads[MAX_PAIRS];
@@ -343,9 +372,10 @@ static film *film_make(int width, int height, int bits, const options *o) {
     memset(f, 0, sizeof *f);
     f->pairs = o->pairs;
     f->check = o->check;
-    f->model.version = o->model;
-    if (!clip_init(&f->clip, o->content, width, height, bits, strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs,
-                   1)) {
+    f->model.version = strcmp(o->model, "none") == 0 ? NULL : o->model;
+    list_features(f, o->features);
+    if (!clip_init(&f->clip, o->content, width, height, bits,
+                   o->features || strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs, 1)) {
         die("there are no frames \"%s\" of %dx%d with %d bits", o->content, width, height, bits);
     }
     f->sample_bytes = bits > 8 ? 2 : 1;

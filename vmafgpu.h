@@ -1735,6 +1735,15 @@ VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd
     }
 }
 
+/* ---- ansnr ---- */
+
+/* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
+VMAFGPU__TABLE float vmafgpu__ansnr_taps[3][3] = {
+    { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
+    { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
+    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
+};
+
 /* ---- ADM in floats ---- */
 
 /* Filters of the wavelet: low-pass, high-pass. */
@@ -2354,6 +2363,7 @@ enum {
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4,   /* bytes of shared memory of one thing smoothed */
     VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
     VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8,   /* a thread has a column of so many pixels */
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
     VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
     VMAFGPU__FADM_SHARED = 2 * 2 * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
@@ -10631,12 +10641,6 @@ static void vmafgpu__float_differ_scalar(const float *a, const float *b, int w, 
 
 /* ---- ansnr ---- */
 
-static const float vmafgpu__ansnr_taps[3][3] = {
-    { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
-    { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
-    { (float)(12 / 571.0), (float)(52 / 571.0), (float)(127 / 571.0) }
-};
-
 static void vmafgpu__ansnr_along_scalar(const float *line, int w, float *const *out) {
     for (int k = 0; k < 3; k++) {
         const float *taps = vmafgpu__ansnr_taps[k];
@@ -14315,6 +14319,73 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
     2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fmotion_measure
 };
 
+/* ---- float_ansnr: what pixels add to signal and noise, then the sums ---- */
+
+enum { VMAFGPU__FANSNR_TERMS, VMAFGPU__FANSNR_CHAINS };
+
+static const char *vmafgpu__gpu_fansnr_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == VMAFGPU__FANSNR_TERMS ? "vmafgpu_float_ansnr" : vmafgpu__chain_kernel(kernel - VMAFGPU__FANSNR_CHAINS);
+}
+
+/* Device memory of one pair: terms of signal and noise, and their rows' sums. */
+static uint64_t vmafgpu__fansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
+    uint64_t size = 0;
+    for (int i = 0; i < 2; i++) {
+        terms[i] = vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
+        sums[i] = vmafgpu__place_plane(&size, 1, c->height);
+    }
+    return size;
+}
+
+static uint64_t vmafgpu__gpu_fansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    uint64_t terms[2], sums[2];
+    (void)e;
+    return vmafgpu__fansnr_place(&v->config, terms, sums);
+}
+
+static void vmafgpu__gpu_fansnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const uint32_t pairs = vmafgpu__pairs_with(work->batch, 0);
+    vmafgpu__blur_launch launch;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    uint64_t sums[2];
+    int blocks = 0;
+    (void)e;
+    if (!pairs)
+        return;
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = vmafgpu__fansnr_place(c, launch.output, sums);
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.unit = vmafgpu__float_unit(c);
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.output_pitch = vmafgpu__chain_pitch(c->width);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, VMAFGPU__FANSNR_THREADS),
+                       vmafgpu__divide_up(c->height, VMAFGPU__FANSNR_ROWS), work->batch->pairs, VMAFGPU__FANSNR_THREADS, 0);
+    vmafgpu__enqueue(work, VMAFGPU__FANSNR_TERMS, &shape, &launch);
+    vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
+    for (int i = 0; i < 2; i++)
+        vmafgpu__add_chain(&chains, &blocks, work->site->lanes, launch.output[i], sums[i], c->width, c->height);
+    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FANSNR_CHAINS, blocks);
+}
+
+static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                       vmafgpu__value *out) {
+    (void)v, (void)e;
+    memcpy(out, words, 2 * sizeof *out);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
+    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
+    2, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
+};
+
 /* ---- float_adm: a launch per scale, then all sums ---- */
 
 enum { VMAFGPU__FADM_CUBES, VMAFGPU__FADM_POWERS, VMAFGPU__FADM_CHAINS };
@@ -17496,7 +17567,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_FLOAT
     { "float_ansnr", NULL, vmafgpu__ansnr_columns, vmafgpu__no_options, 0, 0, vmafgpu__plan_depth, vmafgpu__ansnr_finish,
-      NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ansnr_measure, NULL },
+      NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_fansnr), &vmafgpu__ansnr_measure, NULL },
     { "float_motion", NULL, vmafgpu__fmotion_columns, vmafgpu__fmotion_options, VMAFGPU__FMOTION_DEBUG, 0,
       vmafgpu__fmotion_plan, vmafgpu__fmotion_finish, &vmafgpu__fmotion_temporal, &vmafgpu__measured_cpu,
       VMAFGPU__IF_GPU(&vmafgpu__gpu_fmotion),

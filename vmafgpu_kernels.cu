@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float adm
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm
  */
 
 /* ================================================================================================
@@ -5399,6 +5399,66 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
+
+/* ================================================================================================
+ * >>float ansnr                                  smoothed pictures and what they differ by
+ * ================================================================================================ */
+GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
+    enum { ROWS = VMAFGPU__FANSNR_ROWS };
+    const uint32_t z = block_z();
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FANSNR_THREADS + thread_index()), y0 = (int32_t)block_y() * ROWS,
+                  width = launch.width, height = launch.height;
+    if (!launch.batch.pair[z].distorted || x >= width)
+        return;
+    const FloatPicture reference = float_picture(launch, z, 0), distorted = float_picture(launch, z, 1);
+    int32_t column[5];
+    float a[ROWS], b[ROWS];
+#pragma unroll
+    for (int i = 0; i < 5; i++)
+        column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
+#pragma unroll
+    for (int k = 0; k < ROWS + 4; k++) {
+        /* Below the last row's neighbours nobody looks. */
+        const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
+        const int64_t y = beside < 0 ? 0 : beside;
+        float r[5], d[5], along[3];
+#pragma unroll
+        for (int i = 0; i < 5; i++) {
+            r[i] = i > 0 && i < 4 ? float_sample(reference.data + y * reference.pitch, column[i], launch.bytes, launch.unit) : 0;
+            d[i] = float_sample(distorted.data + y * distorted.pitch, column[i], launch.bytes, launch.unit);
+        }
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            const float *taps = vmafgpu__ansnr_taps[i];
+            along[i] = taps[0] * d[0] + taps[1] * d[1] + taps[2] * d[2] + taps[1] * d[3] + taps[0] * d[4];
+        }
+        const float smooth = r[1] + 2 * r[2] + r[3];   /* sums of the reference are exact */
+#pragma unroll
+        for (int j = 0; j < ROWS; j++) {
+            const int tap = k - j;
+            if (tap == 0)
+                b[j] = along[0];
+            else if (tap > 0 && tap <= 4)
+                b[j] += along[tap < 3 ? tap : 4 - tap];
+            if (tap == 1)
+                a[j] = smooth;
+            else if (tap == 2 || tap == 3)
+                a[j] += tap == 2 ? 2 * smooth : smooth;
+        }
+    }
+    unsigned char *out = launch.scratch + z * launch.scratch_size;
+#pragma unroll
+    for (int j = 0; j < ROWS; j++) {
+        const int64_t at = (int64_t)(y0 + j) * launch.output_pitch + x;
+        const float signal = a[j] * 0.0625f, noise = signal - b[j];
+        if (y0 + j >= height)
+            continue;
+        store((float *)(out + launch.output[0]) + at, signal * signal);
+        store((float *)(out + launch.output[1]) + at, noise * noise);
+    }
+}
+
+GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FANSNR_THREADS, 4) { float_ansnr(launch); }
 
 /* ================================================================================================
  * >>float adm                                    detail lost and added in floats

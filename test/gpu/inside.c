@@ -375,7 +375,7 @@ void test_self_test(gpu *g) {
         {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr"},
         {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment"},
         {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5"},
-        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5"},
+        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

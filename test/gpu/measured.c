@@ -92,7 +92,7 @@ static void check_measured(gpu *g, const measured *m) {
 }
 
 #define SUMS "psnr enable_mse=true|float_psnr|float_moment"
-#define FLOATS "float_vif debug=true|float_motion|float_adm debug=true"
+#define FLOATS "float_vif debug=true|float_motion|float_adm debug=true|float_ansnr"
 
 void test_measured(gpu *g) {
     static const measured cases[] = {

@@ -1762,6 +1762,41 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
 
+/* ---- SSIM ---- */
+
+enum {
+    VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
+    VMAFGPU__SSIM_TAPS = 11,
+    VMAFGPU__SSIM_PLANES = 5           /* both pictures, their squares, their product */
+};
+
+/* What is summed over a picture. */
+enum {
+    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
+    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
+    VMAFGPU__SSIM_SUMS
+};
+
+/* A window's taps; they are the same from its end on. */
+#define VMAFGPU__SSIM_TAP0 0.001028f
+#define VMAFGPU__SSIM_TAP1 0.007599f
+#define VMAFGPU__SSIM_TAP2 0.036001f
+#define VMAFGPU__SSIM_TAP3 0.109361f
+#define VMAFGPU__SSIM_TAP4 0.213006f
+#define VMAFGPU__SSIM_TAP5 0.266012f
+
+VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
+    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
+    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
+};
+
+/* The low-pass filter between float_ms_ssim's scales. From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
+VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
+    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
+    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
+    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
+};
+
 /* ---- SpEED ---- */
 
 /* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
@@ -2396,6 +2431,40 @@ typedef struct vmafgpu__blur_launch {
     float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
     vmafgpu__float_vif_limits limits;
 } vmafgpu__blur_launch;
+
+/* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
+enum {
+    VMAFGPU__SSIM_THREADS = 256,
+    VMAFGPU__SSIM_BLOCK_COLUMNS = 64, VMAFGPU__SSIM_BLOCK_LINES = 32,
+    VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
+    /* Of windows: their rows; then sums of each warp. Of means: terms of so many pixels; sums; whether there is doubt. */
+    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
+                                   VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
+    VMAFGPU__SSIM_MEANS_SHARED =
+        VMAFGPU__SSIM_THREADS * (8 + 8 + 4) + VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8 + 16
+};
+
+typedef struct vmafgpu__ssim_scale {
+    uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
+    uint64_t partial;                       /* there, SUMS doubles of each block of windows */
+    int32_t  bytes;                         /* of a sample; 4: of a float */
+    int32_t  width, height, pitch;          /* pitch in floats */
+    int32_t  across, blocks;                /* blocks in a row; all */
+    uint32_t wanted;                        /* which means: bits */
+    double   error;                         /* of a sum, relative to that of absolute values, at most */
+} vmafgpu__ssim_scale;
+
+typedef struct vmafgpu__ssim_launch {
+    vmafgpu__batch batch;
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale */
+    int32_t  word_stride;
+    int32_t  at;                            /* the scale that windows or a filter work on */
+    int32_t  factor;                        /* by which reduce makes scale 0 of luma */
+    float    unit;
+    vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
+} vmafgpu__ssim_launch;
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
@@ -8990,9 +9059,6 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 };
 
 enum {
-    VMAFGPU__SSIM_SCALES = 5,          /* of float_ms_ssim */
-    VMAFGPU__SSIM_TAPS = 11,
-    VMAFGPU__SSIM_PLANES = 5,          /* both pictures, their squares, their product */
     VMAFGPU__SSIM_LANES = 32,
     VMAFGPU__SSIM_TILE = 128,          /* columns that are worked off together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
@@ -9003,26 +9069,11 @@ enum {
     VMAFGPU__SSIM_HALVES = 8           /* rows of its sums, of which five are worked on */
 };
 
-/* What is summed over a picture. */
-enum {
-    VMAFGPU__SSIM_ALL, VMAFGPU__SSIM_L, VMAFGPU__SSIM_C, VMAFGPU__SSIM_S,      /* the product of the three; each of them */
-    VMAFGPU__SSIM_ALL_SIZE, VMAFGPU__SSIM_S_SIZE,                              /* absolute values; the others are positive */
-    VMAFGPU__SSIM_SUMS
-};
-
 /* The terms of a strip's pixels, or NULL. */
 typedef struct vmafgpu__ssim_terms {
     double *l, *c;
     float  *s;
 } vmafgpu__ssim_terms;
-
-/* A window's taps; they are the same from its end on. */
-#define VMAFGPU__SSIM_TAP0 0.001028f
-#define VMAFGPU__SSIM_TAP1 0.007599f
-#define VMAFGPU__SSIM_TAP2 0.036001f
-#define VMAFGPU__SSIM_TAP3 0.109361f
-#define VMAFGPU__SSIM_TAP4 0.213006f
-#define VMAFGPU__SSIM_TAP5 0.266012f
 
 /* What is done to rows of a tile, `lanes` times LANES columns. Rows have as many columns more as the window or filter sees. */
 typedef struct vmafgpu__ssim_functions {
@@ -9280,11 +9331,6 @@ static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
 }
 
 /* ---- windows ---- */
-
-static const VMAFGPU__UNUSED float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
-    VMAFGPU__SSIM_TAP0, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP5,
-    VMAFGPU__SSIM_TAP4, VMAFGPU__SSIM_TAP3, VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0
-};
 
 static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const float *b, int lanes, float *out) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++) {
@@ -14538,6 +14584,128 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
 typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 #endif /* !VMAFGPU_NO_FLOAT */
 
+/* ---- float_ssim, float_ms_ssim: pictures and windows of each scale, then all means ---- */
+
+#ifndef VMAFGPU_NO_SSIM
+enum { VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS };
+
+static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means" };
+    int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        if (kernel == VMAFGPU__GSSIM_REDUCE)
+            is_used |= e->feature->measure == &vmafgpu__ssim_measure && vmafgpu__ssim_factor(site->v, e) > 1;
+        if (kernel == VMAFGPU__GSSIM_HALVE)
+            is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
+    }
+    return kernel <= VMAFGPU__GSSIM_MEANS && is_used ? names[kernel] : NULL;
+}
+
+/* How far two sums of n terms may be apart, libvmaf's and one of a few hundred steps, as a part of the terms' sizes. */
+static double vmafgpu__gpu_ssim_error(int64_t n) {
+    return 1.01 * ((double)n + 1024) / 9007199254740992.0;   /* 2^53 */
+}
+
+/* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
+static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
+    const vmafgpu_config *c = &v->config;
+    const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L, all = 1u << VMAFGPU__SSIM_ALL;
+    const int is_single = e->feature->measure == &vmafgpu__ssim_measure, has_lcs = e->option[VMAFGPU__SSIM_LCS] != 0;
+    const int scales = is_single ? 1 : VMAFGPU__SSIM_SCALES;
+    uint64_t size = 0;
+    out->factor = is_single ? vmafgpu__ssim_factor(v, e) : 1;
+    out->unit = vmafgpu__float_unit(c);
+    for (int s = 0; s < scales; s++) {
+        vmafgpu__ssim_scale *scale = &out->scale[s];
+        const int is_luma = s == 0 && out->factor == 1;
+        scale->width = s ? (out->scale[s - 1].width + 1) / 2 : vmafgpu__ssim_reduced(c->width, out->factor);
+        scale->height = s ? (out->scale[s - 1].height + 1) / 2 : vmafgpu__ssim_reduced(c->height, out->factor);
+        scale->bytes = !is_luma ? 4 : c->bit_depth == 8 ? 1 : 2;
+        scale->pitch = (int32_t)vmafgpu__round_up((uint64_t)scale->width, 32);
+        for (int i = 0; i < 2; i++) {
+            scale->picture[i] = size;
+            size += is_luma ? 0 : vmafgpu__round_up((uint64_t)scale->pitch * (uint64_t)scale->height * sizeof(float), 256);
+        }
+        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
+        scale->across = vmafgpu__divide_up(w, VMAFGPU__SSIM_BLOCK_COLUMNS);
+        scale->blocks = scale->across * vmafgpu__divide_up(h, VMAFGPU__SSIM_BLOCK_ROWS);
+        scale->partial = size;
+        size += vmafgpu__round_up((uint64_t)scale->blocks * VMAFGPU__SSIM_SUMS * sizeof(double), 256);
+        scale->error = vmafgpu__gpu_ssim_error((int64_t)w * h);
+        scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
+    }
+    return size;
+}
+
+static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__ssim_launch launch;
+    return vmafgpu__gpu_ssim_fill(v, e, &launch);
+}
+
+/* Columns and rows of pixels of a scale, made or looked at by blocks of that size. */
+static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h,
+                                             int rows) {
+    const int columns = kernel == VMAFGPU__GSSIM_WINDOWS ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS;
+    const int planes = kernel == VMAFGPU__GSSIM_WINDOWS ? 1 : 2;
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, columns), vmafgpu__divide_up(h, rows), planes * work->batch->pairs,
+                       VMAFGPU__SSIM_THREADS, kernel == VMAFGPU__GSSIM_WINDOWS ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
+    vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const int scales = e->feature->measure == &vmafgpu__ssim_measure ? 1 : VMAFGPU__SSIM_SCALES;
+    vmafgpu__ssim_launch launch;
+    vmafgpu__shape shape;
+    if (!vmafgpu__pairs_with(work->batch, 0))
+        return;
+    memset(&launch, 0, sizeof launch);
+    launch.batch = *work->batch;
+    launch.scratch = work->scratch;
+    launch.scratch_size = vmafgpu__gpu_ssim_fill(work->v, e, &launch);
+    launch.words = work->words;
+    launch.word_stride = work->word_stride;
+    if (launch.factor > 1)
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
+    for (launch.at = 0; launch.at < scales; launch.at++) {
+        const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+                                         scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
+        if (launch.at + 1 < scales)
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height, 1);
+    }
+    vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+}
+
+/* From sums of all, l, c and s at each scale to the means that are kept. */
+static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                     vmafgpu__value *out) {
+    const int is_single = e->feature->measure == &vmafgpu__ssim_measure;
+    vmafgpu__ssim_launch launch;
+    (void)vmafgpu__gpu_ssim_fill(v, e, &launch);
+    for (int s = 0; s < (is_single ? 1 : VMAFGPU__SSIM_SCALES); s++) {
+        const int w = launch.scale[s].width - VMAFGPU__SSIM_TAPS + 1, h = launch.scale[s].height - VMAFGPU__SSIM_TAPS + 1;
+        for (int k = !is_single; k < 4; k++)
+            (out++)->real = (double)(float)(words[4 * s + k].real / (double)((int64_t)w * h));
+    }
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
+    4, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle
+};
+static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
+    4 * VMAFGPU__SSIM_SCALES, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
+    1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
+    1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
+};
+#endif /* !VMAFGPU_NO_SSIM */
+
 /* ---- all of them ---- */
 
 typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_FUNCTIONS &&
@@ -17539,9 +17707,10 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_SSIM
     { "float_ssim", NULL, vmafgpu__ssim_columns, vmafgpu__ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ssim_plan,
-      vmafgpu__ssim_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ssim_measure, NULL },
+      vmafgpu__ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ssim), &vmafgpu__ssim_measure, NULL },
     { "float_ms_ssim", NULL, vmafgpu__ms_ssim_columns, vmafgpu__ms_ssim_options, VMAFGPU__SSIM_LCS, 0, vmafgpu__ms_ssim_plan,
-      vmafgpu__ms_ssim_finish, NULL, &vmafgpu__measured_cpu, NULL, &vmafgpu__ms_ssim_measure, NULL },
+      vmafgpu__ms_ssim_finish, NULL, &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ms_ssim), &vmafgpu__ms_ssim_measure,
+      NULL },
 #else
     VMAFGPU__LEFT_OUT("float_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ssim_columns),
     VMAFGPU__LEFT_OUT("float_ms_ssim", "VMAFGPU_NO_SSIM", vmafgpu__ms_ssim_columns),
@@ -19576,7 +19745,6 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #define vmafgpu__ssim_split VMAFGPU__LEVEL_NAME(vmafgpu__ssim_split)
 #define vmafgpu__ssim_nine VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine)
 #define vmafgpu__ssim_halve VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_filter VMAFGPU__LEVEL_NAME(vmafgpu__ssim_filter)
 #define vmafgpu__ssim_nine_alike VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine_alike)
 #define vmafgpu__ssim_add VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add)
 #define vmafgpu__ssim_halve_luma_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve_luma_row)
@@ -20083,13 +20251,6 @@ static inline void vmafgpu__ssim_nine(const float *e, const float *o, const floa
     }
 }
 
-/* From a row's first tap to its middle one; rows are the same from the filter's end on, too. */
-static const float vmafgpu__ssim_filter[5][5] = {
-    { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f }, { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
-    { -0.002090f, 0.001316f, 0.006115f, -0.020867f, -0.047149f }, { 0.007132f, -0.004490f, -0.020867f, 0.071207f, 0.160885f },
-    { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f }
-};
-
 static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out) {
     for (int k = 0; k < lanes; k++) {
         double sums[VMAFGPU__LANES];
@@ -20098,7 +20259,7 @@ static void vmafgpu__ssim_halve(const float *const *rows, int lanes, float *out)
             sums[i] = 0;
         for (int j = 0; j < 9; j++)
             vmafgpu__ssim_nine(rows[j] + k * VMAFGPU__LANES, rows[j] + VMAFGPU__SSIM_LINE + k * VMAFGPU__LANES,
-                               vmafgpu__ssim_filter[j < 5 ? j : 8 - j], sums);
+                               vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j], sums);
         for (int i = 0; i < VMAFGPU__LANES; i++)
             rounded[i] = (float)sums[i];
         memcpy(out + k * VMAFGPU__LANES, rounded, sizeof rounded);
@@ -20131,7 +20292,7 @@ static void vmafgpu__ssim_nine_alike(const float *row, const float *k, int lanes
 static void vmafgpu__ssim_halve_luma_row(const float *row, int odd, int lanes, double *const *sums) {
     double nine[VMAFGPU__SSIM_TILE];
     for (int k = odd ? 1 : 0; k < 5; k += 2) {
-        vmafgpu__ssim_nine_alike(row, vmafgpu__ssim_filter[k], lanes, nine);
+        vmafgpu__ssim_nine_alike(row, vmafgpu__ssim_low_pass[k], lanes, nine);
         vmafgpu__ssim_add(nine, lanes, k == 0, sums[k / 2]);
         if (k < 4)
             vmafgpu__ssim_add(nine, lanes, 0, sums[odd ? 3 - k / 2 : 4 - k / 2]);
@@ -24858,7 +25019,6 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__ssim_split
 #undef vmafgpu__ssim_nine
 #undef vmafgpu__ssim_halve
-#undef vmafgpu__ssim_filter
 #undef vmafgpu__ssim_nine_alike
 #undef vmafgpu__ssim_add
 #undef vmafgpu__ssim_halve_luma_row

@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim
  */
 
 /* ================================================================================================
@@ -5619,3 +5619,284 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
 
 GPU_KERNEL(vmafgpu_float_adm, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 3) { float_adm<true>(launch); }
 GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FADM_THREADS, 2) { float_adm<false>(launch); }
+
+/* ================================================================================================
+ * >>ssim                                         structural similarity
+ * ================================================================================================
+ * Products with taps are rounded to floats, their sums are doubles, from the first tap on. Of a picture blocks leave sums of
+ * their own; where what these come to may not round to libvmaf's float, the block that adds them makes all terms again and adds
+ * them in libvmaf's order: that takes long, and is rare.
+ */
+
+/* Where the rows of a scale's picture are. */
+GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int f) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    const bool is_ours = scale.bytes == 4;
+    FloatPicture picture;
+    picture.data = is_ours ? launch.scratch + z * launch.scratch_size + scale.picture[f]
+                           : (const uint8_t *)(f ? pair.distorted : pair.reference);
+    picture.pitch = is_ours ? (int64_t)scale.pitch * 4 : f ? pair.distorted_pitch : pair.reference_pitch;
+    return picture;
+}
+
+GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
+    if (bytes == 4)
+        return load_float((const float *)row + x);
+    return (float)(bytes == 1 ? load(row + x) : load((const uint16_t *)row + x)) * unit;
+}
+
+GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
+
+/* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
+GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
+    const uint32_t z = block_z() / 2;
+    x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index());
+    y = (int32_t)block_y();
+    out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[block_z() % 2]) + (int64_t)y * to.pitch + x;
+    return launch.batch.pair[z].distorted && x < to.width;
+}
+
+/* Scale 0 of float_ssim: means of squares of luma. */
+GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
+    const vmafgpu__ssim_scale &to = launch.scale[0];
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
+    const uint8_t *data = (const uint8_t *)(block_z() % 2 ? pair.distorted : pair.reference);
+    const int64_t pitch = block_z() % 2 ? pair.distorted_pitch : pair.reference_pitch;
+    const int32_t factor = launch.factor, half = factor / 2, bytes = launch.batch.bit_depth == 8 ? 1 : 2;
+    const float weight = quotient(1.0f, (float)(factor * factor));
+    int32_t x, y;
+    float *out;
+    if (!ssim_place(launch, to, x, y, out))
+        return;
+    double sum = 0;
+#pragma unroll 1
+    for (int32_t j = 0; j < factor; j++) {
+        const uint8_t *row = data + ssim_mirror(y * factor - half + j, launch.batch.height) * pitch;
+#pragma unroll 1
+        for (int32_t i = 0; i < factor; i++) {
+            const float product =
+                ssim_sample(row, ssim_mirror(x * factor - half + i, launch.batch.width), bytes, launch.unit) * weight;
+            sum += (double)product;
+        }
+    }
+    store(out, (float)sum);
+}
+
+/* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
+GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
+    const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
+    const FloatPicture picture = ssim_picture(launch, from, block_z() / 2, (int)(block_z() % 2));
+    int32_t x, y;
+    float *out;
+    if (!ssim_place(launch, to, x, y, out))
+        return;
+    int32_t column[9];
+    double sum = 0;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        column[i] = ssim_mirror(2 * x - 4 + i, from.width);
+#pragma unroll
+    for (int j = 0; j < 9; j++) {
+        const uint8_t *row = picture.data + ssim_mirror(2 * y - 4 + j, from.height) * picture.pitch;
+#pragma unroll
+        for (int i = 0; i < 9; i++) {
+            const float product = ssim_sample(row, column[i], from.bytes, launch.unit) *
+                                  vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i];
+            sum += (double)product;
+        }
+    }
+    store(out, (float)sum);
+}
+
+/* The row of a window that begins at column x. */
+GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
+    double sum[VMAFGPU__SSIM_PLANES] = {};
+#pragma unroll
+    for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
+        const float v = ssim_sample(a, x + k, bytes, unit), w = ssim_sample(b, x + k, bytes, unit), tap = vmafgpu__ssim_taps[k];
+        const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
+#pragma unroll
+        for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
+            sum[i] += (double)products[i];
+    }
+#pragma unroll
+    for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
+        out[i] = (float)sum[i];
+}
+
+/* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
+GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double &c, float &s) {
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
+    const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
+    const float va = over_a > 0 ? over_a : 0, vb = over_b > 0 ? over_b : 0, deviation = square_root(va * vb);
+    const float given = m[4] - m[0] * m[1], positive = given > 0 ? given : 0, covariance = deviation > 0 ? given : positive;
+    l = quotient(2.0 * (double)m[0] * (double)m[1] + (double)c1, (double)(a2 + b2 + c1));
+    c = quotient(2.0 * (double)deviation + (double)c2, (double)(va + vb + c2));
+    s = quotient(covariance + c3, deviation + c3);
+}
+
+GPU_FN double shuffle_xor(double v, uint32_t mask) {
+    const uint64_t bits = bits_of(v);
+    const uint32_t low = shuffle_xor_word((uint32_t)bits, mask), high = shuffle_xor_word((uint32_t)(bits >> 32), mask);
+    return double_bits((uint64_t)high << 32 | low);
+}
+
+/* The block's sums, in the threads below SUMS one each. `totals`: shared memory, SUMS doubles for each warp. */
+GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *totals) {
+#pragma unroll
+    for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++) {
+        double v = sum[k];
+        for (uint32_t mask = LANES / 2; mask; mask /= 2)
+            v += shuffle_xor(v, mask);
+        if (lane_index() == 0)
+            totals[warp_index() * VMAFGPU__SSIM_SUMS + (uint32_t)k] = v;
+    }
+    block_barrier();
+    double total = 0;
+    for (uint32_t i = 0; i < VMAFGPU__SSIM_THREADS / LANES && thread_index() < VMAFGPU__SSIM_SUMS; i++)
+        total += totals[i * VMAFGPU__SSIM_SUMS + thread_index()];
+    return total;
+}
+
+GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+    enum {
+        COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
+        PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1
+    };
+    const uint32_t z = block_z();
+    const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
+    if (!launch.batch.pair[z].distorted)
+        return;
+    const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
+    const int32_t x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS, width = scale.width - BEYOND,
+                  height = scale.height - BEYOND;
+    float *lines = (float *)shared_memory();   /* [PLANES][LINES][COLUMNS] */
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
+        const int32_t x = x0 + i % COLUMNS, y = y0 + i / COLUMNS;
+        const int64_t inside = y < scale.height ? y : scale.height - 1;
+        float out[PLANES];
+        ssim_along(a.data + inside * a.pitch, b.data + inside * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
+#pragma unroll
+        for (int k = 0; k < PLANES; k++)
+            lines[k * (LINES * COLUMNS) + i] = out[k];
+    }
+    block_barrier();
+    double sum[VMAFGPU__SSIM_SUMS] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < ROWS * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
+        float mean[PLANES], s;
+        double l, c;
+        if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
+            continue;
+#pragma unroll
+        for (int k = 0; k < PLANES; k++) {
+            double down = 0;
+#pragma unroll
+            for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
+                const float product = lines[k * (LINES * COLUMNS) + j * COLUMNS + i] * vmafgpu__ssim_taps[j];
+                down += (double)product;
+            }
+            mean[k] = (float)down;
+        }
+        ssim_terms(mean, l, c, s);
+        const double wide = (double)s, all = l * c * wide;
+        sum[VMAFGPU__SSIM_ALL] += all;
+        sum[VMAFGPU__SSIM_L] += l;
+        sum[VMAFGPU__SSIM_C] += c;
+        sum[VMAFGPU__SSIM_S] += wide;
+        sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
+        sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
+    }
+    const double total = ssim_block_sums(sum, (double *)(lines + PLANES * LINES * COLUMNS));
+    if (thread_index() < VMAFGPU__SSIM_SUMS)
+        store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
+                  (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
+}
+
+/* The sum of all terms of a kind in libvmaf's order, in the threads below 4: all, l, c, s. */
+GPU_FN double ssim_in_order(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, double *l, double *c, float *s) {
+    const FloatPicture a = ssim_picture(launch, scale, block_z(), 0), b = ssim_picture(launch, scale, block_z(), 1);
+    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1,
+                  thread = (int32_t)thread_index();
+    double sum = 0;
+#pragma unroll 1
+    for (int64_t y = 0; y < height; y++)
+#pragma unroll 1
+        for (int32_t x0 = 0; x0 < width; x0 += VMAFGPU__SSIM_THREADS) {
+            const int32_t left = width - x0, count = left < VMAFGPU__SSIM_THREADS ? left : (int32_t)VMAFGPU__SSIM_THREADS;
+            double down[VMAFGPU__SSIM_PLANES] = {};
+            float mean[VMAFGPU__SSIM_PLANES];
+#pragma unroll 1
+            for (int64_t j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
+                float row[VMAFGPU__SSIM_PLANES];
+                ssim_along(a.data + (y + j) * a.pitch, b.data + (y + j) * b.pitch, x0 + (thread < count ? thread : 0), scale.bytes,
+                           launch.unit, row);
+#pragma unroll
+                for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
+                    const float product = row[k] * vmafgpu__ssim_taps[j];
+                    down[k] += (double)product;
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
+                mean[k] = (float)down[k];
+            ssim_terms(mean, l[thread], c[thread], s[thread]);
+            block_barrier();
+#pragma unroll 1
+            for (int32_t i = 0; i < count && thread < 4; i++) {
+                const double wide = (double)s[i];
+                sum += thread == VMAFGPU__SSIM_ALL ? l[i] * c[i] * wide
+                       : thread == VMAFGPU__SSIM_L ? l[i]
+                       : thread == VMAFGPU__SSIM_C ? c[i]
+                                                   : wide;
+            }
+            block_barrier();
+        }
+    return sum;
+}
+
+/* Block x is a scale. */
+GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
+    const uint32_t z = block_z(), thread = thread_index();
+    const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
+    if (!launch.batch.pair[z].distorted)
+        return;
+    double *l = (double *)shared_memory(), *c = l + VMAFGPU__SSIM_THREADS, *totals = c + VMAFGPU__SSIM_THREADS;
+    float *s = (float *)(totals + VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32));
+    uint32_t *doubt = (uint32_t *)(s + VMAFGPU__SSIM_THREADS);
+    const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
+    double sum[VMAFGPU__SSIM_SUMS] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread; i < scale.blocks; i += VMAFGPU__SSIM_THREADS)
+#pragma unroll
+        for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++)
+            sum[k] += double_bits(load((const uint64_t *)(partial + (int64_t)i * VMAFGPU__SSIM_SUMS + k)));
+    double total = ssim_block_sums(sum, totals);
+    block_barrier();
+    if (thread < VMAFGPU__SSIM_SUMS)
+        totals[thread] = total;
+    if (thread == 0)
+        *doubt = 0;
+    block_barrier();
+    const bool is_wanted = thread < 4 && (scale.wanted >> thread & 1);
+    if (is_wanted) {
+        const double size = thread == VMAFGPU__SSIM_ALL ? totals[VMAFGPU__SSIM_ALL_SIZE]
+                            : thread == VMAFGPU__SSIM_S ? totals[VMAFGPU__SSIM_S_SIZE]
+                                                        : total;
+        const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
+        const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
+        if (low < high || high < low || low != low)
+            shared_add(doubt, 1);
+    }
+    block_barrier();
+    if (*doubt)
+        total = ssim_in_order(launch, scale, l, c, s);
+    if (is_wanted)
+        store(launch.words + (int64_t)z * launch.word_stride + 4 * block_x() + thread, total);
+}
+
+GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
+GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows(launch); }
+GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }

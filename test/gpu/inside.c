@@ -376,6 +376,8 @@ void test_self_test(gpu *g) {
         {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment"},
         {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5"},
         {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr"},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2"},
+        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

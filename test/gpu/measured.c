@@ -92,6 +92,7 @@ static void check_measured(gpu *g, const measured *m) {
 }
 
 #define SUMS "psnr enable_mse=true|float_psnr|float_moment"
+#define SSIMS "float_ssim enable_lcs=true"
 #define FLOATS "float_vif debug=true|float_motion|float_adm debug=true|float_ansnr"
 
 void test_measured(gpu *g) {
@@ -119,6 +120,12 @@ void test_measured(gpu *g) {
          "float_adm adm_p_norm=2.5|float_adm adm_bypass_cm=1:adm_enhn_gain_limit=1|float_adm adm_enhn_gain_limit=99.9|"
          "float_adm adm_csf_mode=1:adm_skip_aim_scale=1|float_adm adm_csf_mode=2:adm_noise_weight=0|"
          "float_adm adm_skip_scale0=true:adm_adm3_apply_hm=true|float_adm adm_p_norm=20:adm_f1s0=5:adm_f2s3=9"},
+        {"texture+mix", 83, 61, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, SSIMS},
+        {"noise+invert", 64, 70, 10, 420, 2, {"d", 0, 6, 0, 0, 0}, 2, 0, SSIMS},
+        {"blocks+same", 65, 40, 16, 420, 2, {"p", 0, 0, 0, 0, 0}, 1, 0, SSIMS},
+        {"texture+mix", 179, 176, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
+         "float_ms_ssim enable_lcs=true|float_ssim enable_lcs=true:scale=3"},
+        {"blocks+stretch", 202, 201, 12, 420, 1, {"d", 0, 0, 0, 0, 0}, 2, 0, "float_ms_ssim enable_db=true:clip_db=true"},
         {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -129,7 +136,7 @@ void test_measured(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 void test_measured_dies(gpu *g) {
-    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS};
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS};
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];

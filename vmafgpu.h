@@ -2466,6 +2466,24 @@ typedef struct vmafgpu__ssim_launch {
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
 
+/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
+enum {
+    VMAFGPU__HVS_STEP = 7,
+    VMAFGPU__HVS_THREADS = 128,
+    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4
+};
+
+/* Of a plane. */
+typedef struct vmafgpu__hvs_launch {
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint64_t terms;                         /* there: 64 floats of each block, block by block */
+    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
+    int32_t  along, blocks;                 /* in a row; all */
+    float    csf[64], mask[64];
+    struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
+} vmafgpu__hvs_launch;
+
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
@@ -9589,10 +9607,7 @@ static const vmafgpu__column vmafgpu__hvs_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_HVS
-enum {
-    VMAFGPU__HVS_STEP = 7,
-    VMAFGPU__HVS_LANES = 16      /* blocks that are worked off together */
-};
+enum { VMAFGPU__HVS_LANES = 16 };    /* blocks that are worked off together */
 
 /* Sensitivity of y, cb, cr: symmetric, the upper triangle row by row. */
 static const float vmafgpu__hvs_csf[3][36] = {
@@ -9738,23 +9753,35 @@ static void vmafgpu__hvs_part(void *arg, int index) {
     }
 }
 
-static void vmafgpu__hvs_tables(vmafgpu__hvs_task *t) {
-    for (int plane = 0; plane < 3; plane++)
-        for (int i = 0; i < 64; i++) {
-            const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
-            const float csf = vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a];
-            const double root = (double)csf * 0.3885746225901003;
-            t->csf[plane][i] = csf;
-            t->mask[plane][i] = i ? (float)(root * root) : 0;
-        }
+/* 64 entries each, of a plane. */
+static void vmafgpu__hvs_tables(int plane, float *csf, float *mask) {
+    for (int i = 0; i < 64; i++) {
+        const int a = i / 8 < i % 8 ? i / 8 : i % 8, b = i / 8 + i % 8 - a;
+        const double root = (double)vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a] * 0.3885746225901003;
+        csf[i] = vmafgpu__hvs_csf[plane][a * (17 - a) / 2 + b - a];
+        mask[i] = i ? (float)(root * root) : 0;
+    }
+}
+
+/* Blocks along and down a plane; 0 where not even one fits. */
+static void vmafgpu__hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
+    *along = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
+    *down = *along ? vmafgpu__hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
+}
+
+/* A plane's value from the sum of its terms. */
+static double vmafgpu__hvs_value(const vmafgpu_config *c, int plane, float sum) {
+    const float peak = (float)((1 << c->bit_depth) - 1);
+    int along, down;
+    vmafgpu__hvs_size(c, plane, &along, &down);
+    const float mean = down > 0 ? sum / (float)(64 * along * down) : (float)NAN;
+    return (double)(mean / (peak * peak));
 }
 
 static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair,
                                                 void *scratch, vmafgpu__value *out) {
     vmafgpu__hvs_task *t = (vmafgpu__hvs_task *)scratch;
     vmafgpu__hvs_memory memory;
-    const float peak = (float)((1 << v->config.bit_depth) - 1);
-    int blocks[3];
     (void)e;
     memset(t, 0, sizeof *t);
     t->v = v;
@@ -9762,17 +9789,14 @@ static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extra
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
     t->size = vmafgpu__hvs_layout(v, NULL, &memory);
     for (int plane = 0; plane < 3; plane++) {
-        const int along = vmafgpu__hvs_blocks(vmafgpu__plane_width(&v->config, plane));
-        const int down = along ? vmafgpu__hvs_blocks(vmafgpu__plane_height(&v->config, plane)) : 0;
+        int along, down;
+        vmafgpu__hvs_size(&v->config, plane, &along, &down);
         t->rows[plane + 1] = t->rows[plane] + down;
-        blocks[plane] = along * down;
+        vmafgpu__hvs_tables(plane, t->csf[plane], t->mask[plane]);
     }
-    vmafgpu__hvs_tables(t);
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__hvs_part, t);
-    for (int plane = 0; plane < 3; plane++) {
-        const float mean = blocks[plane] ? t->sum[plane] / (float)(64 * blocks[plane]) : (float)NAN;
-        out[plane].real = (double)(mean / (peak * peak));
-    }
+    for (int plane = 0; plane < 3; plane++)
+        out[plane].real = vmafgpu__hvs_value(&v->config, plane, t->sum[plane]);
     return result;
 }
 
@@ -13995,8 +14019,8 @@ static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch,
 
 /* ---- sums of squares: psnr, float_psnr, float_moment ---- */
 
-#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT)
-static const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
+#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
+static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
     (void)site;
     return kernel == 0 ? "vmafgpu_squares" : NULL;
 }
@@ -14085,9 +14109,9 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
 };
 #endif /* !VMAFGPU_NO_FLOAT */
 
-#ifndef VMAFGPU_NO_FLOAT
-
 /* ---- chains of additions ---- */
+
+#if !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
 
 enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
 
@@ -14098,7 +14122,7 @@ static const char *vmafgpu__chain_kernel(int kernel) {
 }
 
 /* Floats from row to row of a plane of terms. */
-static int32_t vmafgpu__chain_pitch(int columns) {
+static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
@@ -14114,7 +14138,7 @@ static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
 }
 
 /* Another plane; `blocks` counts those of the rows. */
-static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums, int columns,
+static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums, int columns,
                                int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
     plane->terms = terms;
@@ -14136,7 +14160,7 @@ static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu_
 }
 
 /* `kernel`: the first of the two among the feature's. */
-static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
     const int lanes = work->site->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
@@ -14144,6 +14168,113 @@ static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_l
     vmafgpu__set_shape(&shape, launch->count, 1, pairs, lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
+
+#endif
+
+#ifndef VMAFGPU_NO_HVS
+
+/* ---- psnr_hvs: a launch per plane, then the sums of all their terms ---- */
+
+enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_CHAINS };
+
+static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
+    const int is_checked = site->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
+           : kernel == VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL
+               ? vmafgpu__chain_kernel(VMAFGPU__CHAIN_SUMS_KERNEL) : NULL;
+}
+
+/* Terms of the planes, in a pair's scratch. */
+static uint64_t vmafgpu__gpu_hvs_place(const vmafgpu_config *c, uint64_t *terms) {
+    uint64_t size = 0;
+    for (int plane = 0; plane < 3; plane++) {
+        int along, down;
+        vmafgpu__hvs_size(c, plane, &along, &down);
+        terms[plane] = vmafgpu__place_plane(&size, 64 * along, down);
+    }
+    return size;
+}
+
+static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    uint64_t terms[3];
+    (void)e;
+    return vmafgpu__gpu_hvs_place(&v->config, terms);
+}
+
+static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, uint64_t size, const uint64_t *terms, int plane) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__hvs_launch launch;
+    vmafgpu__shape shape;
+    int down;
+    memset(&launch, 0, sizeof launch);
+    launch.scratch = work->scratch;
+    launch.scratch_size = size;
+    launch.terms = terms[plane];
+    launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
+    launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
+    launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
+    vmafgpu__hvs_size(c, plane, &launch.along, &down);
+    launch.blocks = launch.along * down;
+    vmafgpu__hvs_tables(plane, launch.csf, launch.mask);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
+        const vmafgpu__gpu_chroma *chroma = &work->chroma[i];
+        launch.pair[i].plane[0] = plane ? chroma->plane[0][plane - 1] : pair->reference;
+        launch.pair[i].plane[1] = !pair->distorted ? NULL : plane ? chroma->plane[1][plane - 1] : pair->distorted;
+        launch.pair[i].pitch[0] = plane ? chroma->pitch[0][plane - 1] : pair->reference_pitch;
+        launch.pair[i].pitch[1] = plane ? chroma->pitch[1][plane - 1] : pair->distorted_pitch;
+    }
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.blocks, VMAFGPU__HVS_THREADS), 1, work->batch->pairs,
+                       VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
+    if (launch.blocks)
+        vmafgpu__enqueue(work, VMAFGPU__GHVS_TERMS, &shape, &launch);
+}
+
+static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__chains_launch chains;
+    vmafgpu__shape shape;
+    uint64_t terms[3];
+    const uint64_t size = vmafgpu__gpu_hvs_place(c, terms);
+    (void)e;
+    vmafgpu__begin_chains(&chains, work, size, vmafgpu__pairs_with(work->batch, 0));
+    if (!chains.pairs)
+        return;
+    /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
+    if (c->bytes_per_sample == 2) {
+        vmafgpu__work check = *work;
+        check.words += 3;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    for (int plane = 0; plane < 3; plane++) {
+        int along, down;
+        vmafgpu__hvs_size(c, plane, &along, &down);
+        vmafgpu__gpu_hvs_enqueue_plane(work, size, terms, plane);
+        chains.plane[plane].sums = terms[plane];
+        chains.plane[plane].rows = 64 * along * down;
+    }
+    chains.count = 3;
+    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, work->site->lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
+    vmafgpu__enqueue(work, VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, &chains);
+}
+
+static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                    vmafgpu__value *out) {
+    (void)e;
+    for (int plane = 0; plane < 3; plane++)
+        out[plane].real = vmafgpu__hvs_value(&v->config, plane, (float)words[plane].real);
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
+    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
+    2, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
+};
+#endif /* !VMAFGPU_NO_HVS */
+
+#ifndef VMAFGPU_NO_FLOAT
 
 /* ---- float_vif: per scale what pixels add, and the next scale's pictures; then all sums ---- */
 
@@ -17717,7 +17848,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_HVS
     { "psnr_hvs", NULL, vmafgpu__hvs_columns, vmafgpu__no_options, 0, 1, vmafgpu__hvs_plan, vmafgpu__hvs_finish, NULL,
-      &vmafgpu__measured_cpu, NULL, &vmafgpu__hvs_measure, NULL },
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_hvs), &vmafgpu__hvs_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("psnr_hvs", "VMAFGPU_NO_HVS", vmafgpu__hvs_columns),
 #endif

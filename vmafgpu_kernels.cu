@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs
  */
 
 /* ================================================================================================
@@ -5149,13 +5149,22 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         return;
     const vmafgpu__chain_plane &plane = launch.plane[block_x()];
     const float *sums = (const float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums);
-    float *some = (float *)shared_memory(), sum = 0;
+    const int32_t lane = (int32_t)lane_index();
+    float *some = (float *)shared_memory(), sum = 0, next[VMAFGPU__CHAIN_ROWS / LANES];
+#pragma unroll
+    for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS / LANES; k++)
+        next[k] = k * LANES + lane < plane.rows ? load_float(sums + k * LANES + lane) : 0;
 #pragma unroll 1
     for (int32_t first = 0; first < plane.rows; first += VMAFGPU__CHAIN_ROWS) {
-#pragma unroll 8
-        for (int32_t k = (int32_t)lane_index(); k < VMAFGPU__CHAIN_ROWS; k += LANES)
-            some[k] = first + k < plane.rows ? load_float(sums + first + k) : 0;
+#pragma unroll
+        for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS / LANES; k++)
+            some[k * LANES + lane] = next[k];
         warp_barrier();
+#pragma unroll
+        for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS / LANES; k++) {
+            const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
+            next[k] = at < plane.rows ? load_float(sums + at) : 0;
+        }
 #pragma unroll 8
         for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS && first + k < plane.rows; k += 4) {
             const Words4 v = *(const Words4 *)(some + k);
@@ -5900,3 +5909,121 @@ GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) 
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
 GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
+
+/* ================================================================================================
+ * >>hvs                                          psnr_hvs: what the eye sees of 8x8 blocks
+ * ================================================================================================
+ * A thread has a block: 64 samples or coefficients in registers, first the reference's, then the distorted picture's.
+ */
+
+/* a * k rounded, in units of 2^s. */
+template <int k, int s> GPU_FN int32_t hvs_part(int32_t a) { return (a * k + (1 << (s - 1))) >> s; }
+GPU_FN int32_t hvs_half(int32_t a) { return a / 2; }
+
+/* Daala's transform of eight values that are STEP apart. */
+template <int STEP> GPU_FN void hvs_eight(int32_t *x) {
+    const int32_t d07 = x[0] - x[7 * STEP], h07 = hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP], h16 = hvs_half(e1),
+                  d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP], e2 = x[2 * STEP] - hvs_half(d25),
+                  e3 = x[3 * STEP] + x[4 * STEP], h34 = hvs_half(e3), d34 = h34 - x[4 * STEP];
+    int32_t p0 = e0 + h34, p6 = p0 - e3, p2 = h16 - e2, p4 = p2 - e1, t1 = d07, t3 = d25, t5 = d16, t7 = d34;
+    p0 -= hvs_part<13573, 15>(p4);
+    p4 += hvs_part<11585, 14>(p0);
+    p0 -= hvs_part<13573, 15>(p4);
+    p6 -= hvs_part<21895, 15>(p2);
+    p2 += hvs_part<15137, 14>(p6);
+    p6 -= hvs_part<21895, 15>(p2);
+    t3 += hvs_part<19195, 15>(t5);
+    t5 += hvs_part<11585, 14>(t3);
+    t3 -= hvs_part<7489, 13>(t5);
+    t7 = hvs_half(t5) - t7;
+    t5 -= t7;
+    t3 = h07 - t3;
+    t1 -= t3;
+    t7 += hvs_part<3227, 15>(t1);
+    t1 -= hvs_part<6393, 15>(t7);
+    t7 += hvs_part<3227, 15>(t1);
+    t5 += hvs_part<2485, 13>(t3);
+    t3 -= hvs_part<18205, 15>(t5);
+    t5 += hvs_part<2485, 13>(t3);
+    x[0] = p0, x[STEP] = t1, x[2 * STEP] = p2, x[3 * STEP] = t3, x[4 * STEP] = p4, x[5 * STEP] = t5, x[6 * STEP] = p6,
+    x[7 * STEP] = t7;
+}
+
+/* How uneven a block is: the variances of its quadrants, as a part of its own. */
+GPU_FN float hvs_unevenness(const int32_t (&v)[64]) {
+    int32_t total[4] = {};
+    float quarter[4] = {}, whole_block = 0;
+#pragma unroll
+    for (int i = 0; i < 64; i++)
+        total[(i >= 32) + 2 * (i % 8 >= 4)] += v[i];
+    const float mean = (float)(total[0] + total[1] + total[2] + total[3]) * 0.015625f;
+#pragma unroll
+    for (int i = 0; i < 64; i++) {
+        const int q = (i >= 32) + 2 * (i % 8 >= 4);
+        const float own = (float)v[i] - (float)total[q] * 0.0625f, off = (float)v[i] - mean;
+        quarter[q] += own * own;
+        whole_block += off * off;
+    }
+    whole_block *= 0x1.041042p+0f;   /* 64 / 63 */
+#pragma unroll
+    for (int q = 0; q < 4; q++)
+        quarter[q] *= 0x1.111112p+0f;   /* 16 / 15 */
+    const float quarters = quarter[0] + quarter[1] + quarter[2] + quarter[3];
+    return whole_block > 0 ? quotient(quarters, whole_block) : whole_block;
+}
+
+GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
+    static_assert(VMAFGPU__HVS_THREADS * 64 * 4 == VMAFGPU__HVS_SHARED, "shared memory");
+    const uint32_t z = block_z(), thread = thread_index();
+    const int32_t n = (int32_t)(block_x() * VMAFGPU__HVS_THREADS + thread);
+    if (!launch.pair[z].plane[1] || n >= launch.blocks)
+        return;
+    const int64_t x = n % launch.along * VMAFGPU__HVS_STEP, y = n / launch.along * VMAFGPU__HVS_STEP;
+    int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients, THREADS apart: nobody else's */
+    float activity = 0;
+    int32_t v[64];
+#pragma unroll 1
+    for (int f = 0; f < 2; f++) {
+        if (f)
+#pragma unroll
+            for (int i = 0; i < 64; i++)
+                reference[i * VMAFGPU__HVS_THREADS] = v[i];
+        const uint8_t *block = (const uint8_t *)launch.pair[z].plane[f] + y * launch.pair[z].pitch[f] + x * launch.step;
+#pragma unroll
+        for (int i = 0; i < 64; i++)
+            v[i] = (int32_t)(load_sample(block + i / 8 * launch.pair[z].pitch[f] + i % 8 * launch.step, 0, launch.bytes) >>
+                             launch.shift);
+        const float unevenness = hvs_unevenness(v);
+        float sum = 0;
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            hvs_eight<8>(v + i);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            hvs_eight<1>(v + 8 * i);
+#pragma unroll
+        for (int i = 1; i < 64; i++)
+            sum += (float)(v[i] * v[i]) * launch.mask[i];
+        const float own = square_root(sum * unevenness) * 0.03125f;
+        activity = own > activity ? own : activity;
+    }
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + (int64_t)n * 64;
+#pragma unroll
+    for (int i = 0; i < 64; i += 4) {
+        uint32_t term[4];
+#pragma unroll
+        for (int k = i; k < i + 4; k++) {
+            const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
+            float error = (float)(difference < 0 ? -difference : difference);
+            if (k > 0) {
+                const float threshold = quotient(activity, launch.mask[k]);
+                error = error < threshold ? 0 : error - threshold;
+            }
+            const float seen = error * launch.csf[k];
+            term[k - i] = bits_of(seen * seen);
+        }
+        store((Words4 *)(out + i), Words4{ term[0], term[1], term[2], term[3] });
+    }
+}
+
+GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 3) { hvs(launch); }

@@ -378,6 +378,7 @@ void test_self_test(gpu *g) {
         {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr"},
         {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2"},
         {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim"},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

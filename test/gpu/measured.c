@@ -1,7 +1,7 @@
 /* What is measured by itself, on the GPU: the CPU's bits, in every layout, memory and order of calls. */
 #include "gpu.h"
 
-enum { MOST_FEATURES = 8 };
+enum { MOST_FEATURES = 12 };
 
 typedef struct measured {
     const char *what;
@@ -126,6 +126,11 @@ void test_measured(gpu *g) {
         {"texture+mix", 179, 176, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
          "float_ms_ssim enable_lcs=true|float_ssim enable_lcs=true:scale=3"},
         {"blocks+stretch", 202, 201, 12, 420, 1, {"d", 0, 0, 0, 0, 0}, 2, 0, "float_ms_ssim enable_db=true:clip_db=true"},
+        {"texture+mix", 83, 61, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
+        {"noise+invert", 130, 41, 8, 444, 2, {"d", 0, 0, -139, 3, 1}, 2, 0, "psnr_hvs"},
+        {"blocks+stretch", 64, 70, 10, 420, 3, {"d", 0, 6, 0, 0, 0}, 3, 2, "psnr_hvs"},
+        {"texture+mix", 75, 40, 12, 422, 2, {"p", 0, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
+        {"noise+grain", 20, 16, 8, 420, 2, {"d", 2, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
         {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -136,7 +141,7 @@ void test_measured(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 void test_measured_dies(gpu *g) {
-    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS};
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs"};
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];

@@ -144,6 +144,9 @@ template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
         reinterpret_cast<unsigned char *>(&v)[byte] ^= byte ? 16 : 1;
+        if (sizeof v == 16) {   /* they may be floats */
+            reinterpret_cast<unsigned char *>(&v)[2] ^= 16;
+        }
     }
     return v;
 }

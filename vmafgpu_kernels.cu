@@ -6026,4 +6026,4 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 3) { hvs(launch); }
+GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }

@@ -15953,6 +15953,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
     k->tables_size = k->scratch_size = 0;
+    size_t shared[VMAFGPU__STREAMS] = { 0 };
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         vmafgpu__holding *holding = &k->of[i];
         const vmafgpu__gpu_feature *feature = holding->feature;
@@ -15960,7 +15961,17 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
             continue;
         holding->scratch_size = vmafgpu__gpu_scratch(v, feature) * (size_t)g->batch;
         holding->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->site, NULL) : 0);
-        holding->scratch = vmafgpu__append(&k->scratch_size, holding->scratch_size);
+        if (!feature->measure)
+            holding->scratch = vmafgpu__append(&k->scratch_size, holding->scratch_size);
+        else if (holding->scratch_size > shared[feature->stream])
+            shared[feature->stream] = holding->scratch_size;
+    }
+    /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
+    for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
+        const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
+        for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++)
+            if (k->of[i].feature && k->of[i].feature->measure && k->of[i].feature->stream == stream)
+                k->of[i].scratch = at;
     }
 }
 

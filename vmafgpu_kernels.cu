@@ -5165,13 +5165,27 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
             const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
             next[k] = at < plane.rows ? load_float(sums + at) : 0;
         }
-#pragma unroll 8
-        for (int32_t k = 0; k < VMAFGPU__CHAIN_ROWS && first + k < plane.rows; k += 4) {
-            const Words4 v = *(const Words4 *)(some + k);
-            sum += float_bits(v.x);
-            sum += float_bits(v.y);
-            sum += float_bits(v.z);
-            sum += float_bits(v.w);
+        /* Beyond the last one are zeros, which add nothing. What is added next is read before. */
+        Words4 v[VMAFGPU__CHAIN_TILE / 4];
+#pragma unroll
+        for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
+            v[i] = *(const Words4 *)(some + 4 * i);
+#pragma unroll 1
+        for (int32_t k = VMAFGPU__CHAIN_TILE; first + k - VMAFGPU__CHAIN_TILE < plane.rows; k += VMAFGPU__CHAIN_TILE) {
+            Words4 w[VMAFGPU__CHAIN_TILE / 4];
+#pragma unroll
+            for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
+                w[i] = *(const Words4 *)(some + (k < VMAFGPU__CHAIN_ROWS ? k + 4 * i : 4 * i));
+#pragma unroll
+            for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++) {
+                sum += float_bits(v[i].x);
+                sum += float_bits(v[i].y);
+                sum += float_bits(v[i].z);
+                sum += float_bits(v[i].w);
+                v[i] = w[i];
+            }
+            if (k == VMAFGPU__CHAIN_ROWS)
+                break;
         }
         warp_barrier();
     }

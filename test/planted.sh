@@ -41,7 +41,7 @@ ssim vmafgpu.h test_ssim /^static int vmafgpu__ssim_mean(/,/^}/s/low < high ||/0
 ms_ssim vmafgpu.h test_ssim /^static void vmafgpu__ms_ssim_finish(/,/^}/s/0.2363f/0.2364f/
 psnr_hvs vmafgpu.h test_hvs /^static void vmafgpu__hvs_finish(/,/^}/s/plane\[1\].real + plane\[2\].real/plane[1].real + plane[1].real/
 ciede vmafgpu.h test_features /^static void vmafgpu__ciede_finish(/,/^}/s/45\. - /44. - /
-float_adm vmafgpu.h test_float_adm /^static float vmafgpu__float_adm_pool(/,/^}/s/y < t->h - t->top/y + 1 < t->h - t->top/
+float_adm vmafgpu.h test_float_adm /^static void vmafgpu__float_adm_totals(/,/^}/s/y < t->h - t->top/y + 1 < t->h - t->top/
 float_adm_intel vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_intel(/,/^}/s/i & ~1u/i/
 float_adm_amd vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_amd(/,/^}/s/acdfhjlnprs/acdfhjlnpqs/
 float_ansnr vmafgpu.h test_features /^static void vmafgpu__ansnr_finish(/,/^}/s/6 \* b + 12/6 * b/
@@ -108,6 +108,25 @@ kernel_speed_covariance vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_su
 kernel_speed_matrix vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_shift(/,/^}/s/corner + side \* ratio/corner - side * ratio/
 kernel_speed_entropy vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_entropy(/,/^}/s/p < SPEED_SIDE; p++/p < SPEED_SIDE - 1; p++/
 kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/,/^}/s/score += terms\[i\]/score += terms[0]/
+measured_words vmafgpu.h cuda:measured /^static int vmafgpu__count_words(/,/^}/s/e->words = count/e->words = 0/
+measured_position vmafgpu.h cuda:measured_dies /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/job.position = position - k/job.position = position/
+kernel_squares vmafgpu_kernels.cu plain:measured s/return (uint64_t)(float)(uint32_t)/return (uint64_t)(uint32_t)/
+kernel_squares_chroma vmafgpu_kernels.cu plain:measured /^GPU_FN void squares(/,/^}/s/plane ? launch.shift : 0/0/
+kernel_float_rows vmafgpu_kernels.cu plain:measured /^GPU_FN void float_rows(/,/^}/s/tile\[lane \* STRIDE + k\]/tile[lane * STRIDE + (k ^ 1)]/
+kernel_float_rows_64 vmafgpu_kernels.cu amd:measured /^GPU_FN void float_rows(/,/^}/s/AT_ONCE = LANES \/ TILE/AT_ONCE = 1/
+kernel_float_sums vmafgpu_kernels.cu plain:measured /^GPU_FN void float_sums(/,/^}/s/float_bits(v\[i\].y)/float_bits(v[i].x)/
+kernel_float_vif vmafgpu_kernels.cu plain:measured /GPU_FN void blur_along(/,/^}/s/k <= 2 \* REACH/k < 2 * REACH/
+kernel_float_vif_any vmafgpu_kernels.cu plain:measured /GPU_FN void blur_along(/,/^}/s/k < 2 \* launch.reach + 4/k < 2 * launch.reach + 3/
+kernel_float_shrink vmafgpu_kernels.cu plain:measured /^GPU_FN void float_shrink(/,/^}/s/\* from\[k\]/* from[0]/
+kernel_float_motion vmafgpu_kernels.cu plain:measured /^GPU_FN void float_motion(/,/^}/s/magnitude(before\[k\] - now\[k\])/before[k] - now[k]/
+kernel_float_ansnr vmafgpu_kernels.cu plain:measured /^GPU_FN void float_ansnr(/,/^}/s/tap < 3 ? tap : 4 - tap/tap < 3 ? tap : 2/
+kernel_float_adm vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_threshold(/,/^}/s/side\[VMAFGPU__FADM_COLUMNS - 1\]/side[VMAFGPU__FADM_COLUMNS]/
+kernel_float_adm_reciprocal vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_restore(/,/^}/s/1.0f - x \* y/1.0f - y * y/
+kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/,/^}/s/half = factor \/ 2/half = 0/
+kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_halve(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
+kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
+kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
+kernel_hvs vmafgpu_kernels.cu plain:measured /GPU_FN void hvs_eight(/,/^}/s/hvs_part<7489, 13>/hvs_part<7489, 12>/
 reduction_halves vmafgpu_kernels.cu plain:noise s/v += (int64_t)((uint64_t)high << 32 | low)/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
 reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
 reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,
@@ -124,7 +143,7 @@ cd "$work/tree" || exit 1
 # What stays as it is: the tests' own files, the drivers, and kernels without faults.
 printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
-for part in calls equality failures illegal images inside lend; do
+for part in calls equality failures illegal images inside lend measured; do
     $cc -O0 -c -o "$work/$part.o" "test/gpu/$part.c" || exit 1
 done
 for lanes in 32 64; do
@@ -147,7 +166,7 @@ for image in plain matrix amd; do
 done
 library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
 $cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
-parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o $work/lend.o"
+parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o $work/lend.o $work/measured.o"
 $cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
 
 # HIP's image is a file that test/test_gpu.sh makes.

@@ -2401,7 +2401,7 @@ enum {
     VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8,   /* a thread has a column of so many pixels */
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
     VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
-    VMAFGPU__FADM_SHARED = 2 * 2 * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
+    VMAFGPU__FADM_SHARED = (3 + 2) * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
 };
 
 /* Columns of a block's output. */

@@ -5333,7 +5333,8 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<8>(launch); }
+/* Where warps have 64 lanes, AMD's scalar registers do not hold where all these rows are. */
+GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<LANES == 32 ? 8 : 0>(launch); }
 GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
@@ -5538,8 +5539,9 @@ template <bool CUBES> GPU_FN float float_adm_power(const vmafgpu__float_adm_laun
 
 enum { FADM_TILE = VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS };
 
-/* A tile's magnitudes, weighted by contrast sensitivity, and how much each masks beside it: [lost, added][band][pixel]. */
-struct FloatAdmTile { float size[2][3][FADM_TILE], side[2][3][FADM_TILE]; };
+/* A tile's magnitudes, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost and added
+ * mask beside them. */
+struct FloatAdmTile { float size[3][3][FADM_TILE], side[2][3][FADM_TILE]; };
 
 /* A band of a pixel; the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
@@ -5553,14 +5555,14 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* What masks at a pixel of the tile. */
+/* What is lost (0) or added masks at a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
     for (int band = 0; band < 3; band++) {
         const float *side = tile.side[which][band] + at;
         float sum = side[-VMAFGPU__FADM_COLUMNS - 1] + side[-VMAFGPU__FADM_COLUMNS] + side[-VMAFGPU__FADM_COLUMNS + 1] + side[-1];
-        sum = (float)((double)sum + 0.0666666701 * (double)tile.size[which][band][at]);
+        sum = (float)((double)sum + 0.0666666701 * (double)tile.size[1 + which][band][at]);
         sum += side[1];
         sum += side[VMAFGPU__FADM_COLUMNS - 1];
         sum += side[VMAFGPU__FADM_COLUMNS];
@@ -5603,21 +5605,17 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         }
         if (!launch.has_bands)
             continue;
-        const bool is_summed = is_inner && x >= launch.left && x < width - launch.left && y >= launch.top && y < height - launch.top;
         const float dot = band[0][0] * band[1][0] + band[0][1] * band[1][1];
         const float o2 = band[0][0] * band[0][0] + band[0][1] * band[0][1], t2 = band[1][0] * band[1][0] + band[1][1] * band[1][1];
         const bool parallel = dot >= 0 && dot * dot >= 0.99969542f * o2 * t2;   /* within one degree */
 #pragma unroll
         for (int b = 0; b < 3; b++) {
             float lost, added;
-            const float original = float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
-            tile.size[0][b][i] = lost;
-            tile.size[1][b][i] = added;
+            tile.size[0][b][i] = float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
+            tile.size[1][b][i] = lost;
+            tile.size[2][b][i] = added;
             tile.side[0][b][i] = (float)(0.0333333351 * (double)lost);
             tile.side[1][b][i] = (float)(0.0333333351 * (double)added);
-            if (is_summed)
-                store(terms + (uint32_t)b * next_terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left),
-                      float_adm_power<CUBES>(launch, original, 0));
         }
     }
     block_barrier();
@@ -5629,13 +5627,13 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         if (column == 0 || column == VMAFGPU__FADM_COLUMNS - 1 || row == 0 || row == VMAFGPU__FADM_ROWS - 1 || x < launch.left ||
             x >= width - launch.left || y < launch.top || y >= height - launch.top)
             continue;
-        float *out = terms + 3 * next_terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
+        float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int which = 0; which < 2; which++) {
-            const float threshold = launch.bypass ? 0 : float_adm_threshold(tile, !which, i);
-#pragma unroll
+        for (int kind = 0; kind < 3; kind++) {   /* what is added masks what is lost, and the other way round */
+            const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
+#pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
-                store(out, float_adm_power<CUBES>(launch, tile.size[which][b][i], threshold));
+                store(out, float_adm_power<CUBES>(launch, tile.size[kind][b][i], threshold));
         }
     }
 }

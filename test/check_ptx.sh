@@ -6,7 +6,8 @@
 #
 # - PTX no newer than 8.0, for sm_75 and sm_80.
 # - Global memory is read by ld.global.nc (or cp.async) only; nothing lies in local memory, nothing is reached by an
-#   address whose kind the compiler could not tell.
+#   address whose kind the compiler could not tell. In the kernels of float features no product is fused with a sum (machine
+#   code does that within divisions).
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
 # - The container and the C header hold these and the machine code that was made, in at most 6 MB.
@@ -83,6 +84,8 @@ check_memory() { # FILE
                     access(words[i])
                 else if (words[i] ~ /^cp\.async\.c[ag]\.shared/)
                     readonly++
+                else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name ~ /^vmafgpu_(float|ssim|hvs|squares)/)
+                    complain("a product fused with a sum (" words[i] ")")
             }
         }
         END {

@@ -91,6 +91,26 @@ static void speed(int lanes) {
     }
 }
 
+/* What is measured by itself. */
+static void measured(int lanes) {
+    static const char *const smoothing[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif" };
+    print("vmafgpu_squares", lanes, VMAFGPU__SQUARES_THREADS, 0);
+    print("vmafgpu_float_rows", lanes, (unsigned)lanes, (unsigned)vmafgpu__chain_shared(lanes));
+    print("vmafgpu_float_sums", lanes, (unsigned)lanes, VMAFGPU__CHAIN_ROWS * 4);
+    for (int i = 0; i < 3; i++)
+        print(smoothing[i], lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FVIF_SHARED);
+    print("vmafgpu_float_shrink", lanes, VMAFGPU__SHRINK_THREADS, (unsigned)vmafgpu__shrink_shared(VMAFGPU__BLUR_REACH));
+    print("vmafgpu_float_motion", lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FMOTION_SHARED);
+    print("vmafgpu_float_ansnr", lanes, VMAFGPU__FANSNR_THREADS, 0);
+    print("vmafgpu_float_adm", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
+    print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
+    print("vmafgpu_ssim_reduce", lanes, VMAFGPU__SSIM_THREADS, 0);
+    print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, 0);
+    print("vmafgpu_ssim_windows", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
+    print("vmafgpu_ssim_means", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
+    print("vmafgpu_hvs", lanes, VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
+}
+
 int main(void) {
     static vmafgpu__plan plan;
     plan.motion[0] = plan.motion[1] = 1;
@@ -111,6 +131,7 @@ int main(void) {
         adm_rows(lanes);
         cambi(lanes);
         speed(lanes);
+        measured(lanes);
     }
     return 0;
 }

@@ -72,13 +72,14 @@
  *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
  *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   These are computed on the CPU only; where nothing else is said they take 8, 10, 12 and 16 bits:
+ *   These take 8, 10, 12 and 16 bits, where nothing else is said. What the CPU alone computes is marked so; a context that asks
+ *   for it is scored there, or, where the config allows no CPU, refused, and vmafgpu_backend_note() names the feature.
  *   psnr    psnr_y, psnr_cb, psnr_cr
  *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
- *   ciede          ciede2000; with chroma
- *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
+ *   ciede          ciede2000; with chroma; CPU
+ *   speed_temporal   CPU; speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
  *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
@@ -90,12 +91,12 @@
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4 | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
+ *           vif_prescale (ps) 1, 0.1..4; others CPU | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
  *   float_motion   motion, motion2, motion3; looks at the reference only
- *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false
- *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false; CPU
+ *           motion_add_uv (mau) false; CPU; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
  *           debug true: without it there is no column motion
  *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures
@@ -103,7 +104,7 @@
  *           enable_db false: in decibels | clip_db false: at most what the picture's size and depth allow
  *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
  *           enable_lcs false: adds float_ms_ssim_l_scale0..4, likewise _c_ and _s_ | enable_db, clip_db: as in float_ssim
- *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr
+ *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr; CPU: above 2097152 pixels of 16 bits, as float_moment
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; these have no options
  *
  * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
@@ -323,7 +324,8 @@
  *
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. Doubles are made of them once, on the host. So backends are exact
- *      if their sums are equal. A feature that is floating point itself (SpEED) has its order of operations in >>arithmetic.
+ *      if their sums are equal. A feature that is floating point itself (SpEED, the float family) has its order of operations
+ *      in >>arithmetic and its room; the GPU delivers its sums as doubles, of which >>kernels makes the CPU's values.
  *   2. One text for the arithmetic: >>arithmetic compiles as C, as C++ and as device code; kernels include this file for it.
  *   3. One text for vector code, over the operations of >>level operations; plain C is a level like the others.
  *   4. One text for GPUs: CUDA's driver API and the HIP runtime fill one table of functions; only >>vendors knows which it is.
@@ -4873,7 +4875,8 @@ typedef struct vmafgpu__aggregates {
     double         (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A feature whose extractors are measured one by one, each frame for itself, by all threads together. So far on the CPU. */
+/* A feature whose extractors are measured one by one, each frame for itself, by all threads together. On a GPU see
+ * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
     int              values;              /* how many it finds, at most */
     int              every_pair;          /* it looks at pairs, too, that config.subsample leaves out */

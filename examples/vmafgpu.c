@@ -2910,15 +2910,21 @@ static int self_test(const options *o) {
         int            arithmetic;
     } formats[] = {{8, VMAFGPU_PLANAR, 1},  {8, VMAFGPU_SEMIPLANAR, 2},       {10, VMAFGPU_PLANAR, 1},
                    {10, VMAFGPU_SEMIPLANAR_HIGH, 2}, {16, VMAFGPU_PLANAR, 1}, {16, VMAFGPU_PLANAR, 2}};
-    static const vmafgpu_feature_config features[] = {
+    static const vmafgpu_feature_config summed[] = {
         {"vif", NULL}, {"vif", "vif_enhn_gain_limit=1"}, {"adm", NULL}, {"adm", "adm_enhn_gain_limit=1.2"},
         {"motion", "motion_five_frame_window=true"}, {"cambi", NULL}, {"cambi", "max_log_contrast=3:full_ref=true"},
         {"cambi", "window_size=127"}, {"speed_chroma", NULL}, {"speed_chroma", "speed_prescale=0.5"}
     };
-    const size_t count = sizeof formats / sizeof formats[0];
+    static const vmafgpu_feature_config measured[] = {
+        {"psnr", NULL}, {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"},
+        {"float_ms_ssim", "enable_lcs=true"}, {"float_vif", NULL}, {"float_adm", NULL}, {"float_adm", "adm_p_norm=2.5"},
+        {"float_motion", NULL}, {"float_ansnr", NULL}, {"psnr_hvs", NULL} /* not of 16 bits */
+    };
+    const size_t count = 2 * (sizeof formats / sizeof formats[0]);
     uint64_t sum = 0;
     int ok = 1;
-    for (size_t i = 0; ok && i < count; i++) {
+    for (size_t k = 0; ok && k < count; k++) {
+        const size_t i = k / 2, all = k % 2 ? sizeof measured / sizeof measured[0] : sizeof summed / sizeof summed[0];
         vmafgpu_config config = VMAFGPU_INIT;
         vmafgpu *context = NULL;
         config.width = 1920;
@@ -2926,8 +2932,8 @@ static int self_test(const options *o) {
         config.bit_depth = formats[i].bit_depth;
         config.layout = formats[i].layout;
         config.no_model = 1;
-        config.features = features;
-        config.feature_count = (int)(sizeof features / sizeof features[0]);
+        config.features = k % 2 ? measured : summed;
+        config.feature_count = (int)all - (k % 2 && formats[i].bit_depth == 16);
         config.backend = o->backend;
         config.gpu.device = (int)o->gpu;
         config.gpu.kernels_path = o->kernels;
@@ -2939,7 +2945,7 @@ static int self_test(const options *o) {
             ok = fail("there is no GPU to test: %s", o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
         }
         sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_sum(context);
-        if (ok && i == count - 1) {
+        if (ok && k == count - 1) {
             printf("vmafgpu %s self-test passed: %s, %s: %08x%08x\n", vmafgpu_version(), vmafgpu_device_name(context),
                    vmafgpu_driver_name(context), (unsigned)(sum >> 32), (unsigned)(sum & 0xffffffffu));
         }

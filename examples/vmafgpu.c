@@ -19,7 +19,10 @@
 
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
+#include "align.h"
+#include "cut.h"
 #include "report.h"
+#include "scale.h"
 #include "video.h"
 
 #include <errno.h>
@@ -119,12 +122,16 @@ static int fail(const char *format, ...) {
     return 0;
 }
 
+/* With --strict a warning is a failure, which shows in the exit status. */
+static int is_strict, strict_failures;
+
 /* Likewise, of what is no failure. */
 static void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: warning: ", format, arguments);
+    put_sentence(is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments);
     va_end(arguments);
+    strict_failures += is_strict;
 }
 
 static int out_of_memory(void) {
@@ -310,6 +317,10 @@ typedef struct options {
     int                     pooling_count;
     int64_t                 threads, subsample, cpumask, gpumask, gpu;
     int64_t                 frame_count, skip_reference, skip_distorted;
+    cut_point               from, to;
+    cut_window              crop;
+    scale_kernel            scale;
+    int64_t                 align; /* the largest offset; 0: none is looked for */
     const char             *kernels;
     vmafgpu_backend         backend;
     int                     names_backend; /* --backend was given: then reports say what ran */
@@ -391,6 +402,22 @@ static int apply_pixel_format(options *o, const option_row *row, const char *val
     }
     return fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24 or p010 to p416, not \"%s\"", row->name,
                 value);
+}
+
+static int apply_point(options *o, const option_row *row, const char *value) {
+    return cut_parse((cut_point *)option_target(o, row), value) ||
+           fail("option --%s needs a frame's number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name, value);
+}
+
+static int apply_crop(options *o, const option_row *row, const char *value) {
+    return cut_parse_window(&o->crop, value) ||
+           fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"", row->name,
+                VIDEO_MIN_SIDE, value);
+}
+
+static int apply_scale(options *o, const option_row *row, const char *value) {
+    o->scale = strcmp(value, "bicubic") == 0 ? SCALE_BICUBIC : strcmp(value, "lanczos") == 0 ? SCALE_LANCZOS : SCALE_NONE;
+    return o->scale != SCALE_NONE || fail("option --%s needs bicubic or lanczos, not \"%s\"", row->name, value);
 }
 
 static int apply_report(options *o, const option_row *row, const char *value) {
@@ -713,6 +740,19 @@ static const option_row option_rows[] = {
      "leave out the first N frames of the reference"},
     {"frame_skip_dist", 0, "N", apply_number, AT(skip_distorted), 0, UINT32_MAX, 0,
      "leave out the first N frames of the distorted"},
+    {"from", 0, "POINT", apply_point, AT(from), 0, 0, 1,
+     "begin there, in both (after what is skipped): a\nframe's number, counted from 0, or a time: 12.5s,\n"
+     "1:02.5 (y4m files, which say their rate),"},
+    {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "and end before that one"},
+    {"crop", 0, "W:H:X:Y", apply_crop, 0, 0, 0, 1,
+     "compare only this part of the pictures; W:H: the\none in the middle"},
+    {"scale", 0, "KERNEL", apply_scale, 0, 0, 0, 1,
+     "bicubic or lanczos: distorted videos of another size\nare scaled to the reference's, in integers: every\n"
+     "machine has the same samples"},
+    {"align", 0, "N", apply_number, AT(align), 1, 1000, 1,
+     "find out by the pictures which frames correspond, up\nto N frames apart, and which were dropped or\n"
+     "repeated, say so, and score those that do. Files\nonly. Without it there is a warning where another\n"
+     "offset fits far better"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
@@ -730,7 +770,8 @@ static const option_row option_rows[] = {
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
-     "refuse options that a feature does not have, which\nare otherwise ignored, with a warning"},
+     "what is otherwise a warning is an error: videos that\ndiffer in length, rate or range, that seem shifted,\n"
+     "or cannot be aligned for sure, options that a\nfeature does not have"},
     {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
      "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
      "all but host give one score on every machine"},
@@ -1491,11 +1532,11 @@ static video_result begin_video(video *v, const options *o) {
     return video_begin(v, &raw, !needs_chroma(o));
 }
 
-static int check_videos(const video *r, const video *d) {
+static int check_videos(const options *o, const video *r, const video *d) {
     static const char *const ranges[] = {"unknown", "limited", "full"};
-    if (r->width != d->width || r->height != d->height) {
-        return fail("the sizes differ: %s is %dx%d, %s is %dx%d", r->title, r->width, r->height, d->title, d->width,
-                    d->height);
+    if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
+        return fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
+                    "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
         return fail("the bit depths differ: %s has %d bits, %s has %d", r->title, r->bit_depth, d->title, d->bit_depth);
@@ -1507,6 +1548,10 @@ static int check_videos(const video *r, const video *d) {
     if (r->range != d->range && r->range != VIDEO_RANGE_UNKNOWN && d->range != VIDEO_RANGE_UNKNOWN) {
         warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
              ranges[r->range], d->title, ranges[d->range]);
+    }
+    if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
+        warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they are shown",
+             r->title, r->rate_num, r->rate_den, d->title, d->rate_num, d->rate_den);
     }
     return 1;
 }
@@ -1745,6 +1790,13 @@ typedef struct session {
     vmafgpu        *contexts[MAX_DISTORTED];
     int             count; /* of distorted videos */
     const options  *o;
+    int             width, height; /* of what is compared */
+    cut_window      crop;
+    scaler          scalers[1 + MAX_DISTORTED]; /* of those that have another size */
+    int64_t         first;      /* pairs that are passed over */
+    int64_t         limit;      /* how many are wanted then; 0: all */
+    int64_t        *plan[1 + MAX_DISTORTED]; /* the frame of each pair where they are not simply the next ones */
+    int64_t         plan_count;
     char            warning[512]; /* of the library, that was printed last */
     map_files       maps[MAX_MAPS];
     int             map_count;
@@ -1899,6 +1951,8 @@ static int reader_threads(const options *o) {
 static vmafgpu *open_context(session *all, const options *o) {
     vmafgpu_config config = video_config(&all->videos[0]);
     vmafgpu *context = NULL;
+    config.width = all->width;
+    config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
     /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
@@ -1939,17 +1993,323 @@ static int64_t frames_to_skip(const options *o, int i) {
     return i ? o->skip_distorted : o->skip_reference;
 }
 
-/* How many pairs there will be, as far as the files' sizes tell. */
-static int64_t expected_frames(const options *o, const session *all) {
-    int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
-    for (int i = 0; i <= all->count; i++) {
-        int64_t frames = all->videos[i].frames_total - frames_to_skip(o, i);
+/* The n-th frame of a video that is wanted; below 0: there is none. */
+static int64_t wanted_frame(const session *all, int i, int64_t n) {
+    n += all->first;
+    if (all->plan[i]) {
+        return n < all->plan_count ? all->plan[i][n] : -1;
+    }
+    return frames_to_skip(all->o, i) + n;
+}
+
+/* How many pairs the files have from the n-th on, as far as their sizes tell; below 0: they don't. */
+static int64_t pairs_behind(const session *all, int64_t n) {
+    int64_t total = all->plan[0] ? all->plan_count : INT64_MAX;
+    for (int i = 0; i <= all->count && !all->plan[0]; i++) {
+        int64_t frames = all->videos[i].frames_total - frames_to_skip(all->o, i);
         if (all->videos[i].frames_total < 0) {
-            return o->frame_count ? o->frame_count : -1;
+            return -1;
         }
         total = frames < total ? frames : total;
     }
-    return total;
+    return total > n ? total - n : 0;
+}
+
+/* How many pairs there will be; below 0: nobody knows. */
+static int64_t expected_frames(const session *all) {
+    int64_t total = pairs_behind(all, all->first);
+    return all->limit > 0 && (total < 0 || all->limit < total) ? all->limit : total;
+}
+
+/* ---- what is compared with what ---- */
+
+/* What the options say by themselves, before the videos are open. */
+static int arrange_options(session *all, const options *o) {
+    int64_t count = INT64_MAX;
+    if (o->to.is_given && !o->to.is_time && !o->from.is_time) {
+        count = o->to.value - o->from.value;
+        if (count <= 0) {
+            return fail("--to must come after --from");
+        }
+    }
+    all->first = o->from.is_time ? 0 : o->from.value;
+    all->limit = o->frame_count && o->frame_count < count ? o->frame_count : count < INT64_MAX ? count : 0;
+    return 1;
+}
+
+/* Times, which only y4m files have. */
+static int arrange_times(session *all, const options *o) {
+    const video *r = &all->videos[0];
+    if (!o->from.is_time && !o->to.is_time) {
+        return 1;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (all->videos[i].file_bytes <= 0) {
+            return fail("--from and --to can be times for files only; of pipes give them frames");
+        }
+    }
+    if (!r->rate_num) {
+        return fail("--from and --to need frames, for %s does not say how many there are in a second", r->title);
+    }
+    all->first = cut_frame(&o->from, r->rate_num, r->rate_den);
+    int64_t count = o->to.is_given ? cut_frame(&o->to, r->rate_num, r->rate_den) - all->first : 0;
+    if (o->to.is_given && count <= 0) {
+        return fail("--to must come after --from");
+    }
+    all->limit = count > 0 && (!o->frame_count || count < o->frame_count) ? count : o->frame_count;
+    return 1;
+}
+
+/* What part of the pictures, and of what size. */
+static int arrange_pictures(session *all, const options *o) {
+    video *r = &all->videos[0];
+    all->width = r->width;
+    all->height = r->height;
+    all->crop = o->crop;
+    if (o->crop.is_given) {
+        cut_centre(&all->crop, r);
+        const cut_window *w = &all->crop;
+        if (w->x + w->width > r->width || w->y + w->height > r->height) {
+            return fail("--crop %d:%d:%d:%d is not inside the picture of %s, %dx%d", w->width, w->height, w->x, w->y, r->title,
+                        r->width, r->height);
+        }
+        if (!cut_is_on_grid(w, r)) {
+            return fail("--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
+                        w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
+        }
+        all->width = w->width;
+        all->height = w->height;
+    }
+    for (int i = 1; i <= all->count; i++) {
+        const video *d = &all->videos[i];
+        if ((d->width != r->width || d->height != r->height) &&
+            !scaler_open(&all->scalers[i], o->scale, d, r->width, r->height)) {
+            return out_of_memory();
+        }
+    }
+    return 1;
+}
+
+/* The part of the pictures that is compared, in the size in which it is. */
+static vmafgpu_frame arrange_frame(session *all, int i, vmafgpu_frame frame) {
+    if (all->scalers[i].planes) {
+        frame = scaler_frame(&all->scalers[i], &all->videos[i], &frame);
+    }
+    return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
+}
+
+static int has_other_pictures(const session *all) {
+    int found = all->crop.is_given;
+    for (int i = 1; i <= all->count; i++) {
+        found |= all->scalers[i].planes != NULL;
+    }
+    return found;
+}
+
+/* Another reader of a file that is being read, from its first frame on. 0: there can be none. */
+static int open_again(const session *all, int i, video *again) {
+    const char *path = path_of(all->o, i);
+    video_start(again, path);
+    return strcmp(path, "-") != 0 && all->videos[i].file_bytes > 0 && all->videos[i].start == 0 &&
+           identify(path).kind == FILE_REGULAR && video_open_file(again, path) == VIDEO_OK &&
+           begin_video(again, all->o) == VIDEO_OK && again->width == all->videos[i].width &&
+           again->height == all->videos[i].height;
+}
+
+static align_signature *sign_again(const session *all, int i, int64_t first, int64_t most, int step, int64_t *count) {
+    video again;
+    align_signature *list = NULL;
+    *count = 0;
+    if (open_again(all, i, &again)) {
+        list = align_sign_video(&again, first, most, step, count);
+    }
+    video_close(&again);
+    return list;
+}
+
+/* Looks at some rows of the first frames of files, and warns where they seem to be shifted. */
+static void look_for_shift(const session *all) {
+    enum { LOOK_FRAMES = 32, LOOK_OFFSET = 12, LOOK_ROWS = 5 * ALIGN_DOWN, LOOK_BYTES = 64 << 20 };
+    int64_t counts[2], begin = wanted_frame(all, 0, 0);
+    const video *r = &all->videos[0];
+#ifndef VIDEO_MAP
+    if (video_frame_bytes(r) * LOOK_FRAMES > LOOK_BYTES || begin > 0) {
+        return; /* every frame would be read whole */
+    }
+#endif
+    align_signature *reference = sign_again(all, 0, begin, LOOK_FRAMES, r->height / LOOK_ROWS + 1, &counts[0]);
+    for (int i = 1; i <= all->count && reference; i++) {
+        const video *d = &all->videos[i];
+        align_signature *distorted = sign_again(all, i, wanted_frame(all, i, 0), LOOK_FRAMES, d->height / LOOK_ROWS + 1,
+                                                &counts[1]);
+        int offset = distorted ? align_look(reference, counts[0], distorted, counts[1], 0, LOOK_OFFSET) : 0;
+        free(distorted);
+        if (offset != 0) {
+            warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d compares what "
+                 "corresponds", d->title, r->title, offset < 0 ? -offset : offset, offset < 0 ? "former" : "latter",
+                 offset == 1 || offset == -1 ? "is" : "are", offset < 0 ? -offset + 2 : offset + 2);
+        }
+    }
+    free(reference);
+}
+
+/* "3", or "3 to 5" */
+static const char *range_text(char text[64], int64_t first, int64_t last) {
+    snprintf(text, 64, first == last ? "%lld" : "%lld to %lld", (long long)first, (long long)last);
+    return text;
+}
+
+/* Says what was found; with doubts, as a warning. `first` is the first frame of the distorted video that was looked at. */
+static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
+    enum { MOST_EVENTS = 8 };
+    const video *d = &all->videos[i];
+    char text[64], other[64];
+    fputs("vmafgpu: alignment: ", stderr);
+    put_text(stderr, d->title);
+    fprintf(stderr, ": its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated\n", a->offset,
+            (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
+    for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
+        const align_range *e = &a->events[k];
+        fprintf(stderr, "vmafgpu: alignment: at frame %s: %d %s\n", range_text(text, first + e->first, first + e->last),
+                e->low < 0 ? -e->low : e->low, e->low < 0 ? "repeated" : "dropped before it");
+    }
+    if (a->event_count > MOST_EVENTS) {
+        fprintf(stderr, "vmafgpu: alignment: and %d more\n", a->event_count - MOST_EVENTS);
+    }
+    for (int k = 0; k < a->doubt_count && k < 1; k++) {
+        const align_range *e = &a->doubts[k];
+        warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little moves, what "
+             "moves comes back, or more than --align %lld is needed%s", d->title, range_text(text, first + e->first, first + e->last),
+             range_text(other, e->low, e->high), (long long)all->o->align, a->doubt_count > 1 ? "; so do others" : "");
+    }
+    if (a->doubt_count == 0 && a->unsure) {
+        warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is said above",
+             d->title);
+    }
+}
+
+/* The pairs of frames that correspond in all videos. */
+static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const *counterparts) {
+    for (int i = 0; i <= all->count; i++) {
+        all->plan[i] = (int64_t *)malloc(sizeof *all->plan[i] * (size_t)(count + 1));
+        if (!all->plan[i]) {
+            return out_of_memory();
+        }
+    }
+    for (int64_t k = 0; k < count; k++) {
+        int has_all = 1;
+        for (int i = 1; i <= all->count; i++) {
+            has_all &= counterparts[i][k] >= 0;
+        }
+        for (int i = 0; i <= all->count && has_all; i++) {
+            all->plan[i][all->plan_count] = i ? counterparts[i][k] : begin + k;
+        }
+        all->plan_count += has_all;
+    }
+    all->first = 0;
+    return all->plan_count > 0 || fail("no frames of the videos correspond");
+}
+
+/* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its neighbours. */
+typedef struct aligned_part {
+    align_signature *signatures;
+    int64_t          first, count; /* frames of the file */
+    int64_t          begin, wanted; /* those that are to be scored */
+} aligned_part;
+
+/* Finds the reference's frame for each of a distorted video, and writes it the other way round to `counterparts`. */
+static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
+    int64_t most = all->o->align + 2; /* two more, so that what is at the end of these is sure */
+    int64_t usual = frames_to_skip(all->o, i) - frames_to_skip(all->o, 0), expected = r->begin + usual, frames;
+    int64_t first = expected > most ? expected - most : 0;
+    align_signature *distorted = sign_again(all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX,
+                                            1, &frames);
+    alignment a;
+    memset(&a, 0, sizeof a);
+    int apart = (int)(r->first - first); /* what equal places in both lists differ by in the files */
+    int ok = distorted && align_find(&a, r->signatures, r->count, distorted, frames, (int)(-usual - apart - most), 2 * (int)most + 1);
+    for (int64_t j = 0; j < frames && ok; j++) {
+        int64_t k = a.match[j] < 0 ? -1 : r->first + a.match[j] - r->begin;
+        if (k >= 0 && k < r->wanted) {
+            counterparts[k] = first + j;
+        }
+    }
+    if (ok) {
+        a.offset += apart;
+        for (int k = 0; k < a.doubt_count; k++) {
+            a.doubts[k].low += apart;
+            a.doubts[k].high += apart;
+        }
+        report_alignment(all, i, &a, first);
+    } else {
+        out_of_memory();
+    }
+    align_free(&a);
+    free(distorted);
+    return ok;
+}
+
+static int arrange_alignment(session *all) {
+    int64_t begin = wanted_frame(all, 0, 0), more = 2 * (all->o->align + 2), *counterparts[1 + MAX_DISTORTED] = {NULL};
+    aligned_part r = {NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX};
+    video again;
+    for (int i = 0; i <= all->count; i++) {
+        int is_file = open_again(all, i, &again);
+        video_close(&again);
+        if (!is_file) {
+            return fail("--align reads the videos twice: %s would have to be a file", all->videos[i].title);
+        }
+    }
+    r.signatures = sign_again(all, 0, r.first, all->limit > 0 ? begin - r.first + all->limit + more : INT64_MAX, 1, &r.count);
+    int64_t count = r.count - (begin - r.first);
+    count = count < 0 ? 0 : count < r.wanted ? count : r.wanted;
+    int ok = r.signatures != NULL || out_of_memory();
+    for (int i = 1; i <= all->count && ok; i++) {
+        counterparts[i] = (int64_t *)malloc(sizeof **counterparts * (size_t)(count + 1));
+        ok = counterparts[i] != NULL || out_of_memory();
+        for (int64_t k = 0; k < count && ok; k++) {
+            counterparts[i][k] = -1;
+        }
+        ok = ok && align_video(all, i, &r, counterparts[i]);
+    }
+    ok = ok && make_plan(all, begin, count, counterparts);
+    for (int i = 1; i <= all->count; i++) {
+        free(counterparts[i]);
+    }
+    free(r.signatures);
+    return ok;
+}
+
+/* Files that are not equally long, unless they are made equal, or less is wanted. */
+static void check_lengths(const session *all) {
+    const video *r = &all->videos[0];
+    int64_t pairs = pairs_behind(all, all->first);
+    for (int i = 1; i <= all->count; i++) {
+        const video *d = &all->videos[i];
+        int is_known = r->is_whole && d->is_whole && r->frames_total > 0 && d->frames_total > 0;
+        int is_cut = all->limit > 0 && pairs >= all->limit;
+        if (is_known && !is_cut && r->frames_total != d->frames_total &&
+            r->frames_total - frames_to_skip(all->o, 0) != d->frames_total - frames_to_skip(all->o, i)) {
+            warn("the frame counts differ: %s has %lld, %s has %lld; %lld pairs are scored, up to the end of the shortest",
+                 r->title, r->frames_total, d->title, d->frames_total, (long long)pairs);
+        }
+    }
+}
+
+/* Everything that can be known before the first pair is scored. */
+static int arrange(session *all, const options *o) {
+    if (!arrange_times(all, o) || !arrange_pictures(all, o)) {
+        return 0;
+    }
+    if (o->align) {
+        if (!arrange_alignment(all)) {
+            return 0;
+        }
+    } else {
+        check_lengths(all);
+        look_for_shift(all);
+    }
+    return strict_failures == 0;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1968,14 +2328,14 @@ typedef struct scoring {
     int     intact; /* 0: an error, already reported, cut the clip short */
 } scoring;
 
-/* Reads the next frame that is wanted. */
-static video_result read_wanted(const session *all, video *v, int index) {
+/* Reads the n-th frame that is wanted. */
+static video_result read_wanted(const session *all, video *v, int index, int64_t n) {
     video_result result = VIDEO_OK;
-    int64_t skipped = frames_to_skip(all->o, index);
-    while (result == VIDEO_OK && v->frames_read < skipped) {
+    int64_t wanted = wanted_frame(all, index, n);
+    while (result == VIDEO_OK && v->frames_read <= wanted) {
         result = video_read(v);
     }
-    return result == VIDEO_OK ? video_read(v) : result;
+    return wanted < 0 ? VIDEO_END : result;
 }
 
 /* What libvmaf's tool says, word for word: it isn't an error. */
@@ -2011,6 +2371,7 @@ static video_result judge_pair(const session *all, const pair *now, const char *
     }
     if (worst == VIDEO_END && longer >= 0) {
         report_early_end(&all->videos[ended], &all->videos[longer]);
+        strict_failures += is_strict;
     }
     return worst;
 }
@@ -2064,7 +2425,7 @@ static video_result open_fed_video(session *all, const feed *f) {
 /* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
 static int take_slot(session *all, feed *f) {
     video *v = &all->videos[f->index];
-    if (all->o->frame_count && f->read >= all->o->frame_count) {
+    if (all->limit > 0 && f->read >= all->limit) {
         return 0;
     }
     for (;;) {
@@ -2099,7 +2460,7 @@ static void *feed_work(void *user) {
     pthread_cond_broadcast(&all->changed);
     while (result == VIDEO_OK && take_slot(all, f)) {
         pthread_mutex_unlock(&all->lock);
-        result = read_wanted(all, v, f->index);
+        result = read_wanted(all, v, f->index, f->read);
         pthread_mutex_lock(&all->lock);
         f->read += result == VIDEO_OK;
         f->state = result;
@@ -2340,8 +2701,8 @@ static void pass_video(session *all) {
 static void locate_frame(session *all, lent_pair *s) {
     pool *p = &all->pool;
     video *v = &all->videos[p->video];
-    int64_t wanted = frames_to_skip(all->o, p->video) + p->pair;
-    video_result result = VIDEO_OK;
+    int64_t wanted = wanted_frame(all, p->video, p->pair);
+    video_result result = wanted < 0 ? VIDEO_END : VIDEO_OK;
     while (result == VIDEO_OK && v->frames_read <= wanted) {
         result = video_locate(v, &s->at[p->video]);
     }
@@ -2448,7 +2809,7 @@ static int offer_slots(session *all) {
     pool *p = &all->pool;
     int64_t first = p->offered, offered = first;
     vmafgpu_result result = VMAFGPU_OK;
-    while (offered - p->taken < p->slot_count && (!all->o->frame_count || offered < all->o->frame_count)) {
+    while (offered - p->taken < p->slot_count && (all->limit <= 0 || offered < all->limit)) {
         lent_pair *s = slot_of(p, offered);
         while (s->lent < all->count &&
                (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent], &s->distorted[s->lent])) == VMAFGPU_OK) {
@@ -2514,7 +2875,7 @@ static int next_pooled_pair(session *all, pair *now) {
         }
         if (!is_fed(all, i) && s->errors[i]) {
             p->has_failed = 1; /* so that no thread writes a sentence, too */
-            now->states[i] = video_lose(&all->videos[i], frames_to_skip(all->o, i) + p->taken, s->errors[i]);
+            now->states[i] = video_lose(&all->videos[i], wanted_frame(all, i, p->taken), s->errors[i]);
         }
     }
     memset(s, 0, sizeof *s);
@@ -2528,7 +2889,7 @@ static int next_pooled_pair(session *all, pair *now) {
 static void start_pool(session *all) {
     pool *p = &all->pool;
     int is_pipe[1 + MAX_DISTORTED], files = 0;
-    if (!all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || !make_lock(all)) {
+    if (!all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || has_other_pictures(all) || !make_lock(all)) {
         return;
     }
     const vmafgpu_config *config = vmafgpu_get_config(all->contexts[0]);
@@ -2583,8 +2944,8 @@ static int next_pooled_pair(session *all, pair *now) { return (void)all, (void)n
 static void stop_pool(session *all) { (void)all; }
 #endif
 
-/* Gives the next pair. */
-static video_result next_pair(session *all, pair *now, const char **problem) {
+/* Gives the n-th pair; they come in order. */
+static video_result next_pair(session *all, int64_t n, pair *now, const char **problem) {
     if (is_pooled(all)) {
         if (next_pooled_pair(all, now)) {
             return judge_pair(all, now, problem);
@@ -2597,10 +2958,13 @@ static video_result next_pair(session *all, pair *now, const char **problem) {
         if (is_fed(all, i)) {
             now->states[i] = next_fed_frame(all, i, &now->frames[i]);
         } else {
-            now->states[i] = read_wanted(all, v, i);
+            now->states[i] = read_wanted(all, v, i, n);
             if (now->states[i] == VIDEO_OK) {
                 now->frames[i] = video_frame(v);
             }
+        }
+        if (now->states[i] == VIDEO_OK) {
+            now->frames[i] = arrange_frame(all, i, now->frames[i]);
         }
     }
     return judge_pair(all, now, problem);
@@ -2614,10 +2978,10 @@ static scoring score_videos(session *all, const options *o) {
     const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
     p.enabled = !o->quiet && is_terminal(stderr);
-    p.total = expected_frames(o, all);
+    p.total = expected_frames(all);
     p.start = wall_clock();
-    while (!lost && (!o->frame_count || s.frames < o->frame_count) &&
-           next_pair(all, &now, &problem) == VIDEO_OK) {
+    while (!lost && (all->limit <= 0 || s.frames < all->limit) &&
+           next_pair(all, s.frames, &now, &problem) == VIDEO_OK) {
         if (push_pair(all, &now)) {
             s.frames++;
             progress_frame(&p, s.frames);
@@ -2820,8 +3184,8 @@ static int run(session *all, options *o) {
         figures *r = &reports[i];
         r->context = all->contexts[i];
         r->o = o;
-        r->width = all->videos[0].width;
-        r->height = all->videos[0].height;
+        r->width = all->width;
+        r->height = all->height;
         r->fps = s.seconds > 0 ? (double)s.frames / s.seconds : 0;
         if (r->context) {
             r->columns = shown_columns(r->context, o);
@@ -2843,15 +3207,15 @@ static int run(session *all, options *o) {
 }
 
 static int open_and_run(session *all, options *o) {
-    if (!load_models(o) || !open_videos(all, o)) {
+    if (!load_models(o) || !arrange_options(all, o) || !open_videos(all, o)) {
         return 0;
     }
     for (int i = 1; i <= all->count; i++) {
-        if (!check_videos(&all->videos[0], &all->videos[i])) {
+        if (!check_videos(o, &all->videos[0], &all->videos[i])) {
             return 0;
         }
     }
-    if (!open_destinations(o)) {
+    if (!arrange(all, o) || !open_destinations(o)) {
         return 0;
     }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
@@ -2888,12 +3252,14 @@ static int score(options *o) {
     }
     for (int i = 0; i <= all->count; i++) {
         video_close(&all->videos[i]);
+        scaler_close(&all->scalers[i]);
+        free(all->plan[i]);
     }
     for (int i = 0; i < o->output.count; i++) {
         abandon_destination(&o->destinations[i], i);
     }
     free(all);
-    return ok;
+    return ok && strict_failures == 0;
 }
 
 /* What the arguments ask for; 0 sends the reader to the help. */
@@ -3058,6 +3424,7 @@ int main(int argc, char **argv) {
     watch();
     o.digits = REPORT_DIGITS_LEGACY;
     if (understand(&o, argc, argv)) {
+        is_strict = o.strict;
         ok = act(&o);
     } else {
         fputs("Try \"vmafgpu --help\".\n", stderr);

@@ -40,7 +40,7 @@ VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' v
 examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c,$(wildcard examples/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
-test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h examples/align.h examples/scale.h examples/cut.h
+test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 

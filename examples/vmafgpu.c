@@ -21,9 +21,14 @@
 #include "../vmafgpu.h"
 #include "align.h"
 #include "cut.h"
+#include "html.h"
+#include "plot.h"
 #include "report.h"
 #include "scale.h"
+#include "scores.h"
+#include "thumbnail.h"
 #include "video.h"
+#include "xxh64.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,6 +49,7 @@
 #else
 #  include <fcntl.h>
 #  include <signal.h>
+#  include <sys/ioctl.h>
 #  include <sys/stat.h>
 #  include <unistd.h>
 #endif
@@ -56,6 +62,8 @@ enum {
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
     MAX_DISTORTED = 16,
+    MAX_REPORTS = MAX_DISTORTED + 1, /* with --html */
+    MAX_NOTES = 24,
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_MODEL_FILE = 64 << 20,
@@ -104,9 +112,22 @@ static void put_text(FILE *out, const char *text) {
     }
 }
 
-static void put_sentence(const char *before, const char *format, va_list arguments) {
+/* What was said of the videos, for reports that have room for it. */
+static char notes[MAX_NOTES][1024];
+static int note_count;
+
+static void note(const char *sentence) {
+    if (note_count < MAX_NOTES) {
+        snprintf(notes[note_count++], sizeof notes[0], "%.1023s", sentence);
+    }
+}
+
+static void put_sentence(const char *before, const char *format, va_list arguments, int is_noted) {
     char sentence[16384]; /* some paths */
     vsnprintf(sentence, sizeof sentence, format, arguments);
+    if (is_noted) {
+        note(sentence);
+    }
     fputs(before, stderr);
     put_text(stderr, sentence);
     fputs(".\n", stderr);
@@ -117,9 +138,17 @@ static void put_sentence(const char *before, const char *format, va_list argumen
 static int fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: ", format, arguments);
+    put_sentence("vmafgpu: ", format, arguments, 0);
     va_end(arguments);
     return 0;
+}
+
+/* Likewise, of what is neither. */
+static void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_sentence("vmafgpu: ", format, arguments, 1);
+    va_end(arguments);
 }
 
 /* With --strict a warning is a failure, which shows in the exit status. */
@@ -129,7 +158,7 @@ static int is_strict, strict_failures;
 static void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence(is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments);
+    put_sentence(is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments, 1);
     va_end(arguments);
     strict_failures += is_strict;
 }
@@ -302,7 +331,11 @@ typedef struct destination {
 typedef struct options {
     const char             *reference;
     file_list               distorted, output; /* as many outputs as distorted videos, or none */
-    destination             destinations[MAX_DISTORTED]; /* of the outputs */
+    destination             destinations[MAX_REPORTS]; /* of the outputs and, last, of --html */
+    const char             *html;
+    int                     plot;
+    int                     argc; /* the command */
+    char                  **argv;
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
     report_format           report;
@@ -342,6 +375,15 @@ typedef struct option_row {
     int         is_ours;     /* libvmaf's tool doesn't have it */
     const char *help;        /* one line or several */
 } option_row;
+
+/* How many files of whatever kind are written at the end, and their names. */
+static int report_count(const options *o) {
+    return o->output.count + (o->html != NULL);
+}
+
+static const char *report_name(const options *o, int i) {
+    return i < o->output.count ? o->output.names[i] : o->html;
+}
 
 static void *option_target(options *o, const option_row *row) {
     return (char *)o + row->offset;
@@ -789,6 +831,10 @@ static const option_row option_rows[] = {
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
     {"sub", 0, NULL, apply_report, 0, REPORT_SUB, 0, 0, "as subtitles"},
+    {"html", 0, "FILE", apply_text, AT(html), 0, 0, 1,
+     "write a report to look at, of all distorted videos:\ncurves, distribution, worst frames; one file that\n"
+     "every browser opens, without a network"},
+    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the scores' curve in the terminal"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
      "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
      "the report: mean, harmonic_mean, min, max, median,\np5 (a percentile). Without a report the default is\n"
@@ -1183,10 +1229,10 @@ static int is_same_destination(const destination *a, const destination *b) {
 
 /* A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. What is
  * listed here goes when the program is interrupted. */
-static char *volatile temporaries[MAX_DISTORTED];
+static char *volatile temporaries[MAX_REPORTS];
 
 static void remove_temporaries(void) {
-    for (int i = 0; i < MAX_DISTORTED; i++) {
+    for (int i = 0; i < MAX_REPORTS; i++) {
         char *path = temporaries[i];
         if (path) {
 #ifdef _WIN32
@@ -1302,7 +1348,7 @@ static int open_destination(destination *d, int slot) {
 }
 
 static int open_destinations(options *o) {
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         if (!open_destination(&o->destinations[i], i)) {
             return 0;
         }
@@ -1427,9 +1473,9 @@ static int check_files(options *o) {
         return fail("%d distorted videos need as many reports (-o), or none, not %d", o->distorted.count,
                     o->output.count);
     }
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         destination *d = &o->destinations[i];
-        if (!find_destination(d, o->output.names[i])) {
+        if (!find_destination(d, report_name(o, i))) {
             return 0;
         }
         for (int k = 0; k < count; k++) {
@@ -1465,7 +1511,7 @@ static int check_options(options *o) {
     if (!check_files(o)) {
         return 0;
     }
-    if (!o->output.count && o->pooling_count == 0) {
+    if (!report_count(o) && o->pooling_count == 0) {
         o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
     }
     return check_raw_options(o) && check_model_names(o) && check_heatmaps(o);
@@ -1479,7 +1525,7 @@ static void free_options(options *o) {
     for (int i = 0; i < o->feature_count; i++) {
         free(o->feature_texts[i]);
     }
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         free(o->destinations[i].path);
     }
     free(o->pooling_text);
@@ -1519,17 +1565,21 @@ static int needs_chroma(const options *o) {
 }
 
 /* The second half of opening a video, on whatever thread. */
-static video_result begin_video(video *v, const options *o) {
+static video_result begin_video_as(video *v, const options *o, int luma_only) {
     video_raw raw;
     if (!o->pixel_format) {
-        return video_begin(v, NULL, !needs_chroma(o));
+        return video_begin(v, NULL, luma_only);
     }
     raw.width = (int)o->width;
     raw.height = (int)o->height;
     raw.bit_depth = (int)o->bit_depth;
     raw.chroma = o->pixel_format->chroma;
     raw.layout = o->pixel_format->layout;
-    return video_begin(v, &raw, !needs_chroma(o));
+    return video_begin(v, &raw, luma_only);
+}
+
+static video_result begin_video(video *v, const options *o) {
+    return begin_video_as(v, o, !needs_chroma(o));
 }
 
 static int check_videos(const options *o, const video *r, const video *d) {
@@ -2107,12 +2157,12 @@ static int has_other_pictures(const session *all) {
 }
 
 /* Another reader of a file that is being read, from its first frame on. 0: there can be none. */
-static int open_again(const session *all, int i, video *again) {
+static int open_again(const session *all, int i, int luma_only, video *again) {
     const char *path = path_of(all->o, i);
     video_start(again, path);
     return strcmp(path, "-") != 0 && all->videos[i].file_bytes > 0 && all->videos[i].start == 0 &&
            identify(path).kind == FILE_REGULAR && video_open_file(again, path) == VIDEO_OK &&
-           begin_video(again, all->o) == VIDEO_OK && again->width == all->videos[i].width &&
+           begin_video_as(again, all->o, luma_only) == VIDEO_OK && again->width == all->videos[i].width &&
            again->height == all->videos[i].height;
 }
 
@@ -2120,7 +2170,7 @@ static align_signature *sign_again(const session *all, int i, int64_t first, int
     video again;
     align_signature *list = NULL;
     *count = 0;
-    if (open_again(all, i, &again)) {
+    if (open_again(all, i, 1, &again)) {
         list = align_sign_video(&again, first, most, step, count);
     }
     video_close(&again);
@@ -2164,17 +2214,15 @@ static void report_alignment(const session *all, int i, const alignment *a, int6
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
     char text[64], other[64];
-    fputs("vmafgpu: alignment: ", stderr);
-    put_text(stderr, d->title);
-    fprintf(stderr, ": its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated\n", a->offset,
-            (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
+    say("alignment: %s: its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated", d->title,
+        a->offset, (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
     for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
         const align_range *e = &a->events[k];
-        fprintf(stderr, "vmafgpu: alignment: at frame %s: %d %s\n", range_text(text, first + e->first, first + e->last),
-                e->low < 0 ? -e->low : e->low, e->low < 0 ? "repeated" : "dropped before it");
+        say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last), e->low < 0 ? -e->low : e->low,
+            e->low < 0 ? "repeated" : "dropped before it");
     }
     if (a->event_count > MOST_EVENTS) {
-        fprintf(stderr, "vmafgpu: alignment: and %d more\n", a->event_count - MOST_EVENTS);
+        say("alignment: and %d more", a->event_count - MOST_EVENTS);
     }
     for (int k = 0; k < a->doubt_count && k < 1; k++) {
         const align_range *e = &a->doubts[k];
@@ -2254,7 +2302,7 @@ static int arrange_alignment(session *all) {
     aligned_part r = {NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX};
     video again;
     for (int i = 0; i <= all->count; i++) {
-        int is_file = open_again(all, i, &again);
+        int is_file = open_again(all, i, 1, &again);
         video_close(&again);
         if (!is_file) {
             return fail("--align reads the videos twice: %s would have to be a file", all->videos[i].title);
@@ -3098,14 +3146,304 @@ static void write_report(FILE *out, void *user) {
     report_write(&r, o->report);
 }
 
+/* ---- a report to look at ---- */
+
+/* Copies what a context scored. 0: no memory. */
+static int copy_scores(const figures *f, scores *s) {
+    vmafgpu_score score;
+    int columns = vmafgpu_column_count(f->context), step = f->o->subsample > 1 ? (int)f->o->subsample : 1;
+    double *unknown = (double *)calloc((size_t)columns + 1, sizeof *unknown);
+    int ok = unknown != NULL;
+    s->columns = columns;
+    for (int64_t i = 0; i < f->rows && ok; i++) {
+        int is_there = vmafgpu_score_at(f->context, i * step, &score) == VMAFGPU_OK;
+        ok = scores_append(s, is_there ? score.values : unknown, is_there);
+    }
+    free(unknown);
+    return ok;
+}
+
+/* The hash of a whole file. 0: it cannot be read. */
+static int hash_file(const char *path, html_input *in) {
+    static unsigned char buffer[1 << 16];
+    FILE *file = strcmp(path, "-") != 0 && identify(path).kind == FILE_REGULAR ? fopen(path, "rb") : NULL;
+    xxh64 h;
+    size_t count = 0;
+    xxh64_start(&h);
+    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        xxh64_add(&h, buffer, count);
+    }
+    in->has_hash = file && !ferror(file);
+    in->size = h.size;
+    in->hash = xxh64_end(&h);
+    if (file) {
+        fclose(file);
+    }
+    return in->has_hash;
+}
+
+/* How far the reference's picture is from the one before, of every row; 0 where it cannot be read again. */
+static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
+    float *distances = (float *)calloc((size_t)rows + 1, sizeof *distances);
+    align_signature *signatures = (align_signature *)malloc(2 * sizeof *signatures);
+    video again;
+    if (open_again(all, 0, 1, &again) && distances && signatures) {
+        for (int64_t i = 0; i < rows; i++) {
+            int64_t wanted = wanted_frame(all, 0, i * step);
+            video_result result = VIDEO_OK;
+            while (result == VIDEO_OK && again.frames_read <= wanted) {
+                result = video_read(&again);
+            }
+            if (result != VIDEO_OK) {
+                break;
+            }
+            vmafgpu_frame frame = video_frame(&again);
+            align_picture picture = align_picture_of(&again, &frame);
+            align_sign(&signatures[i & 1], &picture, again.height / (3 * ALIGN_DOWN) + 1);
+            distances[i] = i ? (float)align_distance(&signatures[0], &signatures[1]) : 0;
+        }
+    }
+    video_close(&again);
+    free(signatures);
+    return distances;
+}
+
+/* Reads on to a frame, and gives what is compared of it. */
+static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
+    int64_t wanted = wanted_frame(all, i, n);
+    video_result result = VIDEO_OK;
+    while (result == VIDEO_OK && v->frames_read <= wanted) {
+        result = video_read(v);
+    }
+    if (result != VIDEO_OK || wanted < 0) {
+        return 0;
+    }
+    *frame = video_frame(v);
+    if (all->scalers[i].planes) {
+        *frame = scaler_frame(scaled, v, frame);
+    }
+    if (all->crop.is_given && cut_is_on_grid(&all->crop, v)) {
+        *frame = cut_picture(&all->crop, v, *frame);
+    }
+    return 1;
+}
+
+/* Draws the worst frames of a video, as far as both videos can be read again. */
+static void draw_worst(const session *all, int i, html_video *v, int64_t step, int width) {
+    video reference, distorted;
+    scaler scaled;
+    int ok = open_again(all, 0, 0, &reference);
+    ok = open_again(all, i, 0, &distorted) && ok;
+    memset(&scaled, 0, sizeof scaled);
+    if (ok && all->scalers[i].planes) {
+        ok = scaler_open(&scaled, all->o->scale, &distorted, reference.width, reference.height);
+    }
+    int64_t before = -1;
+    for (int k = 0; k < v->worst_count && ok; k++) {
+        html_frame *next = NULL; /* in the clip's order */
+        for (int n = 0; n < v->worst_count; n++) {
+            next = v->worst[n].row > before && (!next || v->worst[n].row < next->row) ? &v->worst[n] : next;
+        }
+        vmafgpu_frame a, b;
+        before = next->row;
+        ok = read_picture(all, 0, &reference, NULL, before * step, &a) &&
+             read_picture(all, i, &distorted, &scaled, before * step, &b);
+        if (ok) {
+            thumbnail_source r = {&reference, &a, all->width, all->height}, d = {&distorted, &b, all->width, all->height};
+            thumbnail_colour(&next->pictures[0], &r, width);
+            thumbnail_colour(&next->pictures[1], &d, width);
+            thumbnail_difference(&next->pictures[2], &r, &d, width);
+        }
+    }
+    scaler_close(&scaled);
+    video_close(&reference);
+    video_close(&distorted);
+}
+
+/* The arguments, as a shell takes them. */
+static void join_command(char *out, size_t size, const options *o) {
+    size_t used = (size_t)snprintf(out, size, "vmafgpu");
+    for (int i = 1; i < o->argc && used + 1 < size; i++) {
+        int is_plain = o->argv[i][0] && o->argv[i][strspn(o->argv[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%")] == '\0';
+        used += (size_t)snprintf(out + used, size - used, is_plain ? " %s" : " '%s'", o->argv[i]);
+    }
+}
+
+/* What a page is written from. */
+typedef struct page_data {
+    html_page  page;
+    html_video videos[MAX_DISTORTED];
+    html_input inputs[1 + MAX_DISTORTED + MAX_MODELS];
+    int        score_columns[MAX_MODELS];
+    char       models[MAX_MODELS][256];
+    const char *model_names[MAX_MODELS], *note_texts[MAX_NOTES], **columns;
+    char       command[8192], backend[192];
+} page_data;
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
+}
+
+static void write_page(FILE *out, void *user) {
+    page_data *d = (page_data *)user;
+    d->page.out = out;
+    html_write(&d->page);
+}
+
+static void list_page_inputs(const options *o, page_data *d) {
+    html_page *p = &d->page;
+    for (int i = 0; i <= o->distorted.count; i++) {
+        html_input *in = &d->inputs[p->input_count++];
+        in->what = i ? "Distorted" : "Reference";
+        in->name = path_of(o, i);
+        hash_file(in->name, in);
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        if (o->model_options[i].path) {
+            html_input *in = &d->inputs[p->input_count++];
+            in->what = "Model";
+            in->name = o->model_options[i].path;
+            hash_file(in->name, in);
+        }
+    }
+    for (int i = 0; i < (o->model_count ? o->model_count : 1) && !(o->no_prediction && !o->model_count); i++) {
+        const char *version = o->model_count && o->models[i].version ? o->models[i].version
+                              : o->model_count && o->model_options[i].path ? last_part(o->model_options[i].path) : "vmaf_v0.6.1";
+        const char *name = o->model_count ? model_name(o, i) : "vmaf";
+        snprintf(d->models[i], sizeof d->models[i], strcmp(name, "vmaf") == 0 ? "%s" : "%s (%s)", version, name);
+        d->model_names[p->model_count++] = d->models[i];
+    }
+}
+
+static void fill_page(const session *all, const options *o, const figures *reports, page_data *d) {
+    html_page *p = &d->page;
+    const figures *f = &reports[0];
+    int models = o->no_prediction ? 0 : o->model_count ? o->model_count : 1;
+    p->version = vmafgpu_version();
+    p->libvmaf = "3.2.0";
+    p->command = d->command;
+    p->backend = d->backend;
+    p->reference = last_part(o->reference);
+    p->fps = f->fps;
+    p->width = f->width;
+    p->height = f->height;
+    p->rate_num = all->videos[0].rate_num;
+    p->rate_den = all->videos[0].rate_den;
+    p->step = o->subsample > 1 ? o->subsample : 1;
+    p->columns = f->columns;
+    p->names = d->columns;
+    p->score_columns = d->score_columns;
+    p->models = d->model_names;
+    p->videos = d->videos;
+    p->video_count = o->distorted.count;
+    p->inputs = d->inputs;
+    p->notes = d->note_texts;
+    for (int m = 0; m < models; m++) {
+        d->score_columns[p->score_count++] = vmafgpu_score_column(f->context, m);
+    }
+    for (int c = 0; c < f->columns; c++) {
+        d->columns[c] = vmafgpu_column_name(f->context, c);
+    }
+    for (p->note_count = 0; p->note_count < note_count; p->note_count++) {
+        d->note_texts[p->note_count] = notes[p->note_count];
+    }
+    join_command(d->command, sizeof d->command, o);
+    backend_text(d->backend, sizeof d->backend, f->context);
+    if (!*vmafgpu_device_name(f->context)) {
+        snprintf(d->backend, sizeof d->backend, "%s (%s)", vmafgpu_backend_name(f->context), vmafgpu_cpu_level(f->context));
+    }
+    list_page_inputs(o, d);
+}
+
+static int report_page(const session *all, options *o, const figures *reports) {
+    page_data *d = (page_data *)calloc(1, sizeof *d);
+    int ok = d != NULL, columns = reports[0].context ? vmafgpu_column_count(reports[0].context) : 0;
+    if (columns == 0) {
+        free(d);
+        return fail("--html: there is nothing to show");
+    }
+    if (ok) {
+        d->columns = (const char **)calloc((size_t)columns, sizeof *d->columns);
+        ok = d->columns != NULL;
+    }
+    if (ok) {
+        fill_page(all, o, reports, d);
+    }
+    int64_t step = ok ? d->page.step : 1, shot_count = 0;
+    int first = ok && d->page.score_count ? d->score_columns[0] : 0, many = o->distorted.count;
+    for (int i = 0; i < many && ok; i++) {
+        html_video *v = &d->videos[i];
+        v->name = last_part(o->distorted.names[i]);
+        ok = copy_scores(&reports[i], &v->figures);
+        if (ok) {
+            int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
+            v->worst_count = html_find_worst(&v->figures, first, many < HTML_WORST ? HTML_WORST / many : 1, apart > 250 ? 250 : apart, v->worst);
+            draw_worst(all, 1 + i, v, step, many > 2 ? 192 : 320);
+        }
+    }
+    float *distances = ok ? measure_cuts(all, reports[0].rows, step) : NULL;
+    html_shot *shots = distances ? html_find_shots(distances, reports[0].rows, &shot_count) : NULL;
+    if (ok) {
+        d->page.shots = shots;
+        d->page.shot_count = shots ? shot_count : 0;
+        ok = fill_destination(&o->destinations[o->output.count], o->output.count, write_page, d);
+    } else {
+        out_of_memory();
+    }
+    for (int i = 0; i < many && d; i++) {
+        scores_free(&d->videos[i].figures);
+        for (int k = 0; k < HTML_WORST; k++) {
+            for (int n = 0; n < 3; n++) {
+                free(d->videos[i].worst[k].pictures[n].data);
+            }
+        }
+    }
+    free(distances);
+    free(shots);
+    if (d) {
+        free((void *)d->columns);
+    }
+    free(d);
+    return ok;
+}
+
 /* Standard output, unless a report goes there. */
 static FILE *pooled_output(const options *o) {
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         if (o->destinations[i].is_stdout) {
             return stderr;
         }
     }
     return stdout;
+}
+
+static int terminal_width(FILE *out) {
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+#if !defined(_WIN32) && defined(TIOCGWINSZ)
+    struct winsize size;
+    if (width <= 0 && ioctl(fileno(out), TIOCGWINSZ, &size) == 0) {
+        width = size.ws_col;
+    }
+#endif
+    (void)out;
+    return width < 40 ? 80 : width > 240 ? 240 : width;
+}
+
+/* Draws the first model's curve or, without one, the first feature's. */
+static int plot_report(const figures *f) {
+    FILE *out = pooled_output(f->o);
+    scores s;
+    memset(&s, 0, sizeof s);
+    int ok = f->context != NULL && copy_scores(f, &s);
+    if (ok && f->columns > 0) {
+        int column = f->o->no_prediction ? 0 : vmafgpu_score_column(f->context, 0);
+        plot_curve(out, &s, column, vmafgpu_column_name(f->context, column), f->o->subsample > 1 ? f->o->subsample : 1,
+                   terminal_width(out));
+    }
+    scores_free(&s);
+    return ok || out_of_memory();
 }
 
 /* "NAME POOLING VALUE" for each way of pooling. */
@@ -3195,6 +3533,12 @@ static int run(session *all, options *o) {
             ok = fill_destination(&o->destinations[i], i, write_report, r) && ok;
         }
     }
+    if (o->html) {
+        ok = report_page(all, o, reports) && ok;
+    }
+    for (int i = 0; i < all->count && o->plot; i++) {
+        ok = plot_report(&reports[i]) && ok;
+    }
     for (int i = 0; i < all->count && o->pooling_count > 0; i++) {
         if (reports[i].rows > 0) {
             if (all->count > 1) {
@@ -3255,7 +3599,7 @@ static int score(options *o) {
         scaler_close(&all->scalers[i]);
         free(all->plan[i]);
     }
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         abandon_destination(&o->destinations[i], i);
     }
     free(all);
@@ -3423,6 +3767,8 @@ int main(int argc, char **argv) {
     o.stdin_is_closed = fill_standard_files();
     watch();
     o.digits = REPORT_DIGITS_LEGACY;
+    o.argc = argc;
+    o.argv = argv;
     if (understand(&o, argc, argv)) {
         is_strict = o.strict;
         ok = act(&o);

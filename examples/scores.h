@@ -23,7 +23,7 @@ static inline void scores_free(scores *s) {
     memset(s, 0, sizeof *s);
 }
 
-/* 0: no memory. */
+/* values may be NULL where there is no row. 0: no memory. */
 static inline int scores_append(scores *s, const double *values, int has_row) {
     if (s->rows == s->room) {
         int64_t room = s->room ? 2 * s->room : 256;
@@ -36,7 +36,11 @@ static inline int scores_append(scores *s, const double *values, int has_row) {
         }
         s->room = room;
     }
-    memcpy(s->values + s->rows * s->columns, values, sizeof *values * (size_t)s->columns);
+    if (values) {
+        memcpy(s->values + s->rows * s->columns, values, sizeof *values * (size_t)s->columns);
+    } else {
+        memset(s->values + s->rows * s->columns, 0, sizeof *values * (size_t)s->columns);
+    }
     s->has_row[s->rows++] = has_row != 0;
     return 1;
 }

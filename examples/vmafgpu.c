@@ -24,6 +24,7 @@
 #include "html.h"
 #include "plot.h"
 #include "report.h"
+#include "rows.h"
 #include "scale.h"
 #include "scores.h"
 #include "thumbnail.h"
@@ -334,6 +335,10 @@ typedef struct options {
     destination             destinations[MAX_REPORTS]; /* of the outputs and, last, of --html */
     const char             *html;
     int                     plot;
+    const char             *state;
+    int64_t                 segment, segments; /* which of how many, counted from 1; 0: the whole */
+    const char            **join; /* parts that are put together; NULL: there are none */
+    int                     join_count;
     int                     argc; /* the command */
     char                  **argv;
     int64_t                 width, height, bit_depth;
@@ -414,6 +419,26 @@ static int apply_file(options *o, const option_row *row, const char *value) {
     }
     list->names[list->count++] = value;
     return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
+}
+
+/* The first of the parts; words behind it are parts, too. */
+static int apply_join(options *o, const option_row *row, const char *value) {
+    if (!o->join) {
+        o->join = (const char **)malloc(sizeof *o->join * (size_t)o->argc);
+    }
+    if (!o->join) {
+        return out_of_memory();
+    }
+    o->join[o->join_count++] = value;
+    return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
+}
+
+static int apply_segment(options *o, const option_row *row, const char *value) {
+    int64_t segment = cut_digits(&value, 1000000), segments = *value == '/' ? (value++, cut_digits(&value, 1000000)) : 0;
+    o->segment = segment;
+    o->segments = segments;
+    return (segment >= 1 && segment <= segments && *value == '\0') ||
+           fail("option --%s needs I/N, the I-th of N segments, counted from 1", row->name);
 }
 
 static int apply_flag(options *o, const option_row *row, const char *value) {
@@ -835,6 +860,13 @@ static const option_row option_rows[] = {
      "write a report to look at, of all distorted videos:\ncurves, distribution, worst frames; one file that\n"
      "every browser opens, without a network"},
     {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the scores' curve in the terminal"},
+    {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
+     "keep what was scored there: a run that was ended at\nany moment goes on from it, with the same report.\n"
+     "Files only. It stays"},
+    {"segment", 0, "I/N", apply_segment, 0, 0, 0, 1,
+     "score the I-th of N segments of the clip, counted\nfrom 1, and write its rows to -o, for --join"},
+    {"join", 0, "FILES", apply_join, 0, 0, 0, 1,
+     "put the segments in these files together: the same\nreport as of the whole; with -o, --json and so on"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
      "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
      "the report: mean, harmonic_mean, min, max, median,\np5 (a percentile). Without a report the default is\n"
@@ -990,6 +1022,10 @@ static int parse_arguments(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         int is_option = word[0] == '-' && word[1] != '\0' && strcmp(word, "--") != 0;
+        if (!is_option && o->join_count > 0) {
+            o->join[o->join_count++] = word;
+            continue;
+        }
         if (!is_option) {
             return fail("unexpected argument \"%s\"", word);
         }
@@ -1185,7 +1221,7 @@ static const char *path_of(const options *o, int i) {
 /* Everything that is read. */
 static int list_inputs(const options *o, input inputs[MAX_INPUTS]) {
     int count = 0;
-    for (int i = 0; i <= o->distorted.count; i++) {
+    for (int i = 0; i <= o->distorted.count && !o->join; i++) {
         add_input(inputs, &count, "video", path_of(o, i), 1);
     }
     for (int i = 0; i < o->model_count; i++) {
@@ -1469,7 +1505,10 @@ static int check_files(options *o) {
     if (from_stdin > 1) {
         return fail("only one of the videos can come from standard input");
     }
-    if (o->output.count && o->output.count != o->distorted.count) {
+    if (o->segments && (o->output.count != 1 || o->html || o->plot || o->pooling_count)) {
+        return fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for what is joined");
+    }
+    if (o->output.count && o->output.count != o->distorted.count && !o->segments && !o->join) {
         return fail("%d distorted videos need as many reports (-o), or none, not %d", o->distorted.count,
                     o->output.count);
     }
@@ -1492,8 +1531,7 @@ static int check_files(options *o) {
     return 1;
 }
 
-/* The files of one distorted video would be those of the others. */
-static int check_heatmaps(const options *o) {
+static int has_heatmaps(const options *o) {
     int found = 0;
     for (int i = 0; i < o->feature_count; i++) {
         found |= o->features[i].options && strstr(o->features[i].options, "heatmaps_path=");
@@ -1501,10 +1539,40 @@ static int check_heatmaps(const options *o) {
     for (int i = 0; i < o->model_count; i++) {
         found |= o->models[i].options && strstr(o->models[i].options, "heatmaps_path=");
     }
-    return !found || o->distorted.count == 1 || fail("heatmaps_path of cambi is for one distorted video, not for several");
+    return found;
+}
+
+/* The files of one distorted video would be those of the others. */
+static int check_heatmaps(const options *o) {
+    return !has_heatmaps(o) || o->distorted.count == 1 || fail("heatmaps_path of cambi is for one distorted video, not for several");
+}
+
+/* What --join reads: no report overwrites it. */
+static int check_join(options *o) {
+    if (o->reference || o->distorted.count || o->segments || o->state || o->html) {
+        return fail("--join puts together what was scored: -r, -d, --state, --segment and --html are for runs");
+    }
+    if (!check_files(o)) {
+        return 0;
+    }
+    for (int i = 0; i < o->join_count; i++) {
+        file_id part = identify(o->join[i]);
+        for (int k = 0; k < o->output.count; k++) {
+            if (is_same_file(&part, &o->destinations[k].file)) {
+                return fail("the report %s would overwrite a part", o->destinations[k].title);
+            }
+        }
+    }
+    return 1;
 }
 
 static int check_options(options *o) {
+    if (o->join) {
+        if (!o->output.count && o->pooling_count == 0) {
+            o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
+        }
+        return check_join(o);
+    }
     if (!o->reference || !o->distorted.count) {
         return fail("a reference (-r) and a distorted video (-d) are needed");
     }
@@ -1529,6 +1597,7 @@ static void free_options(options *o) {
         free(o->destinations[i].path);
     }
     free(o->pooling_text);
+    free((void *)o->join);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1847,6 +1916,14 @@ typedef struct session {
     int64_t         limit;      /* how many are wanted then; 0: all */
     int64_t        *plan[1 + MAX_DISTORTED]; /* the frame of each pair where they are not simply the next ones */
     int64_t         plan_count;
+    rows_file       rows;       /* with --state and --segment: what was scored, this time and before */
+    int             has_rows;
+    FILE           *state;
+    int64_t         seeds;      /* of the pairs that are read: references before the first one that is scored; */
+    int64_t         lead;       /* pairs whose scores are known, for those behind them; */
+    int64_t         wanted;     /* pairs that are scored, below 0: all. Then come those behind them */
+    int64_t         collected;  /* of the contexts' rows, those that are in `rows`, or were there before */
+    int             is_done;    /* nothing is left to score */
     char            warning[512]; /* of the library, that was printed last */
     map_files       maps[MAX_MAPS];
     int             map_count;
@@ -2360,6 +2437,325 @@ static int arrange(session *all, const options *o) {
     return strict_failures == 0;
 }
 
+/* The models' columns come last; --no_prediction leaves them out. */
+static int shown_columns(const vmafgpu *context, const options *o) {
+    int columns = vmafgpu_column_count(context);
+    for (int m = 0; o->no_prediction && m < o->model_count; m++) {
+        int column = vmafgpu_score_column(context, m);
+        columns = column >= 0 && column < columns ? column : columns;
+    }
+    return columns;
+}
+
+/* ---- what was scored before, and elsewhere ---- */
+
+/* The hash of a whole file. 0: it cannot be read. */
+static int hash_file(const char *path, html_input *in) {
+    static unsigned char buffer[1 << 16];
+    FILE *file = strcmp(path, "-") != 0 && identify(path).kind == FILE_REGULAR ? fopen(path, "rb") : NULL;
+    xxh64 h;
+    size_t count = 0;
+    xxh64_start(&h);
+    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        xxh64_add(&h, buffer, count);
+    }
+    in->has_hash = file && !ferror(file);
+    in->size = h.size;
+    in->hash = xxh64_end(&h);
+    if (file) {
+        fclose(file);
+    }
+    return in->has_hash;
+}
+
+static void hash_text(xxh64 *h, const char *text) {
+    xxh64_add(h, text ? text : "", (text ? strlen(text) : 0) + 1);
+}
+
+static void hash_number(xxh64 *h, int64_t number) {
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
+    }
+    xxh64_add(h, bytes, sizeof bytes);
+}
+
+/* Size and samples of a file: blocks all over it. */
+static void hash_samples(xxh64 *h, const video *v, const char *path) {
+    enum { BLOCKS = 64, BLOCK = 4096 };
+    static unsigned char block[BLOCK];
+    FILE *file = fopen(path, "rb");
+    hash_number(h, v->file_bytes);
+    for (int i = 0; i < BLOCKS && file; i++) {
+        long long at = v->file_bytes > BLOCK ? (v->file_bytes - BLOCK) / (BLOCKS - 1) * i : 0;
+#ifdef _WIN32
+        int found = _fseeki64(file, at, SEEK_SET) == 0;
+#else
+        int found = fseeko(file, (off_t)at, SEEK_SET) == 0;
+#endif
+        xxh64_add(h, block, found ? fread(block, 1, BLOCK, file) : 0);
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
+/* Everything that scores depend on; not what makes them faster, or writes them. */
+static uint64_t hash_run(const session *all, const options *o) {
+    xxh64 h;
+    xxh64_start(&h);
+    hash_text(&h, vmafgpu_version());
+    for (int i = 0; i <= all->count; i++) {
+        hash_samples(&h, &all->videos[i], path_of(o, i));
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        html_input file = {NULL, NULL, 0, 0, 0};
+        hash_text(&h, o->models[i].version);
+        hash_text(&h, o->models[i].name);
+        hash_text(&h, o->models[i].options);
+        hash_number(&h, o->models[i].disable_clip);
+        hash_number(&h, o->models[i].enable_transform);
+        hash_number(&h, o->model_options[i].path && hash_file(o->model_options[i].path, &file) ? (int64_t)file.hash : 0);
+    }
+    for (int i = 0; i < o->feature_count; i++) {
+        hash_text(&h, o->features[i].name);
+        hash_text(&h, o->features[i].options);
+    }
+    const int64_t numbers[] = {o->width, o->height, o->bit_depth, o->pixel_format ? o->pixel_format - pixel_formats + 1 : 0, o->frame_count,
+                               o->skip_reference, o->skip_distorted, o->from.is_time, o->from.value, o->to.is_given, o->to.is_time,
+                               o->to.value, all->crop.is_given, all->crop.x, all->crop.y, all->width, all->height, o->scale, o->align,
+                               o->reciprocal, o->no_prediction, o->subsample, o->threads > 0, all->plan_count};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        hash_number(&h, numbers[i]);
+    }
+    return xxh64_end(&h);
+}
+
+static uint64_t hash_dates(const session *all) {
+    xxh64 h;
+    xxh64_start(&h);
+#ifndef _WIN32
+    for (int i = 0; i <= all->count; i++) {
+        struct stat about;
+        hash_number(&h, stat(path_of(all->o, i), &about) == 0 ? (int64_t)about.st_mtime : 0);
+    }
+#else
+    (void)all;
+#endif
+    return xxh64_end(&h);
+}
+
+/* What the rows are of. 0 after a message. */
+static int describe_rows(session *all, const options *o) {
+    rows_file *r = &all->rows;
+    const vmafgpu *context = all->contexts[0];
+    r->run = hash_run(all, o);
+    r->files = o->state ? hash_dates(all) : 0;
+    r->segment = o->segments ? o->segment : 1;
+    r->segments = o->segments ? o->segments : 1;
+    r->step = o->subsample > 1 ? o->subsample : 1;
+    r->width = all->width;
+    r->height = all->height;
+    r->videos = all->count;
+    r->columns = vmafgpu_column_count(context);
+    r->shown = shown_columns(context, o);
+    r->names_backend = o->names_backend;
+    r->is_intact = 1;
+    snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(context));
+    for (int m = 0; m < (o->model_count ? o->model_count : 1) && !o->no_prediction; m++) {
+        r->scores[r->score_count++] = vmafgpu_score_column(context, m);
+    }
+    r->names = (char **)calloc((size_t)r->columns + 1, sizeof *r->names);
+    for (int c = 0; c < r->columns && r->names; c++) {
+        r->names[c] = copy_text(vmafgpu_column_name(context, c), 0);
+        if (!r->names[c]) {
+            return out_of_memory();
+        }
+    }
+    for (int i = 0; i < r->videos; i++) {
+        r->tables[i].columns = r->columns;
+    }
+    return r->names != NULL || out_of_memory();
+}
+
+static int state_failure(const options *o, const char *what) {
+    return fail("the state \"%s\" %s", o->state, what);
+}
+
+/* Opens a state for reading and writing, for nobody else. */
+static FILE *open_state_file(const options *o) {
+#ifdef _WIN32
+    FILE *file = fopen(o->state, "r+b");
+    file = file ? file : fopen(o->state, "w+b");
+#else
+    int number = open(o->state, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    FILE *file = number < 0 ? NULL : fdopen(number, "r+b");
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (file && fcntl(number, F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN)) {
+        state_failure(o, "is in use by another run");
+        fclose(file);
+        return NULL;
+    }
+#endif
+    if (!file) {
+        fail("the state \"%s\" cannot be opened (%s)", o->state, strerror(errno));
+    }
+    return file;
+}
+
+/* Is this what a run leaves that is ended before its first line is written? */
+static int is_new_state(FILE *file) {
+    static const char begin[] = "[{\"vmafgpu_rows\":1,";
+    char line[sizeof begin];
+    rewind(file);
+    size_t count = fread(line, 1, sizeof begin - 1, file);
+    int c, has_line = 0;
+    if (memcmp(line, begin, count) != 0) {
+        return 0;
+    }
+    while ((c = getc(file)) != EOF) {
+        has_line |= c == '\n';
+    }
+    return !has_line;
+}
+
+static int cut_state(FILE *file, long size) {
+#ifdef _WIN32
+    return fflush(file) == 0 && _chsize(_fileno(file), size) == 0 && fseek(file, size, SEEK_SET) == 0;
+#else
+    return fflush(file) == 0 && ftruncate(fileno(file), size) == 0 && fseek(file, size, SEEK_SET) == 0;
+#endif
+}
+
+/* Takes over the rows that are there. */
+static int open_state(session *all, const options *o) {
+    rows_file before, *mine = &all->rows;
+    file_id id = identify(o->state);
+    for (int i = 0; i <= all->count; i++) {
+        file_id video = identify(path_of(o, i));
+        if (is_same_file(&id, &video)) {
+            return state_failure(o, "is a video");
+        }
+    }
+    if (id.kind != FILE_NONE && id.kind != FILE_REGULAR) {
+        return state_failure(o, "would have to be a file");
+    }
+    all->state = open_state_file(o);
+    if (!all->state) {
+        return 0;
+    }
+    if (is_new_state(all->state)) {
+        return (cut_state(all->state, 0) && rows_put_header(all->state, mine) && fflush(all->state) == 0) ||
+               state_failure(o, "cannot be written");
+    }
+    rewind(all->state);
+    int ok = rows_read(&before, all->state) || state_failure(o, before.error);
+    if (ok && (before.run != mine->run || before.files != mine->files || before.segment != mine->segment ||
+               before.segments != mine->segments || before.columns != mine->columns || before.videos != mine->videos)) {
+        ok = state_failure(o, "is of another run: videos, options or the program's version are not those that it was made with. "
+                              "Remove it, or name another one");
+    }
+    if (ok) {
+        for (int i = 0; i < mine->videos; i++) {
+            mine->tables[i] = before.tables[i];
+            memset(&before.tables[i], 0, sizeof before.tables[i]);
+        }
+        mine->is_whole = before.is_whole;
+        mine->pairs = before.pairs;
+        mine->seconds = before.seconds;
+        ok = cut_state(all->state, before.end) || state_failure(o, "cannot be written");
+    }
+    rows_free(&before);
+    return ok;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Which pairs are to be read, so that those that are to be scored have their neighbours. */
+static void choose_pairs(session *all, const options *o, int64_t begin, int64_t end) {
+    rows_file *r = &all->rows;
+    int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit, seeds = vmafgpu_seed_count(all->contexts[0]);
+    all->seeds = seeds < 0 ? 0 : least(seeds, start);
+    all->lead = seeds < 0 ? least(r->step, start) : 0;
+    all->collected = all->lead / r->step;
+    end = o->segments && o->segment < o->segments ? end : limit > 0 ? limit : -1;
+    all->wanted = end < 0 ? -1 : end > start ? end - start : 0;
+    all->is_done = r->is_whole || all->wanted == 0 || (r->total >= 0 && start >= r->total);
+    int64_t before = all->seeds + all->lead, behind = o->segments && o->segment < o->segments ? 2 : 0;
+    all->first += start - before;
+    all->limit = all->wanted < 0 ? 0 : before + all->wanted + behind;
+    if (limit > 0 && all->limit > 0) {
+        all->limit = least(all->limit, limit - (start - before));
+    }
+}
+
+/* Sets up what --state and --segment need; the contexts are open. */
+static int begin_rows(session *all, const options *o) {
+    all->wanted = -1;
+    all->has_rows = o->state != NULL || o->segments > 0;
+    if (!all->has_rows) {
+        return 1;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (identify(path_of(o, i)).kind != FILE_REGULAR || strcmp(path_of(o, i), "-") == 0) {
+            return fail("--state and --segment need files: %s is none", all->videos[i].title);
+        }
+    }
+    if (vmafgpu_aggregate_count(all->contexts[0]) > 0 || has_heatmaps(o)) {
+        return fail("--state and --segment do not go with psnr's enable_apsnr and cambi's heatmaps_path, which need the whole clip");
+    }
+    int64_t first = all->first, total = pairs_behind(all, first), step = o->subsample > 1 ? o->subsample : 1;
+    total = all->limit > 0 ? least(total, all->limit) : total;
+    if (!describe_rows(all, o)) {
+        return 0;
+    }
+    int64_t parts = all->rows.segments, begin = total / parts * (all->rows.segment - 1) + total % parts * (all->rows.segment - 1) / parts;
+    int64_t end = total / parts * all->rows.segment + total % parts * all->rows.segment / parts;
+    begin = begin / step * step;
+    end = end / step * step;
+    all->rows.first = begin;
+    all->rows.total = total;
+    if (o->state && !open_state(all, o)) {
+        return 0;
+    }
+    choose_pairs(all, o, begin, end);
+    return 1;
+}
+
+/* Takes the rows that are ready out of the contexts, and writes them to the state. 0 after a message. */
+static int collect_rows(session *all) {
+    rows_file *r = &all->rows;
+    int64_t ready = INT64_MAX;
+    vmafgpu_score score;
+    for (int i = 0; i < all->count; i++) {
+        ready = least(ready, vmafgpu_score_count(all->contexts[i]));
+    }
+    for (; all->collected < ready; all->collected++) {
+        for (int i = 0; i < all->count; i++) {
+            int is_there = vmafgpu_score_at(all->contexts[i], all->collected * r->step, &score) == VMAFGPU_OK;
+            if (!scores_append(&r->tables[i], is_there ? score.values : NULL, is_there)) {
+                return out_of_memory();
+            }
+        }
+        if (all->state && !rows_put(all->state, r, r->tables[0].rows - 1)) {
+            return out_of_memory();
+        }
+    }
+    return !all->state || fflush(all->state) == 0 || fail("the state \"%s\" cannot be written (%s)", all->o->state, strerror(errno));
+}
+
+static void end_rows(session *all) {
+    if (all->state) {
+        fclose(all->state);
+    }
+    rows_free(&all->rows);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Scoring
  * ------------------------------------------------------------------------------------------------ */
@@ -2427,6 +2823,18 @@ static video_result judge_pair(const session *all, const pair *now, const char *
 static int push_pair(const session *all, const pair *now) {
     return !all->contexts[0] ||
            vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1]) == VMAFGPU_OK;
+}
+
+/* Gives the contexts the n-th pair that is read, or the neighbour that it is. */
+static int take_pair(const session *all, int64_t n, const pair *now) {
+    int is_seed = n < all->seeds, is_tail = all->wanted >= 0 && n >= all->seeds + all->lead + all->wanted, ok = 1;
+    if (!is_seed && !is_tail) {
+        return push_pair(all, now);
+    }
+    for (int i = 0; i < all->count; i++) {
+        ok &= (is_seed ? vmafgpu_seed : vmafgpu_tail)(all->contexts[i], &now->frames[0]) == VMAFGPU_OK;
+    }
+    return ok;
 }
 
 static int flush_all(session *all) {
@@ -3026,19 +3434,25 @@ static scoring score_videos(session *all, const options *o) {
     const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
     p.enabled = !o->quiet && is_terminal(stderr);
-    p.total = expected_frames(all);
+    int64_t before = all->seeds + all->lead, read = 0;
+    p.total = all->wanted >= 0 ? all->wanted : expected_frames(all) - before;
     p.start = wall_clock();
-    while (!lost && (all->limit <= 0 || s.frames < all->limit) &&
-           next_pair(all, s.frames, &now, &problem) == VIDEO_OK) {
-        if (push_pair(all, &now)) {
-            s.frames++;
+    while (!lost && s.intact && !all->is_done && (all->limit <= 0 || read < all->limit) &&
+           next_pair(all, read, &now, &problem) == VIDEO_OK) {
+        if (take_pair(all, read, &now)) {
+            read++;
+            s.frames += read > before && (all->wanted < 0 || s.frames < all->wanted);
             progress_frame(&p, s.frames);
+            s.intact = !all->has_rows || collect_rows(all);
         } else {
             lost = first_error(all);
         }
     }
     if (s.frames > 0 && !flush_all(all) && !problem && !lost) {
         lost = first_error(all);
+    }
+    if (all->has_rows && s.frames > 0 && s.intact) {
+        s.intact = collect_rows(all);
     }
     s.seconds = wall_clock() - p.start;
     progress_end(&p, s.frames, o, all->contexts[0]);
@@ -3059,6 +3473,8 @@ static scoring score_videos(session *all, const options *o) {
 /* The figures of one distorted video. */
 typedef struct figures {
     vmafgpu       *context; /* NULL: there are no columns */
+    const rows_file *about; /* not NULL: the figures are these, whatever the context has */
+    const scores  *table;
     const options *o;
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
@@ -3066,10 +3482,44 @@ typedef struct figures {
     double         fps;
 } figures;
 
-static int pool_column(vmafgpu *context, int column, const pooling *p, double *value) {
-    vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(context, column, p->percentile, value)
-                                             : vmafgpu_pool(context, column, p->method, value);
+static int pool_table(const scores *table, int column, const pooling *p, double *value) {
+    scores_total t = scores_pool(table, column, 0, table->rows);
+    const double totals[] = {t.mean, t.harmonic_mean, t.min, t.max}; /* in the order of vmafgpu_pooling */
+    if (t.count > 0 && p->is_percentile) {
+        int64_t count;
+        double *sorted = scores_sorted(table, column, &count);
+        *value = sorted ? scores_percentile(sorted, count, p->percentile) : 0;
+        free(sorted);
+        return sorted != NULL;
+    }
+    *value = totals[p->method];
+    return t.count > 0;
+}
+
+static int pool_column(const figures *f, int column, const pooling *p, double *value) {
+    if (f->about) {
+        return pool_table(f->table, column, p, value);
+    }
+    vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(f->context, column, p->percentile, value)
+                                             : vmafgpu_pool(f->context, column, p->method, value);
     return result == VMAFGPU_OK;
+}
+
+static const char *figure_name(const figures *f, int column) {
+    return f->about ? f->about->names[column] : vmafgpu_column_name(f->context, column);
+}
+
+static int figure_score_column(const figures *f, int model) {
+    return !f->about ? vmafgpu_score_column(f->context, model) : model < f->about->score_count ? f->about->scores[model] : -1;
+}
+
+static int figure_column(const figures *f, const char *name) {
+    for (int c = 0; f->about && c < f->about->columns; c++) {
+        if (strcmp(f->about->names[c], name) == 0) {
+            return c;
+        }
+    }
+    return f->about ? -1 : vmafgpu_column_index(f->context, name);
 }
 
 /* The ways of pooling in the report: the standard ones, then what --pool names besides. NULL past the last. */
@@ -3087,12 +3537,18 @@ static const pooling *reported_pooling(const options *o, int i) {
 }
 
 static const char *reported_column_name(void *user, int column) {
-    return vmafgpu_column_name(((const figures *)user)->context, column);
+    return figure_name((const figures *)user, column);
 }
 
 static int reported_value(void *user, int64_t frame, int column, double *value) {
+    const figures *f = (const figures *)user;
     vmafgpu_score score;
-    int is_there = vmafgpu_score_at(((const figures *)user)->context, frame, &score) == VMAFGPU_OK;
+    if (f->about) {
+        int64_t row = frame / f->about->step;
+        *value = scores_value(f->table, row, column);
+        return f->table->has_row[row];
+    }
+    int is_there = vmafgpu_score_at(f->context, frame, &score) == VMAFGPU_OK;
     *value = is_there ? score.values[column] : 0;
     return is_there;
 }
@@ -3103,7 +3559,7 @@ static const char *reported_pooling_name(void *user, int i) {
 
 static int reported_pooled(void *user, int column, int i, double *value) {
     const figures *f = (const figures *)user;
-    return pool_column(f->context, column, reported_pooling(f->o, i), value);
+    return pool_column(f, column, reported_pooling(f->o, i), value);
 }
 
 static const char *reported_aggregate_name(void *user, int i) {
@@ -3124,7 +3580,8 @@ static void write_report(FILE *out, void *user) {
     r.out = out;
     r.version = vmafgpu_version();
     /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
-    r.backend = o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
+    r.backend = f->about ? (f->about->names_backend ? f->about->backend : NULL)
+                : o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
     r.fps = f->fps;
     r.width = f->width;
     r.height = f->height;
@@ -3134,7 +3591,7 @@ static void write_report(FILE *out, void *user) {
         r.poolings++;
     }
     r.aggregates = f->context ? vmafgpu_aggregate_count(f->context) : 0;
-    r.step = o->subsample > 1 ? o->subsample : 1;
+    r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;
     r.column_name = reported_column_name;
@@ -3151,35 +3608,17 @@ static void write_report(FILE *out, void *user) {
 /* Copies what a context scored. 0: no memory. */
 static int copy_scores(const figures *f, scores *s) {
     vmafgpu_score score;
-    int columns = vmafgpu_column_count(f->context), step = f->o->subsample > 1 ? (int)f->o->subsample : 1;
-    double *unknown = (double *)calloc((size_t)columns + 1, sizeof *unknown);
-    int ok = unknown != NULL;
-    s->columns = columns;
+    int step = f->o->subsample > 1 ? (int)f->o->subsample : 1, ok = 1;
+    s->columns = f->about ? f->about->columns : vmafgpu_column_count(f->context);
     for (int64_t i = 0; i < f->rows && ok; i++) {
-        int is_there = vmafgpu_score_at(f->context, i * step, &score) == VMAFGPU_OK;
-        ok = scores_append(s, is_there ? score.values : unknown, is_there);
+        if (f->about) {
+            ok = scores_append(s, f->table->values + i * s->columns, f->table->has_row[i]);
+        } else {
+            int is_there = vmafgpu_score_at(f->context, i * step, &score) == VMAFGPU_OK;
+            ok = scores_append(s, is_there ? score.values : NULL, is_there);
+        }
     }
-    free(unknown);
     return ok;
-}
-
-/* The hash of a whole file. 0: it cannot be read. */
-static int hash_file(const char *path, html_input *in) {
-    static unsigned char buffer[1 << 16];
-    FILE *file = strcmp(path, "-") != 0 && identify(path).kind == FILE_REGULAR ? fopen(path, "rb") : NULL;
-    xxh64 h;
-    size_t count = 0;
-    xxh64_start(&h);
-    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        xxh64_add(&h, buffer, count);
-    }
-    in->has_hash = file && !ferror(file);
-    in->size = h.size;
-    in->hash = xxh64_end(&h);
-    if (file) {
-        fclose(file);
-    }
-    return in->has_hash;
 }
 
 /* How far the reference's picture is from the one before, of every row; 0 where it cannot be read again. */
@@ -3340,7 +3779,7 @@ static void fill_page(const session *all, const options *o, const figures *repor
     p->inputs = d->inputs;
     p->notes = d->note_texts;
     for (int m = 0; m < models; m++) {
-        d->score_columns[p->score_count++] = vmafgpu_score_column(f->context, m);
+        d->score_columns[p->score_count++] = figure_score_column(f, m);
     }
     for (int c = 0; c < f->columns; c++) {
         d->columns[c] = vmafgpu_column_name(f->context, c);
@@ -3436,10 +3875,11 @@ static int plot_report(const figures *f) {
     FILE *out = pooled_output(f->o);
     scores s;
     memset(&s, 0, sizeof s);
-    int ok = f->context != NULL && copy_scores(f, &s);
+    int ok = (f->context || f->about) && copy_scores(f, &s);
     if (ok && f->columns > 0) {
-        int column = f->o->no_prediction ? 0 : vmafgpu_score_column(f->context, 0);
-        plot_curve(out, &s, column, vmafgpu_column_name(f->context, column), f->o->subsample > 1 ? f->o->subsample : 1,
+        int column = f->o->no_prediction ? 0 : figure_score_column(f, 0);
+        column = column < 0 ? 0 : column;
+        plot_curve(out, &s, column, figure_name(f, column), f->about ? f->about->step : f->o->subsample > 1 ? f->o->subsample : 1,
                    terminal_width(out));
     }
     scores_free(&s);
@@ -3447,44 +3887,39 @@ static int plot_report(const figures *f) {
 }
 
 /* "NAME POOLING VALUE" for each way of pooling. */
-static void print_pooled_column(vmafgpu *context, const options *o, int column) {
-    FILE *out = pooled_output(o);
+static void print_pooled_column(const figures *f, int column) {
+    FILE *out = pooled_output(f->o);
     double value;
-    for (int i = 0; i < o->pooling_count; i++) {
-        if (pool_column(context, column, &o->poolings[i], &value)) {
-            fprintf(out, "%s %s ", vmafgpu_column_name(context, column), o->poolings[i].name);
-            report_put_number(out, o->digits, value);
+    for (int i = 0; i < f->o->pooling_count; i++) {
+        if (pool_column(f, column, &f->o->poolings[i], &value)) {
+            fprintf(out, "%s %s ", figure_name(f, column), f->o->poolings[i].name);
+            report_put_number(out, f->o->digits, value);
             fputc('\n', out);
         }
     }
 }
 
-static void print_pooled_model(vmafgpu *context, const options *o, int model) {
+static void print_pooled_model(const figures *f, int column) {
     static const char *const suffixes[] = {"_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi"};
-    int column = vmafgpu_score_column(context, model);
-    const char *name = vmafgpu_column_name(context, column);
-    print_pooled_column(context, o, column);
+    print_pooled_column(f, column);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) { /* a bootstrap model has these too */
         char output_name[1024];
-        int length = snprintf(output_name, sizeof output_name, "%s%s", name, suffixes[i]);
-        int output = length < (int)sizeof output_name ? vmafgpu_column_index(context, output_name) : -1;
+        int length = snprintf(output_name, sizeof output_name, "%s%s", figure_name(f, column), suffixes[i]);
+        int output = length < (int)sizeof output_name ? figure_column(f, output_name) : -1;
         if (output >= 0) {
-            print_pooled_column(context, o, output);
+            print_pooled_column(f, output);
         }
     }
 }
 
 /* The scores; without any, the features. */
-static int print_pooled(const figures *r) {
-    int models = r->o->model_count ? r->o->model_count : 1;
-    if (r->o->no_prediction) {
-        for (int c = 0; c < r->columns; c++) {
-            print_pooled_column(r->context, r->o, c);
-        }
-    } else {
-        for (int m = 0; m < models; m++) {
-            print_pooled_model(r->context, r->o, m);
-        }
+static int print_pooled(const figures *f) {
+    int has_scores = f->about ? f->about->score_count > 0 : !f->o->no_prediction;
+    for (int c = 0; c < f->columns && !has_scores; c++) {
+        print_pooled_column(f, c);
+    }
+    for (int m = 0; m < MAX_MODELS && has_scores && figure_score_column(f, m) >= 0; m++) {
+        print_pooled_model(f, figure_score_column(f, m));
     }
     return close_standard_output();
 }
@@ -3493,60 +3928,224 @@ static int print_pooled(const figures *r) {
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* The models' columns come last; --no_prediction leaves them out. */
-static int shown_columns(vmafgpu *context, const options *o) {
-    int columns = vmafgpu_column_count(context);
-    for (int m = 0; o->no_prediction && m < o->model_count; m++) {
-        int column = vmafgpu_score_column(context, m);
-        columns = column >= 0 && column < columns ? column : columns;
-    }
-    return columns;
-}
-
 static void print_pooled_title(const options *o, int i) {
     FILE *out = pooled_output(o);
+    if (o->join) {
+        fprintf(out, "video %d:\n", i);
+        return;
+    }
     put_text(out, strcmp(path_of(o, i), "-") == 0 ? "standard input" : path_of(o, i));
     fputs(":\n", out);
+}
+
+/* Writes and prints everything that is asked for. */
+static int report_all(const session *all, options *o, figures *reports, int count) {
+    int ok = 1;
+    for (int i = 0; i < o->output.count; i++) {
+        ok = fill_destination(&o->destinations[i], i, write_report, &reports[i]) && ok;
+    }
+    if (o->html) {
+        ok = report_page(all, o, reports) && ok;
+    }
+    for (int i = 0; i < count && o->plot; i++) {
+        ok = plot_report(&reports[i]) && ok;
+    }
+    for (int i = 0; i < count && o->pooling_count > 0; i++) {
+        if (reports[i].rows > 0) {
+            if (count > 1) {
+                print_pooled_title(o, 1 + i);
+            }
+            ok = print_pooled(&reports[i]) && ok;
+        }
+    }
+    return ok;
+}
+
+static void write_rows(FILE *out, void *user) {
+    rows_file *r = (rows_file *)user;
+    rows_put_header(out, r);
+    for (int64_t i = 0; i < r->tables[0].rows; i++) {
+        rows_put(out, r, i);
+    }
+    rows_put_end(out, r);
+}
+
+/* What is known in the end of the rows; says so in the state. */
+static int finish_rows(session *all, const scoring *s) {
+    rows_file *r = &all->rows;
+    if (!r->is_whole) {
+        r->pairs = s->frames + (r->tables[0].rows - (s->frames + r->step - 1) / r->step) * r->step;
+        r->seconds = s->seconds;
+        r->is_intact = s->intact;
+        if (all->state && s->intact) {
+            rows_put_end(all->state, r);
+        }
+    }
+    return !all->state || fflush(all->state) == 0 || state_failure(all->o, "cannot be written");
+}
+
+static void describe_figures(figures *f, const session *all, int i, const scoring *s) {
+    f->context = all->contexts[i];
+    f->o = all->o;
+    f->width = all->width;
+    f->height = all->height;
+    f->fps = s->seconds > 0 ? (double)s->frames / s->seconds : 0;
+    if (all->has_rows) {
+        f->about = &all->rows;
+        f->table = &all->rows.tables[i];
+        f->columns = all->rows.shown;
+        f->rows = f->table->rows;
+        f->fps = all->rows.seconds > 0 ? (double)all->rows.pairs / all->rows.seconds : 0;
+    } else if (f->context) {
+        f->columns = shown_columns(f->context, f->o);
+        f->rows = vmafgpu_score_count(f->context);
+    }
 }
 
 /* Scores and reports; everything is open. */
 static int run(session *all, options *o) {
     scoring s = score_videos(all, o);
     int ok = s.intact;
-    if (s.frames == 0) {
+    if (s.frames == 0 && all->rows.tables[0].rows == 0 && !o->segments) {
         return ok ? fail("there is no pair of frames to score") : 0;
+    }
+    if (all->has_rows) {
+        ok = finish_rows(all, &s) && ok;
+    }
+    if (o->segments) {
+        return fill_destination(&o->destinations[0], 0, write_rows, &all->rows) && ok;
     }
     figures reports[MAX_DISTORTED];
     memset(reports, 0, sizeof reports);
     for (int i = 0; i < all->count; i++) {
-        figures *r = &reports[i];
-        r->context = all->contexts[i];
-        r->o = o;
-        r->width = all->width;
-        r->height = all->height;
-        r->fps = s.seconds > 0 ? (double)s.frames / s.seconds : 0;
-        if (r->context) {
-            r->columns = shown_columns(r->context, o);
-            r->rows = vmafgpu_score_count(r->context);
+        describe_figures(&reports[i], all, i, &s);
+    }
+    return report_all(all, o, reports, all->count) && ok;
+}
+
+/* ---- segments that were scored elsewhere ---- */
+
+/* Reads a part, and finds it the place that its number says. */
+static int read_part_file(rows_file *parts, const options *o, int i) {
+    rows_file *r = &parts[i];
+    FILE *in = fopen(o->join[i], "rb");
+    if (!in) {
+        return fail("the part \"%s\" cannot be opened (%s)", o->join[i], strerror(errno));
+    }
+    int ok = rows_read(r, in) || fail("the part \"%s\" %s", o->join[i], r->error);
+    fclose(in);
+    if (ok && !r->is_whole) {
+        ok = fail("the part \"%s\" is not whole: its last line is missing or damaged", o->join[i]);
+    }
+    if (ok && (r->run != parts[0].run || r->segments != parts[0].segments || r->total != parts[0].total || r->columns != parts[0].columns ||
+               r->videos != parts[0].videos || r->step != parts[0].step)) {
+        ok = fail("the parts \"%s\" and \"%s\" are of different runs: videos, options, version or number of segments are not the same",
+                  o->join[0], o->join[i]);
+    }
+    for (int k = 0; k < i && ok; k++) {
+        if (parts[k].segment == r->segment) {
+            ok = fail("the parts \"%s\" and \"%s\" are the same segment, %lld", o->join[k], o->join[i], (long long)r->segment);
         }
-        if (o->output.count) {
-            ok = fill_destination(&o->destinations[i], i, write_report, r) && ok;
+    }
+    return ok;
+}
+
+/* Says which segments are not there. */
+static int check_segments(const rows_file *parts, int count) {
+    char list[400] = "";
+    int64_t missing = 0;
+    for (int64_t segment = 1; segment <= parts[0].segments && count != parts[0].segments; segment++) {
+        int is_there = 0;
+        for (int i = 0; i < count; i++) {
+            is_there |= parts[i].segment == segment;
         }
-    }
-    if (o->html) {
-        ok = report_page(all, o, reports) && ok;
-    }
-    for (int i = 0; i < all->count && o->plot; i++) {
-        ok = plot_report(&reports[i]) && ok;
-    }
-    for (int i = 0; i < all->count && o->pooling_count > 0; i++) {
-        if (reports[i].rows > 0) {
-            if (all->count > 1) {
-                print_pooled_title(o, 1 + i);
+        if (!is_there) {
+            size_t used = strlen(list);
+            if (used < sizeof list - 40) {
+                snprintf(list + used, sizeof list - used, "%s%lld", missing ? ", " : "", (long long)segment);
+            } else if (list[used - 1] != '.') {
+                snprintf(list + used, sizeof list - used, ", ...");
             }
-            ok = print_pooled(&reports[i]) && ok;
+            missing++;
         }
     }
+    return missing == 0 || fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing,
+                                missing == 1 ? "is" : "are", list);
+}
+
+/* Puts the parts behind one another into `all`. */
+static int join_parts(rows_file *all, rows_file *parts, const options *o) {
+    *all = parts[0];
+    memset(all->tables, 0, sizeof all->tables);
+    all->pairs = 0;
+    all->seconds = 0;
+    all->is_intact = 1;
+    for (int64_t segment = 1; segment <= parts[0].segments; segment++) {
+        int i = 0;
+        while (parts[i].segment != segment) {
+            i++;
+        }
+        rows_file *r = &parts[i];
+        if (r->tables[0].rows > 0 && all->pairs != r->first) {
+            return fail("the part \"%s\" begins with pair %lld, but the ones before it end with pair %lld", o->join[i], (long long)r->first,
+                        (long long)all->pairs - 1);
+        }
+        for (int v = 0; v < all->videos; v++) {
+            all->tables[v].columns = all->columns;
+            for (int64_t row = 0; row < r->tables[v].rows; row++) {
+                if (!scores_append(&all->tables[v], r->tables[v].values + row * r->columns, r->tables[v].has_row[row])) {
+                    return out_of_memory();
+                }
+            }
+        }
+        all->pairs += r->pairs;
+        all->seconds += r->seconds;
+        all->is_intact &= r->is_intact;
+    }
+    return 1;
+}
+
+static int report_joined(rows_file *all, options *o) {
+    figures reports[MAX_DISTORTED];
+    memset(reports, 0, sizeof reports);
+    if (o->output.count && o->output.count != all->videos) {
+        return fail("%d distorted videos need as many reports (-o), or none, not %d", all->videos, o->output.count);
+    }
+    if (all->pairs == 0) {
+        return fail("there is no pair of frames in these parts");
+    }
+    for (int i = 0; i < all->videos; i++) {
+        figures *f = &reports[i];
+        f->about = all;
+        f->table = &all->tables[i];
+        f->o = o;
+        f->width = all->width;
+        f->height = all->height;
+        f->columns = all->shown;
+        f->rows = f->table->rows;
+        f->fps = all->seconds > 0 ? (double)all->pairs / all->seconds : 0;
+    }
+    int ok = open_destinations(o) && report_all(NULL, o, reports, all->videos);
+    return all->is_intact ? ok : fail("a video was damaged: the frames before that are reported");
+}
+
+static int join(options *o) {
+    rows_file all, *parts = (rows_file *)calloc((size_t)o->join_count, sizeof *parts);
+    int ok = parts != NULL || out_of_memory();
+    memset(&all, 0, sizeof all);
+    for (int i = 0; i < o->join_count && ok; i++) {
+        ok = read_part_file(parts, o, i);
+    }
+    ok = ok && check_segments(parts, o->join_count) && join_parts(&all, parts, o) && report_joined(&all, o);
+    for (int i = 0; i < o->output.count; i++) {
+        abandon_destination(&o->destinations[i], i);
+    }
+    all.names = NULL; /* those of the first part */
+    rows_free(&all);
+    for (int i = 0; i < o->join_count && parts; i++) {
+        rows_free(&parts[i]);
+    }
+    free(parts);
     return ok;
 }
 
@@ -3564,7 +4163,8 @@ static int open_and_run(session *all, options *o) {
     }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
         fail("there is nothing to compute: --no_prediction is given without --model and --feature");
-        return run(all, o);
+        all->wanted = -1;
+        return !o->state && !o->segments && run(all, o);
     }
     for (int i = 0; i < all->count; i++) {
         all->contexts[i] = open_context(all, o);
@@ -3572,7 +4172,12 @@ static int open_and_run(session *all, options *o) {
             return 0;
         }
     }
-    start_pool(all);
+    if (!begin_rows(all, o)) {
+        return 0;
+    }
+    if (!all->is_done) {
+        start_pool(all);
+    }
     return run(all, o);
 }
 
@@ -3591,6 +4196,7 @@ static int score(options *o) {
     stop_feeds(all);
     drop_lock(all);
     ok = close_maps(all) && ok;
+    end_rows(all);
     for (int i = 0; i < all->count; i++) {
         vmafgpu_close(all->contexts[i]);
     }
@@ -3668,7 +4274,7 @@ static int act(options *o) {
             return 0;
         }
     } else {
-        return score(o);
+        return o->join ? join(o) : score(o);
     }
     return close_standard_output();
 }

@@ -898,6 +898,7 @@ static const option_row option_rows[] = {
 };
 enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 static void print_option_help(const option_row *row) {
     enum { help_column = 30 };
     char left[64];
@@ -939,6 +940,7 @@ static void print_help(void) {
            "truncated frame the frames before it are still scored and reported, and the status is 1.\n\n"
            "Example: ffmpeg -v error -i out.mp4 -f yuv4mpegpipe -strict -1 - | vmafgpu -r ref.y4m -d -\n");
 }
+#endif
 
 /* The row of a long option, `length` characters of it. A beginning is enough when it fits one row only, or one row
  * only of those that libvmaf's tool has: what is short there must not become ambiguous here. */
@@ -4212,6 +4214,7 @@ static int score(options *o) {
     return ok && strict_failures == 0;
 }
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN /* cluster_mpi.c has its own */
 /* What the arguments ask for; 0 sends the reader to the help. */
 static int understand(options *o, int argc, char **argv) {
     return parse_arguments(o, argc, argv) && (o->help || o->version || o->self_test || check_options(o));
@@ -4278,6 +4281,7 @@ static int act(options *o) {
     }
     return close_standard_output();
 }
+#endif
 
 #ifdef _WIN32
 static BOOL WINAPI end_by_console(DWORD event) {
@@ -4366,6 +4370,7 @@ static int fill_standard_files(void) {
 }
 #endif
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 int main(int argc, char **argv) {
     options o;
     int ok = 0;
@@ -4384,3 +4389,4 @@ int main(int argc, char **argv) {
     free_options(&o);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+#endif

@@ -57,6 +57,7 @@ clip --raw 1920x1080 1 ref.yuv dist.yuv
 cp "$work/reference.y4m" "$work/ref.y4m"
 cp "$work/distorted.y4m" "$work/low.y4m"
 cp "$work/reference.y4m" "$work/high.y4m"
+cp "$work/distorted.y4m" "$work/late.y4m"
 cp test/fuzz/seeds/model/small.json "$work/my_model.json"
 ffmpeg=
 if command -v ffmpeg > /dev/null 2>&1; then

@@ -9,8 +9,8 @@
  *
  * mpirun -n 4 build/cluster_mpi jobs.txt
  *
- *     --segments N   of each job; by default four times as many as there are ranks, of 48 frames at least
- *     --gpus N       of each node, shared out by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say
+ * --segments N: of each job; by default four times as many as there are ranks, of 48 frames at least. --gpus N: of each node, shared out
+ * by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say.
  *
  * Videos and reports are on a file system that all nodes have. A rank whose segment fails is named, and another one does the segment.
  * Where a rank dies and the MPI goes on without it, likewise; most MPIs end the whole run, and then what is missing is said.

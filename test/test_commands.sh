@@ -133,6 +133,7 @@ run_shown() { # COMMAND
     *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
     mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
     minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
+    *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
     *low.json*) check "$1: reports" grep -q '"frameNum": 9' "$work/low.json" "$work/high.json" ;;

@@ -329,10 +329,13 @@ typedef struct destination {
     FILE       *out;       /* that or, where `path` is NULL, the thing itself */
 } destination;
 
+typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progress_kind;
+
 typedef struct options {
     const char             *reference;
     file_list               distorted, output; /* as many outputs as distorted videos, or none */
     destination             destinations[MAX_REPORTS]; /* of the outputs and, last, of --html */
+    progress_kind           progress;
     const char             *html;
     int                     plot;
     const char             *state;
@@ -501,6 +504,16 @@ static int find_name(const char *const *names, const char *value) {
         }
     }
     return -1;
+}
+
+static int apply_progress(options *o, const option_row *row, const char *value) {
+    static const char *const names[] = {"line", "none", "json", NULL};
+    const int i = find_name(names, value);
+    if (i < 0) {
+        return fail("option --%s needs line, none or json, not \"%s\"", row->name, value);
+    }
+    o->progress = (progress_kind)i;
+    return 1;
 }
 
 static int apply_backend(options *o, const option_row *row, const char *value) {
@@ -873,6 +886,9 @@ static const option_row option_rows[] = {
      "--pool mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
      "numbers: N decimals, max (every bit), or legacy\n(default: as libvmaf, mostly 6 decimals)"},
+    {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
+     "line (default, in a terminal), none, or json: lines\nof JSON on the error stream, for programs: frames,\n"
+     "total, seconds, fps, left, done"},
     {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "no progress line"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
@@ -893,14 +909,14 @@ static const option_row option_rows[] = {
     {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
      "have a GPU (--backend, --gpu) compute small pictures\nwith every kernel, compare with the CPU, and print one\n"
      "line about it"},
-    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version"},
+    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version, and the backends of this machine"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this"},
 };
 enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 
 #ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 static void print_option_help(const option_row *row) {
-    enum { help_column = 30 };
+    enum { help_column = 31 };
     char left[64];
     int length = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
                           row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name, row->value ? " " : "",
@@ -1775,21 +1791,54 @@ static int is_terminal(FILE *file) {
 #endif
 }
 
+enum { PROGRESS_MARKS = 16 };
+
 typedef struct progress {
-    int     enabled;
+    progress_kind kind;
     double  start, shown;
-    int64_t total; /* -1: unknown */
+    int64_t total; /* below 0: unknown */
     int     width; /* of the line that is on the screen */
+    /* The latest times, a second or more apart, and the frames by then: what is left goes as fast as these went. */
+    double  times[PROGRESS_MARKS];
+    int64_t frames[PROGRESS_MARKS];
+    int     marks;
 } progress;
+
+/* Seconds that are left; below 0: nobody knows. */
+static double progress_left(progress *p, int64_t frames, double now) {
+    int last = (p->marks + PROGRESS_MARKS - 1) % PROGRESS_MARKS;
+    if (p->marks == 0 || now - p->times[last] >= 1) {
+        p->times[p->marks % PROGRESS_MARKS] = now;
+        p->frames[p->marks % PROGRESS_MARKS] = frames;
+        p->marks++;
+    }
+    int first = p->marks > PROGRESS_MARKS ? p->marks % PROGRESS_MARKS : 0;
+    double since = now - p->times[first] >= 1 ? p->times[first] : p->start;
+    int64_t done = frames - (now - p->times[first] >= 1 ? p->frames[first] : 0);
+    return p->total >= frames && done > 0 && now > since ? (double)(p->total - frames) * (now - since) / (double)done : -1;
+}
+
+static void progress_json(double elapsed, int64_t frames, int64_t total, double left, int is_done) {
+    fprintf(stderr, "{\"frames\":%lld,\"total\":", (long long)frames);
+    fprintf(stderr, total >= 0 ? "%lld" : "null", (long long)total);
+    fprintf(stderr, ",\"seconds\":%.3f,\"fps\":%.2f,\"left\":", elapsed, elapsed > 0 ? (double)frames / elapsed : 0);
+    fprintf(stderr, left >= 0 ? "%.1f" : "null", left);
+    fprintf(stderr, ",\"done\":%s}\n", is_done ? "true" : "false");
+}
 
 static void progress_line(progress *p, int64_t frames, double now, const char *backend) {
     char line[320];
     double elapsed = now - p->start;
-    double speed = elapsed > 0 ? (double)frames / elapsed : 0;
+    double speed = elapsed > 0 ? (double)frames / elapsed : 0, seconds = progress_left(p, frames, now);
+    if (p->kind == PROGRESS_JSON) {
+        progress_json(elapsed, frames, p->total, seconds, 0);
+        p->shown = now;
+        return;
+    }
     int length = snprintf(line, sizeof line, "%lld frames, %.1f frames/s%s%s", (long long)frames, speed,
                           *backend ? ", " : "", backend);
-    if (p->total >= frames && speed > 0) {
-        long long left = (long long)((double)(p->total - frames) / speed + 0.5);
+    if (seconds >= 0) {
+        long long left = (long long)(seconds + 0.5);
         length = snprintf(line, sizeof line, "%lld of %lld frames, %.1f frames/s, %lld:%02lld:%02lld left",
                           (long long)frames, (long long)p->total, speed, left / 3600, left / 60 % 60, left % 60);
     }
@@ -1802,8 +1851,8 @@ static void progress_line(progress *p, int64_t frames, double now, const char *b
 }
 
 static void progress_frame(progress *p, int64_t frames) {
-    double now = p->enabled ? wall_clock() : 0;
-    if (p->enabled && now - p->shown >= 0.1) {
+    double now = p->kind != PROGRESS_NONE ? wall_clock() : 0;
+    if (p->kind != PROGRESS_NONE && now - p->shown >= (p->kind == PROGRESS_JSON ? 0.5 : 0.1)) {
         progress_line(p, frames, now, "");
     }
 }
@@ -1818,7 +1867,9 @@ static void backend_text(char *out, size_t size, const vmafgpu *context) {
 static void progress_end(progress *p, int64_t frames, const options *o, const vmafgpu *context) {
     char backend[160];
     backend_text(backend, sizeof backend, context);
-    if (p->enabled) {
+    if (p->kind == PROGRESS_JSON) {
+        progress_json(wall_clock() - p->start, frames, p->total, 0, 1);
+    } else if (p->kind == PROGRESS_LINE) {
         p->total = -1; /* nothing is left */
         progress_line(p, frames, wall_clock(), backend);
         fputc('\n', stderr);
@@ -3432,10 +3483,12 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
  * scores. */
 static scoring score_videos(session *all, const options *o) {
     scoring s = {0, 0, 1};
-    progress p = {0, 0, 0, -1, 0};
+    progress p;
     const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
-    p.enabled = !o->quiet && is_terminal(stderr);
+    memset(&p, 0, sizeof p);
+    p.kind = o->progress == PROGRESS_JSON ? PROGRESS_JSON
+             : o->quiet || o->progress == PROGRESS_NONE || !is_terminal(stderr) ? PROGRESS_NONE : PROGRESS_LINE;
     int64_t before = all->seeds + all->lead, read = 0;
     p.total = all->wanted >= 0 ? all->wanted : expected_frames(all) - before;
     p.start = wall_clock();
@@ -3914,6 +3967,55 @@ static void print_pooled_model(const figures *f, int column) {
     }
 }
 
+/* The scores of all videos, a row each, where somebody looks at them: only more than one value makes a table. */
+static int print_table(const figures *reports, int count) {
+    const options *o = reports[0].o;
+    FILE *out = pooled_output(o);
+    int width = 5, models = 0;
+    if (!is_terminal(out)) {
+        return 0;
+    }
+    while (models < MAX_MODELS && figure_score_column(&reports[0], models) >= 0) {
+        models++;
+    }
+    if (models == 0 || (o->no_prediction && !reports[0].about) || models * count * o->pooling_count < 2) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        int length = o->join || count == 1 ? 8 : (int)strlen(last_part(o->distorted.names[i]));
+        width = length > width ? length : width;
+    }
+    width = width > 40 ? 40 : width;
+    fprintf(out, "%-*s  %-20s", count > 1 ? width : 0, count > 1 ? "video" : "", "model");
+    for (int k = 0; k < o->pooling_count; k++) {
+        fprintf(out, " %13s", o->poolings[k].name);
+    }
+    fputc('\n', out);
+    for (int i = 0; i < count; i++) {
+        for (int m = 0; m < models; m++) {
+            int column = figure_score_column(&reports[i], m);
+            char name[64] = "";
+            if (count > 1 && o->join) {
+                snprintf(name, sizeof name, "%d", i + 1);
+            } else if (count > 1) {
+                snprintf(name, sizeof name, "%.40s", last_part(o->distorted.names[i]));
+            }
+            put_text(out, name);
+            fprintf(out, "%*s  %-20s", count > 1 && width > (int)strlen(name) ? width - (int)strlen(name) : 0, "",
+                    figure_name(&reports[i], column));
+            for (int k = 0; k < o->pooling_count; k++) {
+                double value;
+                int digits = o->digits == REPORT_DIGITS_LEGACY ? 6 : o->digits == REPORT_DIGITS_MAX ? 10 : o->digits;
+                if (pool_column(&reports[i], column, &o->poolings[k], &value)) {
+                    fprintf(out, " %13.*f", digits, value);
+                }
+            }
+            fputc('\n', out);
+        }
+    }
+    return 1;
+}
+
 /* The scores; without any, the features. */
 static int print_pooled(const figures *f) {
     int has_scores = f->about ? f->about->score_count > 0 : !f->o->no_prediction;
@@ -3951,6 +4053,9 @@ static int report_all(const session *all, options *o, figures *reports, int coun
     }
     for (int i = 0; i < count && o->plot; i++) {
         ok = plot_report(&reports[i]) && ok;
+    }
+    if (o->pooling_count > 0 && reports[0].rows > 0 && print_table(reports, count)) {
+        return close_standard_output() && ok;
     }
     for (int i = 0; i < count && o->pooling_count > 0; i++) {
         if (reports[i].rows > 0) {
@@ -4267,11 +4372,50 @@ static int self_test(const options *o) {
     return ok;
 }
 
+/* The version, and behind it a line for each backend: what it computes on, or why it cannot. */
+static void print_version(const options *o) {
+    static const struct {
+        const char     *name;
+        vmafgpu_backend backend;
+    } backends[] = {{"cpu", VMAFGPU_BACKEND_CPU}, {"cuda", VMAFGPU_BACKEND_CUDA}, {"hip", VMAFGPU_BACKEND_HIP}};
+    static const vmafgpu_feature_config feature = {"motion", NULL};
+    printf("vmafgpu %s\n", vmafgpu_version());
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
+        vmafgpu_config config = VMAFGPU_INIT;
+        vmafgpu *context = NULL;
+        char text[1024];
+        config.width = config.height = 64;
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        config.backend = backends[i].backend;
+        config.gpu.device = (int)o->gpu;
+        config.gpu.kernels_path = o->kernels;
+        int is_there = vmafgpu_open(&context, &config) == VMAFGPU_OK;
+        translate(text, sizeof text, vmafgpu_last_error(context));
+        char name[16];
+        snprintf(name, sizeof name, "%s: ", backends[i].name);
+        const char *why = strstr(text, name);
+        printf("%s: ", backends[i].name);
+        if (is_there && i == 0) {
+            printf("%s", vmafgpu_cpu_level(context));
+        } else if (is_there) {
+            put_text(stdout, vmafgpu_device_name(context));
+            printf(", %s", vmafgpu_driver_name(context));
+        } else {
+            put_text(stdout, "none: ");
+            put_text(stdout, why ? why + strlen(name) : text);
+        }
+        putchar('\n');
+        vmafgpu_close(context);
+    }
+}
+
 static int act(options *o) {
     if (o->help) {
         print_help();
     } else if (o->version) {
-        printf("vmafgpu %s\n", vmafgpu_version());
+        print_version(o);
     } else if (o->self_test) {
         if (!self_test(o)) {
             return 0;

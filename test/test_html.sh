@@ -19,8 +19,6 @@ esac
 
 $foreign "$build/test/make_clip" texture+mix 160x96 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 $foreign "$build/test/make_clip" texture+blur 160x96 8 420 60 4 "$work/other" "$work/two.y4m" || exit 1
-header=$(head -n 1 "$work/ref.y4m" | wc -c)
-frame=$((6 + 160 * 96 * 3 / 2))
 
 # ---- what is written ----
 

@@ -43,8 +43,8 @@ static inline void png_put_bits(png_bytes *b, uint32_t value, int count) {
     b->bits |= value << b->bit_count;
     b->bit_count += count;
     while (b->bit_count >= 8) {
-        unsigned char byte = (unsigned char)b->bits;
-        png_put(b, &byte, 1);
+        unsigned char next = (unsigned char)b->bits;
+        png_put(b, &next, 1);
         b->bits >>= 8;
         b->bit_count -= 8;
     }

@@ -916,7 +916,7 @@ enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 
 #ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 static void print_option_help(const option_row *row) {
-    enum { help_column = 31 };
+    enum { help_column = 32 };
     char left[64];
     int length = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
                           row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name, row->value ? " " : "",

@@ -2278,14 +2278,6 @@ static vmafgpu_frame arrange_frame(session *all, int i, vmafgpu_frame frame) {
     return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
 }
 
-static int has_other_pictures(const session *all) {
-    int found = all->crop.is_given;
-    for (int i = 1; i <= all->count; i++) {
-        found |= all->scalers[i].planes != NULL;
-    }
-    return found;
-}
-
 /* Another reader of a file that is being read, from its first frame on. 0: there can be none. */
 static int open_again(const session *all, int i, int luma_only, video *again) {
     const char *path = path_of(all->o, i);
@@ -3391,6 +3383,15 @@ static int next_pooled_pair(session *all, pair *now) {
     p->taken++;
     pthread_mutex_unlock(&all->lock);
     return 1;
+}
+
+/* Are frames compared otherwise than they are in the files? */
+static int has_other_pictures(const session *all) {
+    int found = all->crop.is_given;
+    for (int i = 1; i <= all->count; i++) {
+        found |= all->scalers[i].planes != NULL;
+    }
+    return found;
 }
 
 /* Starts reading ahead for a GPU, with one thread fewer than there are to be: the caller reads, too, while it waits. Where that

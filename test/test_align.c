@@ -62,7 +62,7 @@ typedef struct tally {
 static void plant(const film *f, int kind, tally *t) {
     static align_signature distorted[2 * FRAMES + 4 * MOST];
     int64_t truth[2 * FRAMES + 4 * MOST], last = -1;
-    int most = f->frames < 40 ? 8 : MOST, count = 0, begin = 0, skipped = 0;
+    int most = f->frames < 40 ? 8 : MOST, count = 0, begin = 0;
     int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* changes may take it further */
     begin = offset < 0 ? -offset : 0;
     int start = offset > 0 ? offset : begin, length = f->frames - start; /* of what corresponds */
@@ -79,7 +79,6 @@ static void plant(const film *f, int kind, tally *t) {
             distorted[count] = f->distorted[i];
             truth[count++] = k < 0 || k >= f->frames - begin || n > 0 ? -1 : k;
         }
-        skipped += copies == 0;
     }
     alignment a;
     int frames = f->frames - begin, wrong = 0;

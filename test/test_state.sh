@@ -77,6 +77,25 @@ if has speed_temporal; then
     segments 3 -n --feature speed_temporal
     segments 3 -n --feature speed_temporal --subsample 2
 fi
+# on a GPU, whose frames several threads read: a simulated one
+if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; then
+    real=$tool
+    mkdir -p "$work/driver"
+    cp "$build/test/libsimulated_cuda32.so" "$work/driver/libcuda.so.1"
+    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels"
+    tool="env LD_LIBRARY_PATH=$work/driver $real"
+    segments 3 --backend cuda --kernels "$work/kernels" --threads 3
+    check 'the simulated GPU' grep -q '"backend": "cuda"' "$work/joined.json"
+    segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda --kernels "$work/kernels"
+    head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" --kernels "$work/kernels"
+    check 'a state of a GPU' same cut.json whole.json
+    tool=$real
+else
+    echo 'skipped: segments on a simulated GPU, which is not built'
+fi
 for i in 1 2; do
     $tool -r "$r" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --segment $i/2 -o "$work/part$i.json"
 done

@@ -127,6 +127,33 @@ static inline align_signature *align_sign_video(video *v, int64_t first, int64_t
     return list;
 }
 
+#ifdef VIDEO_MAP
+/* The same from a few rows of each cell alone, which are all that is read of the file. */
+static inline align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t *count) {
+    enum { ROWS = 5 * ALIGN_DOWN };
+    size_t row = (size_t)v->width * (size_t)v->bytes_per_sample;
+    align_signature *list = (align_signature *)malloc(sizeof *list * (size_t)most);
+    unsigned char *rows = (unsigned char *)malloc(row * ROWS);
+    long long at;
+    *count = 0;
+    while (list && rows && *count < most && video_locate(v, &at) == VIDEO_OK) {
+        int ok = v->frames_read > first;
+        for (int y = 0; y < ROWS && ok; y++) {
+            long long line = (2 * y + 1) * (long long)v->height / (2 * ROWS);
+            ok = video_fetch(v, at + line * (long long)row, rows + (size_t)y * row, row) == (ptrdiff_t)row;
+        }
+        if (ok) {
+            vmafgpu_frame frame = {{rows, NULL, NULL}, {(ptrdiff_t)row, 0, 0}, VMAFGPU_MEMORY_HOST};
+            align_picture picture = align_picture_of(v, &frame);
+            picture.height = ROWS;
+            align_sign(&list[(*count)++], &picture, 1);
+        }
+    }
+    free(rows);
+    return list;
+}
+#endif
+
 /* ---- distances ---- */
 
 typedef struct align_problem {

@@ -12,7 +12,7 @@
  * --segments N: of each job; by default four times as many as there are ranks, of 48 frames at least. --gpus N: of each node, shared out
  * by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say.
  *
- * Videos and reports are on a file system that all nodes have. A rank whose segment fails is named, and another one does the segment.
+ * Videos and reports are on a file system that all nodes have; --html, --plot and --state are for single runs. A rank whose segment fails is named, and another one does the segment.
  * Where a rank dies and the MPI goes on without it, likewise; most MPIs end the whole run, and then what is missing is said.
  *
  * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no processor is lost.

@@ -219,7 +219,7 @@ static inline int rows_read_header(rows_file *r, const char *line) {
     for (int c = 0; c < r->columns && r->names; c++) {
         size_t length = *names == '"' ? strcspn(names + 1, "\"") : 0;
         r->names[c] = (char *)malloc(length + 1);
-        if (!r->names[c] || length == 0) {
+        if (!r->names[c] || length == 0 || names[length + 1] != '"') {
             return rows_fail(r, "has a first line that is not right");
         }
         memcpy(r->names[c], names + 1, length);

@@ -3,6 +3,10 @@
  * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
+ * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos, cut.h
+ * and scale.h take parts of them and make them larger or smaller, align.h finds frames that correspond; scores.h pools, rows.h keeps rows in
+ * files, report.h writes libvmaf's reports, html.h (with html_page.h, thumbnail.h, png.h, xxh64.h) those to look at, plot.h draws in the terminal.
+ *
  * Build:
  *
  *     cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
@@ -2299,21 +2303,34 @@ static align_signature *sign_again(const session *all, int i, int64_t first, int
     return list;
 }
 
-/* Looks at some rows of the first frames of files, and warns where they seem to be shifted. */
-static void look_for_shift(const session *all) {
-    enum { LOOK_FRAMES = 32, LOOK_OFFSET = 12, LOOK_ROWS = 5 * ALIGN_DOWN, LOOK_BYTES = 64 << 20 };
-    int64_t counts[2], begin = wanted_frame(all, 0, 0);
-    const video *r = &all->videos[0];
-#ifndef VIDEO_MAP
-    if (video_frame_bytes(r) * LOOK_FRAMES > LOOK_BYTES || begin > 0) {
-        return; /* every frame would be read whole */
+enum { LOOK_FRAMES = 24, LOOK_OFFSET = 12 };
+
+/* Signatures of the first frames of a file, from some of their rows. NULL: it is none, or all of it would have to be read. */
+static align_signature *look_at(const session *all, int i, int64_t *count) {
+    int64_t first = wanted_frame(all, i, 0);
+    align_signature *list = NULL;
+#ifdef VIDEO_MAP
+    video again;
+    if (open_again(all, i, 1, &again)) {
+        list = align_sign_rows(&again, first, LOOK_FRAMES, count);
+    }
+    video_close(&again);
+#else
+    if (first == 0 && video_frame_bytes(&all->videos[i]) * LOOK_FRAMES <= 32 << 20) {
+        list = sign_again(all, i, 0, LOOK_FRAMES, 1, count);
     }
 #endif
-    align_signature *reference = sign_again(all, 0, begin, LOOK_FRAMES, r->height / LOOK_ROWS + 1, &counts[0]);
+    return list;
+}
+
+/* Looks at the first frames of files, and warns where they seem to be shifted. */
+static void look_for_shift(const session *all) {
+    const video *r = &all->videos[0];
+    int64_t counts[2] = {0, 0};
+    align_signature *reference = look_at(all, 0, &counts[0]);
     for (int i = 1; i <= all->count && reference; i++) {
         const video *d = &all->videos[i];
-        align_signature *distorted = sign_again(all, i, wanted_frame(all, i, 0), LOOK_FRAMES, d->height / LOOK_ROWS + 1,
-                                                &counts[1]);
+        align_signature *distorted = look_at(all, i, &counts[1]);
         int offset = distorted ? align_look(reference, counts[0], distorted, counts[1], 0, LOOK_OFFSET) : 0;
         free(distorted);
         if (offset != 0) {

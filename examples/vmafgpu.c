@@ -4297,7 +4297,7 @@ static int open_and_run(session *all, options *o) {
             return 0;
         }
     }
-    if (!begin_rows(all, o)) {
+    if (strict_failures > 0 || !begin_rows(all, o)) {
         return 0;
     }
     if (!all->is_done) {

@@ -168,9 +168,11 @@ int main(int argc, char **argv) {
     test_hash();
     test_shots();
     test_plot();
-    test_million(argc > 1 ? argv[1] : "million.html");
+    char path[1024];
+    snprintf(path, sizeof path, "%s.html", argv[0]);
+    test_million(argc > 1 ? argv[1] : path);
     if (argc < 2) {
-        remove("million.html");
+        remove(path);
     }
     return test_end();
 }

@@ -141,6 +141,7 @@ static int read_list(cluster *c, const char *path) {
 static void start_options(options *o, const job *j) {
     memset(o, 0, sizeof *o);
     o->digits = REPORT_DIGITS_LEGACY;
+    o->is_plain = 1; /* an MPI may give its ranks what looks like a terminal */
     o->argc = j->argc;
     o->argv = j->argv;
     strict_failures = note_count = 0;

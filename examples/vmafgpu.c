@@ -342,6 +342,7 @@ typedef struct options {
     progress_kind           progress;
     const char             *html;
     int                     plot;
+    int                     is_plain; /* no tables, whatever standard output is */
     const char             *state;
     int64_t                 segment, segments; /* which of how many, counted from 1; 0: the whole */
     const char            **join; /* parts that are put together; NULL: there are none */
@@ -3990,7 +3991,7 @@ static int print_table(const figures *reports, int count) {
     const options *o = reports[0].o;
     FILE *out = pooled_output(o);
     int width = 5, models = 0;
-    if (!is_terminal(out)) {
+    if (o->is_plain || !is_terminal(out)) {
         return 0;
     }
     while (models < MAX_MODELS && figure_score_column(&reports[0], models) >= 0) {

@@ -2306,6 +2306,7 @@ typedef struct vmafgpu__job {
     int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
                                           words with samples in the low bits */
     int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
+    int is_trusted;                    /* the reference was checked, whatever form it is in */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
@@ -15072,7 +15073,8 @@ typedef struct vmafgpu__arrival {
     int                  is_scored;        /* chroma may be wanted, and VIF looks at it */
     uint32_t             illegal;          /* bits of the outcome */
     int                  is_foreign;       /* in memory of another GPU */
-    int                  was_canonical;    /* it is in that form and checked, whatever the config says */
+    int                  was_canonical;    /* it is in that form, whatever the config says */
+    int                  is_trusted;       /* it was checked */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
     int                  is_ours, is_canonical;
@@ -15156,7 +15158,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
-    const uint32_t illegal = g->is_checked ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
+    const uint32_t illegal = g->is_checked && !a->is_trusted ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&t->v->config, a->frame);
     const size_t row = (size_t)t->v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[0];
     const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row, most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
@@ -15228,7 +15230,7 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int
         if (result != VMAFGPU_OK)
             return result;
         for (int i = 0; i < count; i++)
-            if (arrivals[i].bad_row < v->config.height)
+            if (arrivals[i].bad_row < v->config.height && !arrivals[i].is_trusted)
                 return vmafgpu__illegal_sample(v, arrivals[i].name, arrivals[i].frame, 0, arrivals[i].bad_row);
     }
     return VMAFGPU_OK;
@@ -15333,6 +15335,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     for (int i = 0; i < 2; i++)
         arrivals[i].is_foreign = job->foreign >> i & 1;
     arrivals[0].was_canonical = job->canonical[0];
+    arrivals[0].is_trusted = job->is_trusted;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
     if (result != VMAFGPU_OK)
         return result;
@@ -17036,6 +17039,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     handed.history = (int)(position - (d->first - d->handed));
     handed.foreign = job->reference->memory == VMAFGPU_MEMORY_DEVICE;
     handed.canonical[0] = vmafgpu__is_converted(from, job->reference);
+    handed.is_trusted = 1;
     if (vmafgpu__unit_submit(v, u, &handed) == VMAFGPU_OK)
         return;
     u->context->config.parallel_for = NULL;

@@ -144,6 +144,21 @@
  *     calls leave no last error of their own in HIP. Several contexts share a GPU, or have one each. A HIP runtime that
  *     the program has loaded is the one that is used (gpu.driver_path decides otherwise), and it stays loaded: some
  *     versions crash when they are unloaded.
+ *   - Opening a GPU takes a quarter of a second and more. With AUTO, gpu.in_background has a thread of ours do it while the CPU
+ *     scores the first pairs; the first push or lend after it is ready turns to the GPU, with the same bits, a pair or two
+ *     later where motion looks back, and behind what is on loan. vmafgpu_is_opening() tells. Until then vmafgpu_backend_name() is
+ *     "cpu", vmafgpu_get_config() has no batch and queue, and 4 pairs can be on loan. If there is no GPU, the note says so then.
+ *     vmafgpu_close() waits for the thread, which gives up at its next step; what the config points to may be
+ *     forgotten after vmafgpu_open() as always. Frames in device memory need gpu.frames to be device, and then the
+ *     open waits for the GPU. vmafgpu_push_many() shares no work meanwhile.
+ *   - Several GPUs: gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Pairs are dealt out in runs of as many as one GPU has
+ *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references before a run that motion looks at go to its
+ *     GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
+ *     all. One that fails has the CPU do what it was dealt, and the others go on (vmafgpu_backend_note()); when all have, the
+ *     CPU does it. Frames in device memory are read in place on the GPU that vmafgpu_next_device() names before the push;
+ *     on another one luma is copied from there, through whatever links the GPUs, and a pair of which chroma is looked at is
+ *     refused; both need samples in the low bits of words, or bytes at 8 bits. They are ready when they are pushed: gpu.stream,
+ *     gpu.context and vmafgpu_wait_on_stream() are for one GPU.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
  *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
@@ -222,7 +237,7 @@
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on.
+ * calling thread goes on. gpu.in_background starts one more until the GPU is open.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -297,6 +312,7 @@
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
  *   >>vendors           what differs between NVIDIA and AMD
+ *   >>fleet             one clip on several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>open              from a config to a context
@@ -316,7 +332,8 @@
  *   On a GPU vmafgpu__gpu_submit() has threads copy them to pinned planes (vmafgpu__stage()), unless the caller wrote there, and
  *   brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
  *   vmafgpu__launch_batch() has each feature launch its kernels (vmafgpu__gpu_feature), and sums come back behind an event
- *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU.
+ *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and
+ *   the GPU that follows it, are units of one backend, vmafgpu__fleet_backend, which deals pairs to theirs.
  *   vmafgpu__collect() fetches a pair's vmafgpu__sums from either, vmafgpu__finish_pair() makes features' doubles of them by the
  *   functions in vmafgpu__features, vmafgpu__advance() adds what needs later frames (vmafgpu__temporal), vmafgpu__predict()
  *   asks the models, and the row waits for vmafgpu_next(), vmafgpu_pool() and config.on_score.
@@ -433,7 +450,8 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable() */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
+                                vmafgpu_next_device() where there are several */
 } vmafgpu_memory_kind;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
@@ -500,8 +518,9 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once from
- * whatever is called next, on the calling thread only. */
+ * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
+ * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
+ * that opens the GPU, at the same time. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -758,7 +777,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
  *     it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
  *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins, and
  *     none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may write any more.
- *   - At most gpu.queue * gpu.batch pairs are lent or on their way, on the CPU 4 (taken from the allocator at the first call). When
+ *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator at the
+ *     first call). When
  *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
  *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
  *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
@@ -887,11 +907,12 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models` and `features`,
- * borrowed for the open only, are NULL. */
+/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`, `features` and
+ * gpu.devices, borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed. */
+/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background until
+ * pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends may
@@ -905,22 +926,24 @@ VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 /* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
-/* "NVIDIA H200"; "" without a GPU. */
+/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none is open
+ * yet. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for; ""
- * without a GPU. */
+/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for, of
+ * several devices the first one's; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they were found
  * to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
-/* Why no GPU is used where one was allowed, or no longer; else "". */
+/* Why no GPU is used where one was allowed, or no longer, or one of several; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on,
- * but for the score list, for the CPU's planes after a GPU failed, and for frames that the CPU lends. */
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together. Fixed
+ * from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends, and with
+ * gpu.in_background for what the GPU takes. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
@@ -17230,7 +17253,8 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #else
     vmafgpu__fleet *f = v->fleet;
     f->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
-    if (!vmafgpu__start_opening(v))
+    /* Without kernels it is known at once that there will be no GPU. */
+    if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
@@ -18123,7 +18147,8 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.device_count > 0 || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE ||
+                          (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
         const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
         if (result != VMAFGPU_ERROR_BACKEND)

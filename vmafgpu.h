@@ -579,10 +579,12 @@ typedef struct vmafgpu_gpu_config {
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   twice that if `frames` is device; less where memory is short. A pair waits until its
+                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
+                                   A pair waits until its
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
-                                   it, the defaults stay below 288 MB of device memory, 384 if `frames` is device */
+    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
+                                   queue of two allow it, the defaults stay below 288 MB of device memory, 384 if `frames`
+                                   is device, and with `devices` four times that on each */
     const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
                                    by itself; machine code, which is left to the driver: for AMD also an uncompressed
                                    bundle of code objects) */
@@ -15703,19 +15705,28 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->pinned_size = pinned_used;
 }
 
+/* At how many frames before a pair. */
+static int vmafgpu__looks_back(const vmafgpu *v) {
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+}
+
 /* What the sizes of frames and the device decide, before memory is taken. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
      * gaps between launches. */
-    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
+    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
     const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
-    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << 20;   /* while some arrive, others are scored */
+    /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
+     * longer then, as more of them in flight have more streams than a GPU has queues. */
+    const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
+    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);   /* while some arrive, others are scored */
     vmafgpu__gpu *g = v->gpu;
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
-    g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
-    g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+    const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
+    g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
@@ -15725,7 +15736,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Chroma on the device is read where it is. */
     g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
     g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
-    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
+    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > memory) {
@@ -17249,10 +17260,11 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
 /* The CPU, and a GPU as soon as it is open. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
+    (void)v;
     return VMAFGPU_AGAIN;
 #else
     vmafgpu__fleet *f = v->fleet;
-    f->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+    f->history = vmafgpu__looks_back(v);
     /* Without kernels it is known at once that there will be no GPU. */
     if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;

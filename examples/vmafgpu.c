@@ -62,6 +62,7 @@ enum {
     PART = 1 << 20,       /* bytes of a file that a thread reads at once, about */
     MAX_PARTS = 16,       /* that it takes at once, where they are small */
     MAX_READERS = 16,     /* threads that read if nobody says how many */
+    BRIEF = 32 * 1920 * 1080, /* pixels that the CPU has scored before a GPU is open */
     SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 
@@ -1930,6 +1931,29 @@ static int reader_threads(const options *o) {
 #endif
 }
 
+static int64_t frames_to_skip(const options *o, int i) {
+    return i ? o->skip_distorted : o->skip_reference;
+}
+
+/* How many pairs there will be, as far as the files' sizes tell. */
+static int64_t expected_frames(const options *o, const session *all) {
+    int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
+    for (int i = 0; i <= all->count; i++) {
+        int64_t frames = all->videos[i].frames_total - frames_to_skip(o, i);
+        if (all->videos[i].frames_total < 0) {
+            return o->frame_count ? o->frame_count : -1;
+        }
+        total = frames < total ? frames : total;
+    }
+    return total;
+}
+
+/* Whether all of the videos is scored sooner than a GPU could be opened, and nobody asks for one. */
+static int is_brief(const options *o, const session *all) {
+    int64_t frames = expected_frames(o, all), pixels = (int64_t)all->videos[0].width * all->videos[0].height * all->count;
+    return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 && frames <= BRIEF / pixels;
+}
+
 static void choose_gpus(vmafgpu_config *config, const options *o) {
     config->gpu.device = o->gpu_count > 0 ? o->gpus[0] : 0;
     config->gpu.devices = o->gpu_count > 1 ? o->gpus : NULL;
@@ -1949,7 +1973,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.strict_options = o->strict;
     config.float_reciprocal = o->reciprocal;
     config.subsample = (int)o->subsample;
-    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
+    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     choose_gpus(&config, o);
     config.gpu.in_background = all->count == 1; /* contexts of one reference share the work on the CPU */
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
@@ -1974,23 +1998,6 @@ static vmafgpu *open_context(session *all, const options *o) {
         return NULL;
     }
     return context;
-}
-
-static int64_t frames_to_skip(const options *o, int i) {
-    return i ? o->skip_distorted : o->skip_reference;
-}
-
-/* How many pairs there will be, as far as the files' sizes tell. */
-static int64_t expected_frames(const options *o, const session *all) {
-    int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
-    for (int i = 0; i <= all->count; i++) {
-        int64_t frames = all->videos[i].frames_total - frames_to_skip(o, i);
-        if (all->videos[i].frames_total < 0) {
-            return o->frame_count ? o->frame_count : -1;
-        }
-        total = frames < total ? frames : total;
-    }
-    return total;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
  *         frames=N                    of each timed run instead
  *         check=3                     pairs compared with the CPU (0: none)
  *         gpu=N kernels=FILE driver=FILE
+ *         threads=N                   config.gpu's, which copy pageable frames
  *         devices=2                   several GPUs, from gpu=N on; frames in device memory are on each of them
  *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
  *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its frames/s
@@ -65,7 +66,7 @@ static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DE
 typedef struct options {
     int         width, height, bits; /* 0: all */
     int         source;              /* SOURCE_COUNT: all */
-    int         batch, queue, pairs, repeats, frames, check, gpu, devices;
+    int         batch, queue, pairs, repeats, frames, check, gpu, devices, threads;
     double      seconds;
     const char *only, *kernels, *driver, *peer, *model, *content;
 } options;
@@ -105,7 +106,7 @@ static int parse_special(options *o, const char *word) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix"};
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix"};
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -114,6 +115,7 @@ static options parse_options(int argc, char **argv) {
             !parse_number(word, "repeats", 1, MAX_REPEATS, &o.repeats) &&
             !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
             !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_number(word, "devices", 1, MAX_DEVICES, &o.devices) &&
+            !parse_number(word, "threads", 0, 256, &o.threads) &&
             !parse_text(word, "kernels", &o.kernels) &&
             !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
             !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
@@ -477,6 +479,7 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     config.gpu.device = o->gpu;
     config.gpu.batch = o->batch;
     config.gpu.queue = o->queue;
+    config.gpu.threads = o->threads;
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
     return config;

@@ -14157,7 +14157,7 @@ typedef struct vmafgpu__vendor {
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
-    int         enter_function;                   /* what `enter` calls, for a sentence */
+    int         enter_function, copy_function;    /* what `enter` and `copy_rows` call, for a sentence */
     size_t      state_size;                       /* of its own struct, in vmafgpu__gpu's `state`, zero at first */
 
     /* Starts the driver. */
@@ -14736,7 +14736,7 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
     if ((size_t)pitch == to_pitch && width == to_pitch)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (to, from, width * (size_t)height, stream));
     else if (!g->is_dead)
-        (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
                               g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
@@ -14747,7 +14747,7 @@ static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *
     const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes;
     const int rows = vmafgpu__is_copied(pitch) ? v->config.height : 1;
     for (int y = 0; y < v->config.height && !g->is_dead; y += rows)
-        (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
                               g->vendor->copy_rows(g, to + (size_t)y * g->plane.pitch[0], g->plane.pitch[0],
                                                    (const uint8_t *)frame->data[0] + y * pitch,
                                                    rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
@@ -16407,7 +16407,7 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_context_push, sizeof(vmafgpu__cuda_state),
+    VMAFGPU__DRIVER_context_push, VMAFGPU__DRIVER_copy_rows, sizeof(vmafgpu__cuda_state),
     vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
     vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
 };
@@ -16672,7 +16672,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_use_device, sizeof(vmafgpu__hip_state),
+    VMAFGPU__DRIVER_use_device, VMAFGPU__DRIVER_copy_2d, sizeof(vmafgpu__hip_state),
     vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
     vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
 };

@@ -228,7 +228,7 @@ struct Call {
         driver.all_calls++;
         driver.calls[name]++;
         context = current_context();
-        if (needs == NEVER_FAILS || meets(driver.fault) || meets(driver.loss)) {
+        if (needs == NEVER_FAILS || meets(driver.fault, needs) || meets(driver.loss, needs)) {
             return;
         }
         if (needs >= NEEDS_INIT && !driver.is_initialized) {
@@ -248,10 +248,10 @@ struct Call {
     }
 
   private:
-    bool meets(Fault &fault) {
+    bool meets(Fault &fault, int needs) {
         const bool is_loss = &fault == &driver.loss;
         if (fault.countdown == 0 || (!fault.entry.empty() && fault.entry != entry) ||
-            (fault.device >= 0 && (!context || context->device != fault.device))) {
+            (fault.device >= 0 && (needs < NEEDS_CONTEXT || !context || context->device != fault.device))) {
             return false;
         }
         if (fault.countdown > 1) {

@@ -262,6 +262,7 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {
         Side s = where == HOST ? on_host(pointer) : on_device(reinterpret_cast<uintptr_t>(pointer));
+        s.kind = where;
         s.pitch = pitch;
         return s;
     };

@@ -58,7 +58,7 @@ enum {
     X(fail, void, (const char *entry, long n, int error)) \
     /* From the n-th call from now on, every call returns `error`: the device is lost. n = 0: it is not. */ \
     X(lose, void, (long n, int error)) \
-    /* The same for calls with this device current: that one is lost. */ \
+    /* The same for calls that work on the current device, if it is this one: that one is lost. */ \
     X(lose_device, void, (int device, long n, int error)) \
     /* Calls of this entry point do not begin until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \

@@ -62,7 +62,7 @@ enum {
     PART = 1 << 20,       /* bytes of a file that a thread reads at once, about */
     MAX_PARTS = 16,       /* that it takes at once, where they are small */
     MAX_READERS = 16,     /* threads that read if nobody says how many */
-    BRIEF = 32 * 1920 * 1080, /* pixels that the CPU has scored before a GPU is open */
+    BRIEF = 24 * 1920 * 1080, /* pixels that the CPU has scored before a GPU is open */
     SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 

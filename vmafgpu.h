@@ -12545,8 +12545,8 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
-    vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect,
+    vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
@@ -15720,7 +15720,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
      * longer then, as more of them in flight have more streams than a GPU has queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);   /* while some arrive, others are scored */
+    /* While some arrive, others are scored. */
+    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
@@ -16082,8 +16083,9 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     }
     v->gpu_count = count;
     if (!c->context && c->device >= count) {
-        vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s", c->device_count ? "devices names" : "device is",
-                          c->device, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+        vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
+                          c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
+                          count == 1 ? "" : "s");
         return 0;
     }
     g->has_device = vmafgpu__is_wanted_still(v, reason, size) && g->vendor->open(v, reason, size);
@@ -16418,8 +16420,8 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -16683,8 +16685,8 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */

@@ -1975,7 +1975,8 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.subsample = (int)o->subsample;
     config.backend = o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     choose_gpus(&config, o);
-    config.gpu.in_background = all->count == 1; /* contexts of one reference share the work on the CPU */
+    /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
+    config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.serial_first = o->threads > 0;
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);

@@ -144,6 +144,21 @@
  *     calls leave no last error of their own in HIP. Several contexts share a GPU, or have one each. A HIP runtime that
  *     the program has loaded is the one that is used (gpu.driver_path decides otherwise), and it stays loaded: some
  *     versions crash when they are unloaded.
+ *   - Opening a GPU takes a quarter of a second and more. With AUTO, gpu.in_background has a thread of ours do it while the CPU
+ *     scores the first pairs; the first push or lend after it is ready turns to the GPU, with the same bits, a pair or two
+ *     later where motion looks back, and behind what is on loan. vmafgpu_is_opening() tells. Until then vmafgpu_backend_name() is
+ *     "cpu", vmafgpu_get_config() has no batch and queue, and 4 pairs can be on loan. If there is no GPU, the note says so then.
+ *     vmafgpu_close() waits for the thread, which gives up at its next step; what the config points to may be
+ *     forgotten after vmafgpu_open() as always. Frames in device memory need gpu.frames to be device, and then the
+ *     open waits for the GPU. vmafgpu_push_many() shares no work meanwhile.
+ *   - Several GPUs: gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Pairs are dealt out in runs of as many as one GPU has
+ *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references before a run that motion looks at go to its
+ *     GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
+ *     all. One that fails has the CPU do what it was dealt, and the others go on (vmafgpu_backend_note()); when all have, the
+ *     CPU does it. Frames in device memory are read in place on the GPU that vmafgpu_next_device() names before the push;
+ *     on another one luma is copied from there, through whatever links the GPUs, and a pair of which chroma is looked at is
+ *     refused; both need samples in the low bits of words, or bytes at 8 bits. They are ready when they are pushed: gpu.stream,
+ *     gpu.context and vmafgpu_wait_on_stream() are for one GPU.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
  *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
@@ -222,7 +237,7 @@
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on.
+ * calling thread goes on. gpu.in_background starts one more until the GPU is open.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -297,6 +312,7 @@
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
  *   >>vendors           what differs between NVIDIA and AMD
+ *   >>fleet             one clip on several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
  *   >>open              from a config to a context
@@ -316,7 +332,8 @@
  *   On a GPU vmafgpu__gpu_submit() has threads copy them to pinned planes (vmafgpu__stage()), unless the caller wrote there, and
  *   brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
  *   vmafgpu__launch_batch() has each feature launch its kernels (vmafgpu__gpu_feature), and sums come back behind an event
- *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU.
+ *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and
+ *   the GPU that follows it, are units of one backend, vmafgpu__fleet_backend, which deals pairs to theirs.
  *   vmafgpu__collect() fetches a pair's vmafgpu__sums from either, vmafgpu__finish_pair() makes features' doubles of them by the
  *   functions in vmafgpu__features, vmafgpu__advance() adds what needs later frames (vmafgpu__temporal), vmafgpu__predict()
  *   asks the models, and the row waits for vmafgpu_next(), vmafgpu_pool() and config.on_score.
@@ -433,7 +450,8 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable() */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
+                                vmafgpu_next_device() where there are several */
 } vmafgpu_memory_kind;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
@@ -500,8 +518,9 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once from
- * whatever is called next, on the calling thread only. */
+ * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
+ * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
+ * that opens the GPU, at the same time. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -538,9 +557,18 @@ typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
+enum { VMAFGPU_ALL_DEVICES = -1 };
+
 /* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
 typedef struct vmafgpu_gpu_config {
     int         device;         /* ordinal, default 0 */
+    const int  *devices;        /* instead: the ordinals of several GPUs of one vendor, which are dealt the pairs in runs, see GPU;
+                                   borrowed like a path. If one cannot be used the open fails, with AUTO, too */
+    int         device_count;   /* of these, 1..16; or VMAFGPU_ALL_DEVICES: all that can be used; default 0. From
+                                   vmafgpu_get_config(): how many are used */
+    int         in_background;  /* 1: with AUTO and unless `frames` is device, vmafgpu_open() starts a thread that opens
+                                   the GPU, and returns; the CPU scores until the GPU is ready, and pushes go there
+                                   then. See GPU. Not with `devices`. Without threads of our own it does nothing */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
                                    context, retained from open to close. With a context `device` is not looked at.
                                    With HIP there are no contexts: it must be NULL */
@@ -551,10 +579,12 @@ typedef struct vmafgpu_gpu_config {
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   twice that if `frames` is device; less where memory is short. A pair waits until its
+                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
+                                   A pair waits until its
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
-                                   it, the defaults stay below 288 MB of device memory, 384 if `frames` is device */
+    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
+                                   queue of two allow it, the defaults stay below 288 MB of device memory, 384 if `frames`
+                                   is device, and with `devices` four times that on each */
     const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
                                    by itself; machine code, which is left to the driver: for AMD also an uncompressed
                                    bundle of code objects) */
@@ -749,7 +779,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
  *     it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
  *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins, and
  *     none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may write any more.
- *   - At most gpu.queue * gpu.batch pairs are lent or on their way, on the CPU 4 (taken from the allocator at the first call). When
+ *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator at the
+ *     first call). When
  *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
  *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
  *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
@@ -878,32 +909,43 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models` and `features`,
- * borrowed for the open only, are NULL. */
+/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`, `features` and
+ * gpu.devices, borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed. */
+/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background until
+ * pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
+
+/* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends may
+ * leave contexts open instead, if it ends without running what was registered with atexit(), by _exit(). */
+VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
+
+/* The ordinal of the GPU that will score the next pair to be pushed, or behind those on loan, so that frames in device memory are
+ * best made there; -1: the CPU will. */
+VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
-/* "NVIDIA H200"; "" without a GPU. */
+/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none is open
+ * yet. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for; ""
- * without a GPU. */
+/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for, of
+ * several devices the first one's; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they were found
  * to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
-/* Why no GPU is used where one was allowed, or no longer; else "". */
+/* Why no GPU is used where one was allowed, or no longer, or one of several; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on,
- * but for the score list, for the CPU's planes after a GPU failed, and for frames that the CPU lends. */
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together. Fixed
+ * from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends, and with
+ * gpu.in_background for what the GPU takes. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
@@ -2221,6 +2263,7 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
+    VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2287,20 +2330,22 @@ typedef struct vmafgpu__job {
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
     int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
                                           words with samples in the low bits */
+    int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
+    int is_trusted;                    /* the reference was checked, whatever form it is in */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing (VMAFGPU_AGAIN:
- * what it has taken before must be collected first, which is possible at once); collect()
+/* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
+ * or (is_lent) its planes lent. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
- * frames. lend() says where the planes of ours are that a position has, once all `lending.limit` before it are collected; the
- * first one sets `lending`. */
+ * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
+    int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
@@ -2311,6 +2356,7 @@ typedef struct vmafgpu__backend_table {
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
 typedef struct vmafgpu__gpu vmafgpu__gpu;
+typedef struct vmafgpu__fleet vmafgpu__fleet;
 typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
@@ -2322,7 +2368,6 @@ typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__t
 typedef struct vmafgpu__lending {
     const unsigned char *memory;                    /* in which all of them lie; NULL: none was ever lent */
     size_t               size;
-    int                  limit;                     /* pairs that can be on loan or on their way */
     int                  count;                     /* pairs on loan */
 } vmafgpu__lending;
 
@@ -2358,6 +2403,10 @@ struct vmafgpu {
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu      *cpu;
     vmafgpu__gpu      *gpu;
+    vmafgpu__fleet    *fleet;                       /* instead of both */
+    vmafgpu           *whole;                       /* whose unit this is; NULL: it is none */
+    int                is_unwanted;                 /* a GPU that is being opened need not be any more; atomic */
+    int                gpu_count;                   /* there are so many, as far as a driver was asked */
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
@@ -12417,9 +12466,17 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
+enum { VMAFGPU__CPU_PAIRS = 4 };   /* that can be on loan */
+
+/* A pair is scored when it is submitted, so that the one before must have been collected. */
+static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)v;
+    return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
+}
+
 /* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
-    enum { PAIRS = 4 };
+    enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
     vmafgpu__lent_layout layout;
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
@@ -12430,7 +12487,6 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
             return vmafgpu__fail_memory(v, "the frames to lend", size);
         v->lending.memory = v->cpu->lent;
         v->lending.size = size;
-        v->lending.limit = PAIRS;
     }
     for (int i = 0; i < 2; i++)
         pair[i] = vmafgpu__lent_frame(&layout, v->cpu->lent + (size_t)(2 * (position % PAIRS) + i) * layout.size, 1);
@@ -12489,8 +12545,8 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
-    vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect,
+    vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
@@ -14059,6 +14115,8 @@ typedef struct vmafgpu__copy_rows {
     X(launch,            int, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, \
                                unsigned y, unsigned z, unsigned shared, void *stream, void **arguments, void **extra), \
       "cuLaunchKernel", "hipModuleLaunchKernel") \
+    X(pointer_attribute, int, (void *value, int attribute, uint64_t address), "?cuPointerGetAttribute", NULL) \
+    X(pointer_attributes, int, (void *attributes, uint64_t address), NULL, "?hipPointerGetAttributes") \
     X(version,           int, (int *version), "cuDriverGetVersion", "?hipDriverGetVersion") \
     X(error_name,        int, (int error, const char **name), "cuGetErrorName", NULL) \
     X(error_text,        const char *, (int error), NULL, "?hipGetErrorName")
@@ -14092,13 +14150,14 @@ typedef struct vmafgpu__image {
 /* What differs between the vendors. */
 typedef struct vmafgpu__vendor {
     const char *name;
+    vmafgpu_backend backend;
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
-    int         enter_function;                   /* what `enter` calls, for a sentence */
+    int         enter_function, copy_function;    /* what `enter` and `copy_rows` call, for a sentence */
     size_t      state_size;                       /* of its own struct, in vmafgpu__gpu's `state`, zero at first */
 
     /* Starts the driver. */
@@ -14111,9 +14170,11 @@ typedef struct vmafgpu__vendor {
     void (*leave)(vmafgpu__gpu *g);
     /* Fills what the engine wants to know of the device, which is current; 1 on success. */
     int (*describe)(vmafgpu *v, char *reason, size_t size);
-    /* From pinned to device memory. */
+    /* From pinned memory, or is_foreign: that of another device, to device memory. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                     size_t height, void *stream);
+                     size_t height, int is_foreign, void *stream);
+    /* On which device memory is, as far as the driver says. */
+    int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
     /* How well a blob for such a target suits the device: 0 not at all, the best one the most. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
@@ -14549,8 +14610,11 @@ static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     const char *name = g->vendor->error_name(g, error);
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error,
                       name ? name : "unknown error");
-    if (v->is_open)   /* an open says by itself what it makes of it */
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    if (!v->is_open)   /* an open says by itself what it makes of it */
+        return;
+    if (v->whole)
+        memcpy(v->whole->note, v->note, sizeof v->note);
+    vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
 }
 
 static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
@@ -14672,8 +14736,21 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
     if ((size_t)pitch == to_pitch && width == to_pitch)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (to, from, width * (size_t)height, stream));
     else if (!g->is_dead)
-        (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
-                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, stream));
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
+                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
+}
+
+/* Starts the copy of luma from another GPU; upside down, row by row. */
+static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *frame, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes;
+    const int rows = vmafgpu__is_copied(pitch) ? v->config.height : 1;
+    for (int y = 0; y < v->config.height && !g->is_dead; y += rows)
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
+                              g->vendor->copy_rows(g, to + (size_t)y * g->plane.pitch[0], g->plane.pitch[0],
+                                                   (const uint8_t *)frame->data[0] + y * pitch,
+                                                   rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
 }
 
 /* ---- the kernels of a batch ---- */
@@ -15020,6 +15097,9 @@ typedef struct vmafgpu__arrival {
     uint64_t             to;               /* on the device */
     int                  is_scored;        /* chroma may be wanted, and VIF looks at it */
     uint32_t             illegal;          /* bits of the outcome */
+    int                  is_foreign;       /* in memory of another GPU */
+    int                  was_canonical;    /* it is in that form, whatever the config says */
+    int                  is_trusted;       /* it was checked */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
     int                  is_ours, is_canonical;
@@ -15103,7 +15183,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
-    const uint32_t illegal = g->is_checked ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
+    const uint32_t illegal = g->is_checked && !a->is_trusted ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&t->v->config, a->frame);
     const size_t row = (size_t)t->v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[0];
     const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row, most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
@@ -15143,7 +15223,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
             continue;
         vmafgpu__part(c->height, index, c->threads, &first, &end);
-        (a->staging == VMAFGPU__STAGE_COPY && g->is_plain ? vmafgpu__stage_rows : vmafgpu__convert_rows)(t, a, first, end);
+        (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
+                                                                                 : vmafgpu__convert_rows)(t, a, first, end);
         vmafgpu__part(vmafgpu__chroma_height(c), index, c->threads, &first, &end);
         for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
             const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
@@ -15174,7 +15255,7 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int
         if (result != VMAFGPU_OK)
             return result;
         for (int i = 0; i < count; i++)
-            if (arrivals[i].bad_row < v->config.height)
+            if (arrivals[i].bad_row < v->config.height && !arrivals[i].is_trusted)
                 return vmafgpu__illegal_sample(v, arrivals[i].name, arrivals[i].frame, 0, arrivals[i].bad_row);
     }
     return VMAFGPU_OK;
@@ -15205,6 +15286,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
             vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
+    } else if (a->is_foreign) {
+        vmafgpu__copy_foreign(v, a->to, frame, slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -15243,6 +15326,12 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
     return result;
 }
 
+/* Planes of ours stay until their pair is collected: the CPU needs them if the GPU fails. */
+static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)is_lent;
+    return position + 1 - v->gpu->flight;
+}
+
 /* The planes of ours that a position has. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
@@ -15251,7 +15340,6 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
                              "to lend", vmafgpu__memory_names[v->config.gpu.frames]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
-    v->lending.limit = g->flight;
     pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
     pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->flight), 1);
     return VMAFGPU_OK;
@@ -15269,16 +15357,17 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
                                       vmafgpu__device_plane(g, g->device_references, r), is_scored, 1);
     arrivals[1] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
                                       vmafgpu__device_plane(g, g->device_distorted, d), is_scored, 2);
+    for (int i = 0; i < 2; i++)
+        arrivals[i].is_foreign = job->foreign >> i & 1;
+    arrivals[0].was_canonical = job->canonical[0];
+    arrivals[0].is_trusted = job->is_trusted;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
     if (result != VMAFGPU_OK)
         return result;
 
     vmafgpu__gpu_enter(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
-    if (g->is_dead && g->collected < g->submitted)   /* the CPU needs their planes first */
-        result = VMAFGPU_AGAIN;
-    else
-        result = vmafgpu__bring(v, slot, arrivals, 2);
+    result = vmafgpu__bring(v, slot, arrivals, 2);
     if (result != VMAFGPU_OK) {
         vmafgpu__gpu_leave(v);
         return result;
@@ -15369,7 +15458,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->flight;
     vmafgpu__arrival arrivals[3];
-    if (v->lending.count == g->flight)
+    if (v->lending.count >= g->flight)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
                              g->flight);
     arrivals[0] = vmafgpu__arrival_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
@@ -15377,6 +15466,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
                                       vmafgpu__device_plane(g, g->device_references, r), 1, 1);
     arrivals[2] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
                                       vmafgpu__device_plane(g, g->device_distorted, d), 1, 2);
+    for (int i = 0; i < 3; i++)
+        arrivals[i].is_foreign = job->foreign >> (i ? i - 1 : 2) & 1;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 3);
     if (result != VMAFGPU_OK)
         return result;
@@ -15427,11 +15518,16 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* How many positions are done with. The reference of a pair in pinned memory is needed for as long as the next pair's
- * motion might have to be computed on the CPU. */
-static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
-    const int64_t done = g->is_dead ? g->collected : g->retired;
-    for (int k = g->history; k > 0; k--)
+/* How many positions have been scored. */
+static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
+    return g->is_dead ? g->collected : g->retired;
+}
+
+/* How many positions are done with. A reference in pinned memory is needed for as long as motion that looks at it, `history`
+ * back from the next position, might have to be computed on the CPU. */
+static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
+    const int64_t done = vmafgpu__gpu_done(g);
+    for (int k = history; k > 0; k--)
         if (done >= k && g->items[(done - k) % g->ring].reference.memory == VMAFGPU_MEMORY_PINNED)
             return done - k;
     return done;
@@ -15440,7 +15536,7 @@ static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
 /* Copies such references, so that all that is done with can be given back. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
-    const int64_t done = g->is_dead ? g->collected : g->retired;
+    const int64_t done = vmafgpu__gpu_done(g);
     for (int64_t position = done > g->history ? done - g->history : 0; position < done; position++) {
         vmafgpu__item *item = &g->items[position % g->ring];
         if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
@@ -15609,19 +15705,29 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->pinned_size = pinned_used;
 }
 
+/* At how many frames before a pair. */
+static int vmafgpu__looks_back(const vmafgpu *v) {
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+}
+
 /* What the sizes of frames and the device decide, before memory is taken. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
      * gaps between launches. */
-    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
+    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
     const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
-    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << 20;   /* while some arrive, others are scored */
+    /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
+     * longer then, as more of them in flight have more streams than a GPU has queues. */
+    const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
+    /* While some arrive, others are scored. */
+    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
-    g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
-    g->history = v->plan.motion[1] ? 2 : v->plan.motion[0] ? 1 : 0;
+    const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
+    g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
@@ -15631,7 +15737,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Chroma on the device is read where it is. */
     g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
     g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
-    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
+    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > memory) {
@@ -15929,6 +16035,14 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     return is_good;
 }
 
+/* Whether somebody still waits for a GPU that is opened in the background. */
+static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
+    if (!vmafgpu__atomic_get(&v->is_unwanted))
+        return 1;
+    vmafgpu__sentence(reason, size, "the context was closed before the GPU was open");
+    return 0;
+}
+
 /* Everything on the device; it is current. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -15936,8 +16050,10 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
         return 0;
     if (v->config.gpu.arithmetic)
         g->site.uses_integers = v->config.gpu.arithmetic == 2;
-    return vmafgpu__load_kernels(v, g->vendor, reason, size) &&
-           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) && vmafgpu__gpu_furnish(v, reason, size);
+    return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
+           vmafgpu__is_wanted_still(v, reason, size) &&
+           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) &&
+           vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__gpu_furnish(v, reason, size);
 }
 
 /* Loads the driver and takes the device. */
@@ -15965,12 +16081,14 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
                           name ? name : "");
         return 0;
     }
+    v->gpu_count = count;
     if (!c->context && c->device >= count) {
-        vmafgpu__sentence(reason, size, "config.gpu.device is %d, but there %s %d device%s", c->device,
-                          count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+        vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
+                          c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
+                          count == 1 ? "" : "s");
         return 0;
     }
-    g->has_device = g->vendor->open(v, reason, size);
+    g->has_device = vmafgpu__is_wanted_still(v, reason, size) && g->vendor->open(v, reason, size);
     return g->has_device;
 }
 
@@ -16027,16 +16145,22 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         if (v->config.gpu.threads)
             v->config.threads = v->config.gpu.threads;
         v->config.gpu.threads = v->config.threads;
-#ifndef VMAFGPU_NO_THREADS
-        if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-            return vmafgpu__threads_open(v, v->config.threads);
-#endif
         return VMAFGPU_OK;
     }
     if (!g->is_dead)   /* else the note is written already */
         vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
+}
+
+/* Those that copy frames. */
+static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
+#ifndef VMAFGPU_NO_THREADS
+    if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+        return vmafgpu__threads_open(v, v->config.threads);
+#endif
+    (void)v;
+    return VMAFGPU_OK;
 }
 
 /* ================================================================================================
@@ -16149,19 +16273,30 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
 }
 
 static int vmafgpu__cuda_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                   size_t width, size_t height, void *stream) {
-    enum { HOST = 1, DEVICE = 2 };
+                                   size_t width, size_t height, int is_foreign, void *stream) {
+    enum { HOST = 1, DEVICE = 2, UNIFIED = 4 };
     vmafgpu__copy_rows rows;
     memset(&rows, 0, sizeof rows);
-    rows.source_kind = HOST;
-    rows.source_host = from;
+    rows.source_kind = is_foreign ? UNIFIED : HOST;
+    rows.source_host = is_foreign ? NULL : from;
+    rows.source_device = is_foreign ? (uint64_t)(uintptr_t)from : 0;
     rows.source_pitch = from_pitch;
-    rows.target_kind = DEVICE;
+    rows.target_kind = is_foreign ? UNIFIED : DEVICE;
     rows.target_device = to;
     rows.target_pitch = to_pitch;
     rows.width = width;
     rows.height = height;
     return g->driver.copy_rows(&rows, stream);
+}
+
+static int vmafgpu__cuda_device_of(vmafgpu__gpu *g, const void *address, int *device) {
+    enum { DEVICE_ORDINAL = 9 };
+    int found = *device;
+    const int error = g->driver.pointer_attribute
+                          ? g->driver.pointer_attribute(&found, DEVICE_ORDINAL, (uint64_t)(uintptr_t)address)
+                          : 0;
+    *device = error == 0 ? found : *device;
+    return error;
 }
 
 static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
@@ -16261,7 +16396,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
 
 #define VMAFGPU__CUDA_SYMBOL(name, result, arguments, cuda, hip) cuda,
 static const vmafgpu__vendor vmafgpu__cuda = {
-    "cuda",
+    "cuda", VMAFGPU_BACKEND_CUDA,
 #ifdef _WIN32
     "nvcuda.dll", { "nvcuda.dll", NULL }, 0,
 #else
@@ -16274,9 +16409,9 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_context_push, sizeof(vmafgpu__cuda_state),
+    VMAFGPU__DRIVER_context_push, VMAFGPU__DRIVER_copy_rows, sizeof(vmafgpu__cuda_state),
     vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
-    vmafgpu__cuda_copy_rows, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
+    vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
 };
 #undef VMAFGPU__CUDA_SYMBOL
 
@@ -16285,8 +16420,8 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -16395,9 +16530,23 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
 }
 
 static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                  size_t width, size_t height, void *stream) {
-    enum { HOST_TO_DEVICE = 1 };
-    return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height, HOST_TO_DEVICE, stream);
+                                  size_t width, size_t height, int is_foreign, void *stream) {
+    enum { HOST_TO_DEVICE = 1, DEFAULT = 4 };
+    return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height,
+                             is_foreign ? DEFAULT : HOST_TO_DEVICE, stream);
+}
+
+/* The attributes begin with the kind of memory and the device in all versions. */
+static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
+    int attributes[64] = { 0 };
+    if (!g->driver.pointer_attributes)
+        return 1;
+    vmafgpu__hip_of(g)->is_clean = !g->driver.pending_error || g->driver.pending_error() == 0;
+    const int error = g->driver.pointer_attributes(attributes, (uint64_t)(uintptr_t)address);
+    if (error != 0)
+        vmafgpu__hip_forget_error(g);
+    *device = error == 0 ? attributes[1] : *device;
+    return error;
 }
 
 static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
@@ -16508,7 +16657,7 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
 
 #define VMAFGPU__HIP_SYMBOL(name, result, arguments, cuda, hip) hip,
 static const vmafgpu__vendor vmafgpu__hip = {
-    "hip",
+    "hip", VMAFGPU_BACKEND_HIP,
 #ifdef _WIN32
     "amdhip64.dll", { "amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL },
 #else
@@ -16525,9 +16674,9 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_use_device, sizeof(vmafgpu__hip_state),
+    VMAFGPU__DRIVER_use_device, VMAFGPU__DRIVER_copy_2d, sizeof(vmafgpu__hip_state),
     vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
-    vmafgpu__hip_copy_rows, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
+    vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
 };
 #undef VMAFGPU__HIP_SYMBOL
 
@@ -16536,8 +16685,615 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+};
+
+/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
+static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    /* A stream, context or address that comes without a backend's name is CUDA's. */
+    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
+    vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
+    if (c->backend != VMAFGPU_BACKEND_HIP) {
+        v->backend = &vmafgpu__cuda_backend;
+        result = v->backend->open(v);
+        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
+    }
+    if (result == VMAFGPU_ERROR_BACKEND && !vmafgpu__atomic_get(&v->is_unwanted) &&
+        (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
+        v->backend = &vmafgpu__hip_backend;
+        result = v->backend->open(v);
+        memcpy(note, v->note, sizeof note);
+        if (result == VMAFGPU_ERROR_BACKEND)
+            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
+    }
+    return result;
+}
+
+/* ================================================================================================
+ * >>fleet                                        one clip on several backends
+ * ================================================================================================
+ * Several GPUs, or the CPU until a GPU is open. Each is a unit: a context like ours, with a backend, that knows nothing of
+ * the clip. Units are dealt runs of positions, GPUs in turn. What is submitted to a unit has a place there. Before the places
+ * of a run come those of the references that the motion of its first pairs looks at: they are handed over when they
+ * are submitted to the unit whose they are, so that no frame has to be kept, and their sums are dropped.
+ *
+ * The deal goes as far ahead as handing over needs, and lending. What is dealt stays: a GPU that fails has the CPU do its runs
+ * (vmafgpu__take_over()), and is dealt no others while one works.
+ */
+enum { VMAFGPU__MAX_DEALS = 128 };
+
+typedef struct vmafgpu__unit {
+    vmafgpu *context;
+    int64_t  dealt, submitted, collected;  /* places */
+} vmafgpu__unit;
+
+/* A run. */
+typedef struct vmafgpu__deal {
+    int     unit;
+    int     handed;                        /* references that are handed over, 0..2 */
+    int64_t first, end;                    /* positions */
+    int64_t place;                         /* of the first */
+} vmafgpu__deal;
+
+/* A GPU that is being opened. */
+typedef struct vmafgpu__opening {
+    vmafgpu        *context;               /* the unit that it will be; NULL: none is opened */
+    char           *borrowed;              /* copies of what its config points to */
+    vmafgpu_result  result;
+    int             is_over;               /* atomic */
+#ifndef VMAFGPU_NO_THREADS
+    vmafgpu__thread thread;
+#endif
+} vmafgpu__opening;
+
+struct vmafgpu__fleet {
+    vmafgpu__unit units[VMAFGPU__MAX_UNITS];
+    int     count;
+    int     history;                       /* frames before a pair that its motion looks at, 0..2 */
+    vmafgpu__deal deals[VMAFGPU__MAX_DEALS];   /* a ring */
+    int64_t oldest, newest;                /* of these: the one of the next position to collect, and behind the last */
+    int64_t submitted, collected;          /* positions */
+    char    name[256];                     /* of all devices */
+    vmafgpu__opening opening;
+};
+
+/* ---- units ---- */
+
+static vmafgpu *vmafgpu__new_unit(vmafgpu *v) {
+    vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
+    if (!t) {
+        (void)vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+        return NULL;
+    }
+    *t = *v;
+    t->whole = v;
+    t->fleet = NULL;
+    t->backend = NULL;
+    t->memory = 0;
+    t->error[0] = t->note[0] = '\0';
+    return t;
+}
+
+static void vmafgpu__end_unit(vmafgpu *v, vmafgpu *t) {
+    if (t->threads == v->threads)
+        t->threads = NULL;
+    if (t->backend)
+        t->backend->close(t);
+    vmafgpu__give(v, t);
+}
+
+static void vmafgpu__add_unit(vmafgpu__fleet *f, vmafgpu *t) {
+    t->is_open = 1;
+    f->units[f->count++].context = t;
+}
+
+/* Whether it is a GPU that works. */
+static int vmafgpu__is_at_work(const vmafgpu__unit *u) {
+    return u->context->gpu && !u->context->gpu->is_dead;
+}
+
+/* Once GPUs are there: what the config says of them, and the threads that they share. */
+static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu_config *c = &f->units[f->count - 1].context->config;
+    v->config.gpu.batch = c->gpu.batch;
+    v->config.gpu.queue = c->gpu.queue;
+    v->config.gpu.arithmetic = c->gpu.arithmetic;
+    v->config.gpu.threads = v->config.threads = c->gpu.threads;
+    const vmafgpu_result result = vmafgpu__gpu_threads(v);
+    for (int i = 0; i < f->count; i++)
+        if (f->units[i].context->gpu)
+            f->units[i].context->threads = v->threads;
+    return result;
+}
+
+/* "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
+    const char *first = f->units[0].context->gpu->name;
+    int is_same = 1;
+    for (int i = 0; i < f->count; i++)
+        is_same = is_same && !strcmp(first, f->units[i].context->gpu->name);
+    f->name[0] = '\0';
+    for (int i = 0; i < (is_same ? 1 : f->count); i++) {
+        const size_t used = strlen(f->name);
+        vmafgpu__sentence(f->name + used, sizeof f->name - used, "%s%s", i ? ", " : "", f->units[i].context->gpu->name);
+    }
+    if (is_same && f->count > 1) {
+        const size_t used = strlen(f->name);
+        vmafgpu__sentence(f->name + used, sizeof f->name - used, " x%d", f->count);
+    }
+}
+
+/* ---- a GPU that is opened in the background ---- */
+
+#ifndef VMAFGPU_NO_THREADS
+static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
+    vmafgpu__opening *o = (vmafgpu__opening *)arg;
+    o->result = vmafgpu__open_gpu(o->context);
+    vmafgpu__atomic_set(&o->is_over, 1);
+    return 0;
+}
+
+/* The config's texts and kernels are borrowed for the call of vmafgpu_open() only: copies of them, one behind the other. */
+static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
+    vmafgpu_gpu_config *c = &o->context->config.gpu;
+    const char **const texts[2] = { &c->kernels_path, &c->driver_path };
+    size_t used = c->kernels_size;
+    for (int i = 0; i < 2; i++)
+        used += *texts[i] ? strlen(*texts[i]) + 1 : 0;
+    if (used && !(o->borrowed = (char *)vmafgpu__take(v, used)))
+        return 0;
+    char *at = o->borrowed;
+    if (c->kernels) {
+        memcpy(at, c->kernels, c->kernels_size);
+        c->kernels = at;
+        at += c->kernels_size;
+    }
+    for (int i = 0; i < 2; i++)
+        if (*texts[i]) {
+            const size_t size = strlen(*texts[i]) + 1;
+            memcpy(at, *texts[i], size);
+            *texts[i] = at;
+            at += size;
+        }
+    return 1;
+}
+
+/* Takes the GPU among the units when it is open, or says why there is none. `wait`: until one of these is known. */
+static void vmafgpu__welcome(vmafgpu *v, int wait) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__opening *o = &f->opening;
+    vmafgpu *t = o->context;
+    if (!t || (!wait && !vmafgpu__atomic_get(&o->is_over)))
+        return;
+    vmafgpu__thread_join(o->thread);
+    o->context = NULL;
+    t->config.log = v->config.log;
+    t->config.gpu.kernels = NULL;
+    t->config.gpu.kernels_path = t->config.gpu.driver_path = NULL;
+    vmafgpu__give(v, o->borrowed);
+    o->borrowed = NULL;
+    if (o->result == VMAFGPU_OK) {
+        vmafgpu__add_unit(f, t);
+        memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
+        (void)vmafgpu__fleet_furnish(v);   /* without threads the caller's does it all */
+        return;
+    }
+    memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
+    vmafgpu__end_unit(v, t);
+    if (v->is_open)
+        vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
+}
+
+/* Starts to open the GPU; 0: it cannot be done in the background. */
+static int vmafgpu__start_opening(vmafgpu *v) {
+    vmafgpu__opening *o = &v->fleet->opening;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return 0;
+    o->context = t;
+    t->config.log = NULL;
+    if (vmafgpu__copy_borrowed(v, o) && vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o))
+        return 1;
+    o->context = NULL;
+    vmafgpu__give(v, o->borrowed);
+    vmafgpu__end_unit(v, t);
+    return 0;
+}
+#else
+static void vmafgpu__welcome(vmafgpu *v, int wait) { (void)v, (void)wait; }
+#endif
+
+/* ---- the deal ---- */
+
+static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
+    return &f->deals[i % VMAFGPU__MAX_DEALS];
+}
+
+/* Who is dealt the next run: the GPUs that work, in turn; else who had the last one goes on. */
+static int vmafgpu__next_unit(vmafgpu__fleet *f) {
+    const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
+    for (int i = 1; i <= f->count; i++)
+        if (vmafgpu__is_at_work(&f->units[(last + i) % f->count]))
+            return (last + i) % f->count;
+    return last < 0 ? 0 : last;
+}
+
+/* What a GPU has in flight, in whole batches with what is handed over: one GPU works that off while others are filled. The CPU
+ * gets one by one, since a GPU may be there next. */
+static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
+    const vmafgpu__gpu *g = u->context->gpu;
+    int64_t length = g ? g->flight - handed : 1;
+    while (g && length < 2)
+        length += g->batch;
+    return length;
+}
+
+/* Deals so that somebody has the position. Another unit gets a run only if its references can still be handed over. */
+static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
+    for (;;) {
+        vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
+        const int64_t first = last ? last->end : 0;
+        if (position < first)
+            return;
+        const int next = vmafgpu__next_unit(f), handed = first < f->history ? (int)first : f->history;
+        vmafgpu__unit *u = &f->units[next];
+        if (last && (next == last->unit || first - handed < f->submitted || f->newest - f->oldest == VMAFGPU__MAX_DEALS)) {
+            u = &f->units[last->unit];
+            const int64_t length = vmafgpu__run_length(u, 0);
+            last->end += length;
+            u->dealt += length;
+            continue;
+        }
+        vmafgpu__deal *d = vmafgpu__deal_at(f, f->newest++);
+        d->unit = next;
+        d->handed = handed;
+        d->first = first;
+        d->end = first + vmafgpu__run_length(u, handed);
+        d->place = u->dealt + handed;
+        u->dealt = d->place + (d->end - first);
+    }
+}
+
+/* The run that has a position; it is dealt, and not behind what is collected. */
+static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
+    int64_t i = f->oldest;
+    while (position >= vmafgpu__deal_at(f, i)->end)
+        i++;
+    return vmafgpu__deal_at(f, i);
+}
+
+/* The run that a unit's place is in, or handed over for; NULL: it is behind all that is dealt, or all of it is collected. */
+static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
+    for (int64_t i = f->oldest; i < f->newest; i++) {
+        vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        if (d->unit == unit && place >= d->place - d->handed && place < d->place + (d->end - d->first))
+            return d;
+    }
+    return NULL;
+}
+
+/* Whether a reference is handed over at that place. */
+static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
+    const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
+    return d && place < d->place;
+}
+
+/* Before which position all must be collected, so that a unit can take a place: of those that must be collected there what was
+ * handed over can be dropped at any time. */
+static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
+    const vmafgpu__unit *u = &f->units[unit];
+    int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
+    while (last >= u->collected && vmafgpu__is_handed(f, unit, last))
+        last--;
+    const vmafgpu__deal *d = last < u->collected ? NULL : vmafgpu__deal_of_place(f, unit, last);
+    return d ? d->first + (last - d->place) + 1 : 0;
+}
+
+/* Also makes the deal. */
+static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__welcome(v, 0);
+    vmafgpu__deal_until(f, position + (is_lent ? 0 : f->history));
+    const vmafgpu__deal *d = vmafgpu__deal_of(f, position);
+    int64_t before = vmafgpu__unit_needs(f, d->unit, d->place + (position - d->first), is_lent);
+    for (int64_t i = f->oldest; i < f->newest && !is_lent; i++) {
+        d = vmafgpu__deal_at(f, i);
+        if (position < d->first && position >= d->first - d->handed) {
+            const int64_t other = vmafgpu__unit_needs(f, d->unit, d->place - (d->first - position), 0);
+            before = other > before ? other : before;
+        }
+    }
+    return before;
+}
+
+/* ---- the backend ---- */
+
+/* A unit's sentence is ours. */
+static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
+    if (result < VMAFGPU_OK)
+        memcpy(v->error, t->error, sizeof v->error);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    const vmafgpu_result result = u->context->backend->collect(u->context, patience, sums);
+    u->collected += result != VMAFGPU_AGAIN;
+    return result;
+}
+
+static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
+    vmafgpu *t = u->context;
+    vmafgpu__sums dropped;
+    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* handed over, see vmafgpu__unit_needs() */
+        (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
+    memcpy(t->subject, v->subject, sizeof t->subject);
+    const vmafgpu_result result = t->backend->submit(t, job);
+    u->submitted += result == VMAFGPU_OK;
+    return vmafgpu__unit_result(v, t, result);
+}
+
+/* Which frames in device memory are on another GPU than the unit's: bits of vmafgpu__job.foreign. */
+static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
+    static const char *const names[3] = { "reference", "distorted", "previous reference" };
+    const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
+    vmafgpu__gpu *g = t->gpu;
+    for (int i = 0; g && v->fleet->count > 1 && i < 3; i++) {
+        int device = g->device;
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_DEVICE)
+            continue;
+        (void)g->vendor->device_of(g, frames[i]->data[0], &device);
+        const int is_foreign = device != g->device;
+        if (!g->is_plain && (is_foreign || v->fleet->history))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
+                                 "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
+        if (is_foreign && i < 2 && g->plane.planes && job->distorted)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the frame is on GPU %d, the pair is due on GPU %d "
+                                 "(vmafgpu_next_device()), and chroma is not copied from one to the other", v->subject, names[i],
+                                 device, g->device);
+        job->foreign |= is_foreign << i;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Whether a frame is in planes that the unit lends, and was brought to the canonical form there. */
+static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
+    return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
+           (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
+}
+
+/* Gives a reference to the unit that has a later run. No hook may leave that out: then it is done without. */
+static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
+    vmafgpu__unit *u = &v->fleet->units[d->unit];
+    vmafgpu_parallel_for *const hook = u->context->config.parallel_for;
+    vmafgpu__job handed;
+    memset(&handed, 0, sizeof handed);
+    handed.reference = job->reference;
+    handed.history = (int)(position - (d->first - d->handed));
+    handed.foreign = job->reference->memory == VMAFGPU_MEMORY_DEVICE;
+    handed.canonical[0] = vmafgpu__is_converted(from, job->reference);
+    handed.is_trusted = 1;
+    if (vmafgpu__unit_submit(v, u, &handed) == VMAFGPU_OK)
+        return;
+    u->context->config.parallel_for = NULL;
+    (void)vmafgpu__unit_submit(v, u, &handed);
+    u->context->config.parallel_for = hook;
+}
+
+static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__fleet *f = v->fleet;
+    const int64_t position = f->submitted;
+    const vmafgpu__deal *own = vmafgpu__deal_of(f, position);
+    vmafgpu *t = f->units[own->unit].context;
+    const int64_t history = own->handed + (position - own->first);
+    vmafgpu__job job_there = *job;
+    job_there.history = history < 2 ? (int)history : 2;
+    vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__unit_submit(v, &f->units[own->unit], &job_there);
+    if (result != VMAFGPU_OK)
+        return result;
+    f->submitted++;
+    for (int64_t i = f->oldest; i < f->newest; i++) {
+        const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        if (position < d->first && position >= d->first - d->handed)
+            vmafgpu__hand_over(v, job, t, d, position);
+    }
+    if (position + 1 == own->end && t->gpu) {   /* nothing follows soon that would fill the batch */
+        vmafgpu__gpu_enter(t);
+        vmafgpu__launch_filling(t);
+        vmafgpu__gpu_leave(t);
+    }
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    vmafgpu__fleet *f = v->fleet;
+    while (f->oldest + 1 < f->newest && f->collected >= vmafgpu__deal_at(f, f->oldest)->end)
+        f->oldest++;
+    const vmafgpu__deal *d = vmafgpu__deal_at(f, f->oldest);
+    vmafgpu__unit *u = &f->units[d->unit];
+    while (u->collected < d->place)
+        if (vmafgpu__unit_collect(u, patience, sums) == VMAFGPU_AGAIN)
+            return VMAFGPU_AGAIN;
+    const vmafgpu_result result = vmafgpu__unit_collect(u, patience, sums);
+    f->collected += result != VMAFGPU_AGAIN;
+    return vmafgpu__unit_result(v, u->context, result);
+}
+
+/* Waits until what was handed over has arrived: its frames are borrowed like others. */
+static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
+    vmafgpu__sums dropped;
+    for (int i = 0; i < f->count; i++) {
+        vmafgpu__unit *u = &f->units[i];
+        while (u->collected < u->submitted && vmafgpu__is_handed(f, i, u->collected))
+            (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
+    }
+}
+
+/* How many positions are done with at all units. What a run leaves there no later one looks at. */
+static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
+    int64_t least = f->submitted;
+    for (int i = 0; i < f->count; i++) {
+        const vmafgpu__gpu *g = f->units[i].context->gpu;
+        if (!g)
+            continue;
+        const int64_t done = vmafgpu__gpu_done(g);
+        const vmafgpu__deal *d = vmafgpu__deal_of_place(f, i, done);
+        const int64_t before = d ? done - (d->place - d->handed) : 0;
+        const int64_t released = vmafgpu__gpu_released(g, before < f->history ? (int)before : f->history);
+        if (d && released < f->units[i].submitted && d->first + (released - d->place) < least)
+            least = d->first + (released - d->place);
+    }
+    return least;
+}
+
+/* The unit that the next position is for, or would be. */
+static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
+    const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
+    return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
+}
+
+static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    const vmafgpu__deal *d = vmafgpu__deal_of(v->fleet, position);
+    vmafgpu *t = v->fleet->units[d->unit].context;
+    return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
+}
+
+/* On the unit that is next. Its places up to the last one on loan have their planes. */
+static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__welcome(v, 0);
+    vmafgpu__unit *u = vmafgpu__unit_of_next(f, f->submitted);
+    vmafgpu *t = u->context;
+    if (job->count > 1 && t->gpu)
+        return vmafgpu__one_by_one(v, job, sums);
+    vmafgpu__job job_there = *job;
+    t->lending.count = 0;
+    for (int64_t p = f->submitted; p < f->submitted + v->lending.count; p++) {
+        const vmafgpu__deal *d = vmafgpu__deal_of(f, p);
+        if (&f->units[d->unit] == u)
+            t->lending.count = (int)(d->place + (p - d->first) + 1 - u->submitted);
+    }
+    memcpy(t->subject, v->subject, sizeof t->subject);
+    const vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    return result == VMAFGPU_OK ? vmafgpu__unit_result(v, t, t->backend->single(t, &job_there, sums)) : result;
+}
+
+static void vmafgpu__fleet_reset(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    for (int i = 0; i < f->count; i++) {
+        vmafgpu__unit *u = &f->units[i];
+        u->context->backend->reset(u->context);
+        u->dealt = u->submitted = u->collected = 0;
+    }
+    f->oldest = f->newest = f->submitted = f->collected = 0;
+}
+
+static void vmafgpu__fleet_close(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    if (!f)
+        return;
+    if (f->opening.context)
+        vmafgpu__atomic_set(&f->opening.context->is_unwanted, 1);
+    vmafgpu__welcome(v, 1);
+    for (int i = 0; i < f->count; i++)
+        vmafgpu__end_unit(v, f->units[i].context);
+#ifndef VMAFGPU_NO_THREADS
+    vmafgpu__threads_close(v);
+#endif
+    vmafgpu__give(v, f);
+    v->fleet = NULL;
+}
+
+/* ---- open ---- */
+
+/* One more of config.gpu.devices. */
+static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int device, int *total) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return VMAFGPU_ERROR_MEMORY;
+    t->config.gpu.device = device;
+    if (f->count)
+        t->config.backend = f->units[0].context->config.backend;
+    const vmafgpu_result result = vmafgpu__open_gpu(t);
+    *total = t->gpu_count;
+    if (result == VMAFGPU_OK) {
+        t->config.backend = t->gpu->vendor->backend;
+        vmafgpu__add_unit(f, t);
+        return result;
+    }
+    memcpy(v->note, t->note, sizeof v->note);
+    (void)vmafgpu__unit_result(v, t, result);
+    vmafgpu__end_unit(v, t);
+    return result;
+}
+
+/* All of config.gpu.devices, or those that can be had; VMAFGPU_ERROR_BACKEND with a note if that is none, or not all that are
+ * named. */
+static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const int is_all = c->device_count == VMAFGPU_ALL_DEVICES;
+    int total = 1;
+    char left_out[VMAFGPU__ERROR_SIZE] = "";
+    for (int i = 0; i < (is_all ? total < VMAFGPU__MAX_UNITS ? total : VMAFGPU__MAX_UNITS : c->device_count); i++) {
+        const vmafgpu_result result = vmafgpu__open_device(v, is_all ? i : c->devices[i], &total);
+        if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
+            return result;
+        if (result != VMAFGPU_OK)
+            vmafgpu__sentence(left_out, sizeof left_out, "GPU %d is not used: %.440s", i, v->note);
+    }
+    if (!f->count)
+        return VMAFGPU_ERROR_BACKEND;
+    memcpy(v->note, left_out, sizeof left_out);
+    if (left_out[0])
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    f->history = f->units[0].context->gpu->history;
+    vmafgpu__name_fleet(f);
+    v->config.gpu.device_count = f->count;
+    return vmafgpu__fleet_furnish(v);
+}
+
+/* The CPU, and a GPU as soon as it is open. */
+static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
+#ifdef VMAFGPU_NO_THREADS
+    (void)v;
+    return VMAFGPU_AGAIN;
+#else
+    vmafgpu__fleet *f = v->fleet;
+    f->history = vmafgpu__looks_back(v);
+    /* Without kernels it is known at once that there will be no GPU. */
+    if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
+        return VMAFGPU_AGAIN;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return VMAFGPU_ERROR_MEMORY;
+    t->backend = &vmafgpu__cpu_backend;
+    const vmafgpu_result result = t->backend->open(t);
+    vmafgpu__add_unit(f, t);
+    return vmafgpu__unit_result(v, t, result);
+#endif
+}
+
+/* VMAFGPU_AGAIN: no fleet can be had, and it is not said that there must be one. */
+static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
+    v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
+    if (!v->fleet)
+        return vmafgpu__fail_memory(v, "the GPUs", sizeof *v->fleet);
+    const vmafgpu_result result = v->config.gpu.device_count ? vmafgpu__open_devices(v) : vmafgpu__open_both(v);
+    if (result != VMAFGPU_OK)
+        vmafgpu__fleet_close(v);
+    return result;
+}
+
+static const vmafgpu__backend_table vmafgpu__fleet_backend = {
+    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_submit, vmafgpu__fleet_collect,
+    vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
 };
 
 #endif /* !VMAFGPU_NO_GPU */
@@ -16972,6 +17728,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"discard_scores", c->discard_scores, 0, 1},
         {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
         {"gpu.device", c->gpu.device, 0, INT_MAX},
+        {"gpu.device_count", c->gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS},
+        {"gpu.in_background", c->gpu.in_background, 0, 1},
         {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
@@ -17004,6 +17762,21 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
+    if (c->gpu.device_count > 0 && !c->gpu.devices)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices is NULL but config.gpu.device_count is %d",
+                             c->gpu.device_count);
+    if (c->gpu.device_count && (c->gpu.context || c->gpu.stream))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.%s is of one GPU: it does not go with gpu.devices",
+                             c->gpu.context ? "context" : "stream");
+    for (int i = 0; i < c->gpu.device_count; i++) {
+        if (c->gpu.devices[i] < 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] must be 0 or more, not %d", i,
+                                 c->gpu.devices[i]);
+        for (int k = 0; k < i; k++)
+            if (c->gpu.devices[i] == c->gpu.devices[k])
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] is %d again, as devices[%d]", i,
+                                     c->gpu.devices[i], k);
+    }
     if (!c->gpu.kernels != !c->gpu.kernels_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
 #if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
@@ -17348,34 +18121,6 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
-static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
-#ifdef VMAFGPU_NO_GPU
-    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
-    return VMAFGPU_ERROR_BACKEND;
-#else
-    const vmafgpu_config *c = &v->config;
-    /* A stream, context or address that comes without a backend's name is CUDA's. */
-    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
-    char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
-    vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
-    if (c->backend != VMAFGPU_BACKEND_HIP) {
-        v->backend = &vmafgpu__cuda_backend;
-        result = v->backend->open(v);
-        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
-    }
-    if (result == VMAFGPU_ERROR_BACKEND &&
-        (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
-        v->backend = &vmafgpu__hip_backend;
-        result = v->backend->open(v);
-        memcpy(note, v->note, sizeof note);
-        if (result == VMAFGPU_ERROR_BACKEND)
-            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
-    }
-    return result;
-#endif
-}
-
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
@@ -17391,18 +18136,42 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
+/* GPUs that the config allows: several, one that is opened in the background, or one. VMAFGPU_ERROR_BACKEND with a note where
+ * none can be used. */
+static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
+#ifdef VMAFGPU_NO_GPU
+    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+    return VMAFGPU_ERROR_BACKEND;
+#else
+    const vmafgpu_config *c = &v->config;
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames != VMAFGPU_MEMORY_DEVICE;
+    vmafgpu_result result = VMAFGPU_AGAIN;
+    if (c->gpu.device_count || is_later) {
+        v->backend = &vmafgpu__fleet_backend;
+        result = v->backend->open(v);
+    }
+    if (result != VMAFGPU_AGAIN)
+        return result;
+    result = vmafgpu__open_gpu(v);
+    return result == VMAFGPU_OK ? vmafgpu__gpu_threads(v) : result;
+#endif
+}
+
 /* The GPU if it may and can be used. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE ||
+                          (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
-        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpu(v);
+        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
-                                 is_named ? "config.backend" : "config.gpu.frames is device", v->note);
+                                 is_named                ? "config.backend"
+                                 : c->gpu.device_count > 0 ? "config.gpu.devices"
+                                                         : "config.gpu.frames is device", v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
@@ -17416,6 +18185,11 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
+}
+
+static int64_t vmafgpu__none_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)v, (void)position, (void)is_lent;
+    return 0;
 }
 
 static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
@@ -17445,8 +18219,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
     (void)v;
 }
 
-static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_lend,
-                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
+                                                            vmafgpu__none_lend, vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
                                                             vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
@@ -17529,6 +18303,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
+    v->config.gpu.devices = NULL;
     if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
         vmafgpu__log(v, VMAFGPU_LOG_WARNING,
                      "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
@@ -17543,8 +18318,9 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 /* How many pairs' frames are. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
 #ifndef VMAFGPU_NO_GPU
-    if (v->gpu && !v->flushed) {
-        const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
+    if ((v->gpu || v->fleet) && !v->flushed) {
+        const int64_t released = v->gpu ? vmafgpu__gpu_released(v->gpu, v->gpu->history) : vmafgpu__fleet_released(v->fleet);
+        const int64_t pairs = released - v->seeded;
         return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
     }
 #endif
@@ -17775,6 +18551,15 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
+/* Whether pairs go to GPUs from the first one on. */
+static int vmafgpu__has_gpu(const vmafgpu *v) {
+#ifndef VMAFGPU_NO_GPU
+    if (v->fleet)
+        return v->fleet->units[0].context->gpu != NULL;
+#endif
+    return v->gpu != NULL;
+}
+
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
@@ -17786,9 +18571,11 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
-    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !v->gpu)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but the backend is the CPU", function,
-                             which);
+    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but %s", function, which,
+                             v->config.gpu.in_background && v->fleet
+                                 ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
+                                 : "the backend is the CPU");
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], row, v->config.height);
 }
 
@@ -17813,14 +18600,23 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
+/* Whether an address is in memory that is lent. */
+static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; v->fleet && i < v->fleet->count; i++)
+        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
+            return 1;
+#endif
+    return v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size;
+}
+
 /* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
     vmafgpu_frame lent[2];
     for (int i = 0; i < 2; i++) {
-        if (!frames[i] || !v->lending.memory || frames[i]->memory != VMAFGPU_MEMORY_HOST ||
-            (uintptr_t)frames[i]->data[0] - (uintptr_t)v->lending.memory >= v->lending.size)
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
             continue;
         const vmafgpu_result result = v->backend->lend(v, position, lent);
         if (result != VMAFGPU_OK)
@@ -17848,15 +18644,13 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
     job.history = position < 2 ? (int)position : 2;
+    const int64_t before = v->backend->needs(v, position, 0);
+    if (v->collected < before)
+        vmafgpu__collect(v, before, VMAFGPU__GLANCE);
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = vmafgpu__check_lent(v, position, reference, distorted);
-    if (result != VMAFGPU_OK)
-        return result;
-    result = v->backend->submit(v, &job);
-    if (result == VMAFGPU_AGAIN) {
-        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
+    if (result == VMAFGPU_OK)
         result = v->backend->submit(v, &job);
-    }
     if (result != VMAFGPU_OK)
         return result;
     v->lending.count -= v->lending.count > 0;
@@ -17891,14 +18685,15 @@ static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgp
     vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_lend", VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK && (!reference || !distorted))
         result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
-    if (result == VMAFGPU_OK)
-        result = v->backend->lend(v, position, lent);
     if (result != VMAFGPU_OK)
         return result;
-    const int64_t before = position + 1 - v->lending.limit;   /* these must have let go of theirs */
+    const int64_t before = v->backend->needs(v, position, 1);
+    result = v->backend->lend(v, position, lent);
+    if (result != VMAFGPU_OK)
+        return result;
     if (v->collected < before)
         vmafgpu__collect(v, v->lending.count ? 0 : before, v->lending.count ? VMAFGPU__LOOK : VMAFGPU__GLANCE);
-    if (v->lending.count == v->lending.limit || v->collected < before)
+    if (v->collected < before)
         return VMAFGPU_AGAIN;
     v->lending.count++;
     *reference = lent[0];
@@ -18068,8 +18863,18 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
     VMAFGPU__CALL(context, "vmafgpu_next", 0, vmafgpu__next(context, score));
 }
 
+/* All that was collected is done with its frames, besides. */
+static void vmafgpu__settle(vmafgpu *v) {
+#ifndef VMAFGPU_NO_GPU
+    if (v->fleet)
+        vmafgpu__fleet_settle(v->fleet);
+#endif
+    (void)v;
+}
+
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
+    vmafgpu__settle(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
     return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
@@ -18424,7 +19229,11 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
+    vmafgpu__settle(v);
 #ifndef VMAFGPU_NO_GPU
+    for (int i = 0; v->fleet && i < v->fleet->count; i++)
+        if (v->fleet->units[i].context->gpu)
+            vmafgpu__gpu_keep(v->fleet->units[i].context);
     if (v->gpu)
         vmafgpu__gpu_keep(v);
 #endif
@@ -18439,6 +19248,9 @@ static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t 
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
 #ifndef VMAFGPU_NO_GPU
+    if (result == VMAFGPU_OK && v->fleet)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
+                             vmafgpu__has_gpu(v) ? "devices" : "in_background");
     if (result == VMAFGPU_OK && v->gpu)
         return vmafgpu__gpu_wait_on_stream(v, stream, position);
 #endif
@@ -18450,12 +19262,28 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream
     VMAFGPU__CALL(context, "vmafgpu_wait_on_stream", 0, vmafgpu__wait_on_stream(context, stream, pairs));
 }
 
+#ifndef VMAFGPU_NO_GPU
+/* The first GPU, one that works if there is one; of a fleet that has none yet NULL. */
+static const vmafgpu__gpu *vmafgpu__first_gpu(const vmafgpu *v) {
+    const vmafgpu__gpu *found = v ? v->gpu : NULL;
+    for (int i = 0; v && v->fleet && i < v->fleet->count; i++) {
+        const vmafgpu__unit *u = &v->fleet->units[i];
+        if (u->context->gpu && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
+            found = u->context->gpu;
+    }
+    return found;
+}
+#endif
+
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     if (!context || !context->is_open)
         return "";
 #ifndef VMAFGPU_NO_GPU
-    if (context->gpu && context->gpu->is_dead)
-        return vmafgpu__cpu_backend.name;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (context->fleet)   /* who is next, but for a GPU that failed while others work */
+        g = vmafgpu__unit_of_next(context->fleet, context->fleet->submitted)->context->gpu ? g : NULL;
+    if (g || context->fleet)
+        return g && !g->is_dead ? g->vendor->name : vmafgpu__cpu_backend.name;
 #endif
     return context->backend->name;
 }
@@ -18464,8 +19292,34 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
     return context ? vmafgpu__choose_level(context->config.cpumask)->name : "";
 }
 
+VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
+#ifndef VMAFGPU_NO_GPU
+    return context && context->fleet && context->fleet->opening.context &&
+           !vmafgpu__atomic_get(&context->fleet->opening.is_over);
+#else
+    return (void)context, 0;
+#endif
+}
+
+VMAFGPU_API int vmafgpu_next_device(vmafgpu *context) {
+    int device = -1;
+    if (vmafgpu__enter(context, "vmafgpu_next_device", 0) != VMAFGPU_OK)
+        return device;
+#ifndef VMAFGPU_NO_GPU
+    vmafgpu__fleet *f = context->fleet;
+    if (f && vmafgpu__has_gpu(context))
+        vmafgpu__deal_until(f, f->submitted + context->lending.count);
+    const vmafgpu__gpu *g = f ? vmafgpu__unit_of_next(f, f->submitted + context->lending.count)->context->gpu : context->gpu;
+    device = g ? g->device : device;
+#endif
+    vmafgpu__leave(context);
+    return device;
+}
+
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
+    if (context && context->fleet)
+        return context->fleet->name;
     if (context && context->gpu)
         return context->gpu->name;
 #endif
@@ -18475,8 +19329,9 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    if (context && context->gpu)
-        return context->gpu->driver_name;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (g)
+        return g->driver_name;
 #endif
     (void)context;
     return "";
@@ -18484,20 +19339,24 @@ VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
 
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    if (context && context->gpu)
-        return context->gpu->tested;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (g)
+        return g->tested;
 #endif
     (void)context;
     return 0;
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
+    size_t size = 0;
 #ifndef VMAFGPU_NO_GPU
+    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
+        size += vmafgpu_device_memory(context->fleet->units[i].context);
     if (context && context->gpu)
-        return context->gpu->memory_size;
+        size += context->gpu->memory_size;
 #endif
     (void)context;
-    return 0;
+    return size;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
@@ -18505,7 +19364,12 @@ VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
 }
 
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
-    return context ? context->memory : 0;
+    size_t size = context ? context->memory : 0;
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
+        size += vmafgpu_memory(context->fleet->units[i].context);
+#endif
+    return size;
 }
 
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {

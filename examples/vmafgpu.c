@@ -71,12 +71,14 @@ enum {
     MAX_NOTES = 24,
     MAX_THREADS = 256,
     MAX_GPU = 255,
+    MAX_GPUS = 16,
     MAX_MODEL_FILE = 64 << 20,
     MAX_AHEAD = 24 << 20, /* bytes that are read of pipes before they are needed, where one frame of each is less */
     MAX_SLOTS = 16,       /* frames of a pipe that are in memory */
     PART = 1 << 20,       /* bytes of a file that a thread reads at once, about */
     MAX_PARTS = 16,       /* that it takes at once, where they are small */
     MAX_READERS = 16,     /* threads that read if nobody says how many */
+    BRIEF = 24 * 1920 * 1080, /* pixels that the CPU has scored before a GPU is open */
     SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 
@@ -195,6 +197,8 @@ static const struct {
     {"config.float_reciprocal", "--float_reciprocal"},
     {"config.subsample", "--subsample"},
     {"config.backend", "--backend"},
+    {"config.gpu.devices#", "--gpu"},
+    {"config.gpu.devices", "--gpu"},
     {"config.gpu.device", "--gpu"},
     {"config.gpu.kernels_path", "--kernels"},
     {"config.cpumask", "--cpumask"},
@@ -361,7 +365,8 @@ typedef struct options {
     pooling                 poolings[MAX_POOLINGS];
     char                   *pooling_text; /* owns the names that are not standard */
     int                     pooling_count;
-    int64_t                 threads, subsample, cpumask, gpumask, gpu;
+    int64_t                 threads, subsample, cpumask, gpumask;
+    int                     gpus[MAX_GPUS], gpu_count; /* VMAFGPU_ALL_DEVICES: all; 0: the first one, or none */
     int64_t                 frame_count, skip_reference, skip_distorted;
     cut_point               from, to;
     cut_window              crop;
@@ -532,6 +537,33 @@ static int apply_backend(options *o, const option_row *row, const char *value) {
     o->backend = backends[i];
     o->names_backend = 1;
     return 1;
+}
+
+/* all, or numbers with commas between them. */
+static int apply_gpus(options *o, const option_row *row, const char *value) {
+    const char *at = value;
+    o->gpu_count = 0;
+    if (strcmp(value, "all") == 0) {
+        o->gpu_count = VMAFGPU_ALL_DEVICES;
+        return 1;
+    }
+    for (;;) {
+        char *end = NULL;
+        long number = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        int is_again = 0;
+        for (int i = 0; i < o->gpu_count; i++) {
+            is_again |= o->gpus[i] == number;
+        }
+        if (number < 0 || number > MAX_GPU || is_again || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
+            return fail("option --%s needs all, or up to %d different numbers from 0 to %d with commas between them, not \"%s\"",
+                        row->name, (int)MAX_GPUS, (int)MAX_GPU, value);
+        }
+        o->gpus[o->gpu_count++] = (int)number;
+        if (!*end) {
+            return 1;
+        }
+        at = end + 1;
+    }
 }
 
 static int apply_reciprocal(options *o, const option_row *row, const char *value) {
@@ -900,7 +932,8 @@ static const option_row option_rows[] = {
     {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
      "auto (default): a GPU if one can be used, else the\nCPU; cpu; cuda: an NVIDIA GPU, or one sentence why\n"
      "not; hip: an AMD GPU, likewise. Scores don't depend\non it. When given, XML and JSON reports say what ran"},
-    {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
+    {"gpu", 0, "LIST", apply_gpus, 0, 0, 0, 1,
+     "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
@@ -1888,10 +1921,10 @@ static void progress_end(progress *p, int64_t frames, const options *o, const vm
 /* A GPU that began the clip, or was named, did not score it: the scores are right all the same, but late. */
 static void warn_of_fallback(const options *o, const vmafgpu *context) {
     const char *note = vmafgpu_backend_note(context);
-    if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu)) {
+    if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu_count)) {
         char text[1024];
         translate(text, sizeof text, note);
-        warn("%s; the CPU took over", text);
+        warn(strcmp(vmafgpu_backend_name(context), "cpu") == 0 ? "%s; the CPU took over" : "%s; other GPUs did the rest", text);
     }
 }
 
@@ -1948,6 +1981,7 @@ typedef struct pool {
     int          has_ended;                  /* there is no whole pair after this one */
     int          has_failed;                 /* a part could not be read: nobody wants any more */
     int          is_awaited;                 /* the caller waits for a pair */
+    int          was_tried;                  /* there is a GPU */
     pthread_cond_t more;                     /* to read */
 } pool;
 #endif
@@ -1986,6 +2020,7 @@ typedef struct session {
     map_files       maps[MAX_MAPS];
     int             map_count;
     int             maps_failed;
+    int64_t         pairs; /* that were read and taken */
 #ifdef READ_AHEAD
     feed            feeds[1 + MAX_DISTORTED];
     int             feed_count; /* of those that were made */
@@ -2133,47 +2168,6 @@ static int reader_threads(const options *o) {
 #endif
 }
 
-static vmafgpu *open_context(session *all, const options *o) {
-    vmafgpu_config config = video_config(&all->videos[0]);
-    vmafgpu *context = NULL;
-    config.width = all->width;
-    config.height = all->height;
-    config.models = o->model_count ? o->models : NULL;
-    config.model_count = o->model_count;
-    /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
-    config.no_model = o->no_prediction && o->model_count == 0;
-    config.features = o->feature_count ? o->features : NULL;
-    config.feature_count = o->feature_count;
-    config.strict_options = o->strict;
-    config.float_reciprocal = o->reciprocal;
-    config.subsample = (int)o->subsample;
-    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
-    config.gpu.device = (int)o->gpu;
-    config.gpu.kernels_path = o->kernels;
-    config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
-    config.serial_first = o->threads > 0;
-    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
-    config.gpu.threads = reader_threads(o);
-    config.together = o->distorted.count;
-    config.on_heatmap = write_map;
-    config.on_heatmap_user = all;
-    config.log = log_warning;
-    config.log_user = all;
-#ifdef VMAFGPU_NO_THREADS
-    if (config.threads > 1) {
-        config.threads = 1;
-        log_warning(all, VMAFGPU_LOG_WARNING, "this program was built without threads; one scores");
-    }
-#endif
-    vmafgpu_result result = vmafgpu_open(&context, &config);
-    if (result != VMAFGPU_OK) {
-        fail_library(vmafgpu_last_error(context));
-        vmafgpu_close(context);
-        return NULL;
-    }
-    return context;
-}
-
 static int64_t frames_to_skip(const options *o, int i) {
     return i ? o->skip_distorted : o->skip_reference;
 }
@@ -2204,6 +2198,61 @@ static int64_t pairs_behind(const session *all, int64_t n) {
 static int64_t expected_frames(const session *all) {
     int64_t total = pairs_behind(all, all->first);
     return all->limit > 0 && (total < 0 || all->limit < total) ? all->limit : total;
+}
+
+/* Whether all of the videos is scored sooner than a GPU could be opened, and nobody asks for one. */
+static int is_brief(const options *o, const session *all) {
+    int64_t frames = expected_frames(all), pixels = (int64_t)all->width * all->height * all->count;
+    return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 && frames <= BRIEF / pixels;
+}
+
+static void choose_gpus(vmafgpu_config *config, const options *o) {
+    config->gpu.device = o->gpu_count > 0 ? o->gpus[0] : 0;
+    config->gpu.devices = o->gpu_count > 1 ? o->gpus : NULL;
+    config->gpu.device_count = o->gpu_count == 1 ? 0 : o->gpu_count;
+    config->gpu.kernels_path = o->kernels;
+}
+
+static vmafgpu *open_context(session *all, const options *o) {
+    vmafgpu_config config = video_config(&all->videos[0]);
+    vmafgpu *context = NULL;
+    config.width = all->width;
+    config.height = all->height;
+    config.models = o->model_count ? o->models : NULL;
+    config.model_count = o->model_count;
+    /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
+    config.no_model = o->no_prediction && o->model_count == 0;
+    config.features = o->feature_count ? o->features : NULL;
+    config.feature_count = o->feature_count;
+    config.strict_options = o->strict;
+    config.float_reciprocal = o->reciprocal;
+    config.subsample = (int)o->subsample;
+    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
+    choose_gpus(&config, o);
+    /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
+    config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
+    config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
+    config.serial_first = o->threads > 0;
+    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.gpu.threads = reader_threads(o);
+    config.together = o->distorted.count;
+    config.on_heatmap = write_map;
+    config.on_heatmap_user = all;
+    config.log = log_warning;
+    config.log_user = all;
+#ifdef VMAFGPU_NO_THREADS
+    if (config.threads > 1) {
+        config.threads = 1;
+        log_warning(all, VMAFGPU_LOG_WARNING, "this program was built without threads; one scores");
+    }
+#endif
+    vmafgpu_result result = vmafgpu_open(&context, &config);
+    if (result != VMAFGPU_OK) {
+        fail_library(vmafgpu_last_error(context));
+        vmafgpu_close(context);
+        return NULL;
+    }
+    return context;
 }
 
 /* ---- what is compared with what ---- */
@@ -3412,14 +3461,19 @@ static int has_other_pictures(const session *all) {
     return found;
 }
 
-/* Starts reading ahead for a GPU, with one thread fewer than there are to be: the caller reads, too, while it waits. Where that
- * fails, it reads frame by frame. */
+/* Starts reading ahead for a GPU, as soon as there is one, with one thread fewer than there are to be: the caller reads, too,
+ * while it waits. Where that fails, it reads frame by frame. */
 static void start_pool(session *all) {
     pool *p = &all->pool;
     int is_pipe[1 + MAX_DISTORTED], files = 0;
-    if (!all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || has_other_pictures(all) || !make_lock(all)) {
+    if (p->was_tried || !all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || has_other_pictures(all)) {
         return;
     }
+    p->was_tried = 1;
+    if (!make_lock(all)) {
+        return;
+    }
+    p->pair = p->offered = p->taken = all->pairs;
     const vmafgpu_config *config = vmafgpu_get_config(all->contexts[0]);
     for (int i = 0; i <= all->count; i++) {
         is_pipe[i] = !is_fed(all, i) && !video_is_file(&all->videos[i]);
@@ -3432,7 +3486,7 @@ static void start_pool(session *all) {
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0) {
         return;
     }
-    p->slot_count = config->gpu.queue * config->gpu.batch;
+    p->slot_count = config->gpu.queue * config->gpu.batch * (config->gpu.device_count ? config->gpu.device_count : 1);
     p->slots = (lent_pair *)calloc((size_t)p->slot_count, sizeof *p->slots);
     if (!p->slots) {
         pthread_cond_destroy(&p->more);
@@ -3474,6 +3528,7 @@ static void stop_pool(session *all) { (void)all; }
 
 /* Gives the n-th pair; they come in order. */
 static video_result next_pair(session *all, int64_t n, pair *now, const char **problem) {
+    start_pool(all);
     if (is_pooled(all)) {
         if (next_pooled_pair(all, now)) {
             return judge_pair(all, now, problem);
@@ -3514,7 +3569,7 @@ static scoring score_videos(session *all, const options *o) {
     while (!lost && s.intact && !all->is_done && (all->limit <= 0 || read < all->limit) &&
            next_pair(all, read, &now, &problem) == VIDEO_OK) {
         if (take_pair(all, read, &now)) {
-            read++;
+            all->pairs = ++read;
             s.frames += read > before && (all->wanted < 0 || s.frames < all->wanted);
             progress_frame(&p, s.frames);
             s.intact = !all->has_rows || collect_rows(all);
@@ -4301,10 +4356,22 @@ static int open_and_run(session *all, options *o) {
     if (strict_failures > 0 || !begin_rows(all, o)) {
         return 0;
     }
-    if (!all->is_done) {
-        start_pool(all);
-    }
     return run(all, o);
+}
+
+/* All that is to be written is written. A GPU that is still being opened is nobody's any more: the program ends without
+ * it. */
+static void leave_opening(const session *all, int ok) {
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
+    for (int i = 0; i < all->count; i++) {
+        if (vmafgpu_is_opening(all->contexts[i])) {
+            fflush(NULL);
+            _exit(ok && strict_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+        }
+    }
+#else
+    (void)all, (void)ok;
+#endif
 }
 
 static int score(options *o) {
@@ -4323,9 +4390,6 @@ static int score(options *o) {
     drop_lock(all);
     ok = close_maps(all) && ok;
     end_rows(all);
-    for (int i = 0; i < all->count; i++) {
-        vmafgpu_close(all->contexts[i]);
-    }
     for (int i = 0; i <= all->count; i++) {
         video_close(&all->videos[i]);
         scaler_close(&all->scalers[i]);
@@ -4333,6 +4397,10 @@ static int score(options *o) {
     }
     for (int i = 0; i < report_count(o); i++) {
         abandon_destination(&o->destinations[i], i);
+    }
+    leave_opening(all, ok);
+    for (int i = 0; i < all->count; i++) {
+        vmafgpu_close(all->contexts[i]);
     }
     free(all);
     return ok && strict_failures == 0;
@@ -4372,8 +4440,7 @@ static int self_test(const options *o) {
         config.features = features;
         config.feature_count = (int)(sizeof features / sizeof features[0]);
         config.backend = o->backend;
-        config.gpu.device = (int)o->gpu;
-        config.gpu.kernels_path = o->kernels;
+        choose_gpus(&config, o);
         config.gpu.batch = config.gpu.queue = 1;
         config.gpu.arithmetic = formats[i].arithmetic;
         if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {

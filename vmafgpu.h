@@ -1079,6 +1079,16 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma fp_contract(off)
 #endif
 
+/* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
+ * spend most of their time on what they can do for speed, and here nobody would notice it. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#  define VMAFGPU__COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#  define VMAFGPU__COLD_END _Pragma("GCC pop_options")
+#else
+#  define VMAFGPU__COLD
+#  define VMAFGPU__COLD_END
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
@@ -2387,6 +2397,8 @@ struct vmafgpu {
     int64_t            pooled;                      /* rows in the totals */
 };
 
+VMAFGPU__COLD
+
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
  * ================================================================================================ */
@@ -2765,6 +2777,8 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     return NULL;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
  * ================================================================================================
@@ -3019,6 +3033,8 @@ static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *
 }
 
 #ifndef VMAFGPU_NO_JSON
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>json                                         a reader of JSON text
@@ -4895,6 +4911,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
     return VMAFGPU_OK;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>threads                                      a frame's work in parts
  * ================================================================================================ */
@@ -5218,6 +5236,8 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_MOTION
+VMAFGPU__COLD
+
 #define VMAFGPU__MOTION_OPTIONS(X) \
     X(VMAFGPU__MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
@@ -5312,6 +5332,8 @@ static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e
 static const vmafgpu__temporal vmafgpu__motion_temporal = {
     vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
 };
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5412,6 +5434,8 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_VIF
+VMAFGPU__COLD
+
 #define VMAFGPU__VIF_OPTIONS(X) \
     X(VMAFGPU__VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
@@ -5463,6 +5487,8 @@ static void vmafgpu__vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         *out++ = scale_den[s];
     }
 }
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5794,6 +5820,8 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 #endif
 
 #ifndef VMAFGPU_NO_ADM
+VMAFGPU__COLD
+
 #define VMAFGPU__ADM_OPTIONS(X) \
     X(VMAFGPU__ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
     X(VMAFGPU__ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL) \
@@ -5968,6 +5996,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         *out++ = scale_den[s];
     }
 }
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -6296,6 +6326,8 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_CAMBI
+VMAFGPU__COLD
+
 #define VMAFGPU__CAMBI_OPTIONS(X) \
     X(VMAFGPU__CAMBI_EOTF, "cambi_eotf", "ceot", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq") \
     X(VMAFGPU__CAMBI_SPEEDUP, "cambi_high_res_speedup", "hrs", VMAFGPU__INTEGER, 0, 0, 2160, NULL) \
@@ -6701,6 +6733,8 @@ static void vmafgpu__cambi_close(vmafgpu *v) {
     vmafgpu__give(v, v->cambi);
     v->cambi = NULL;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- stages ---- */
 
@@ -7489,6 +7523,8 @@ static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_SPEED
+VMAFGPU__COLD
+
 /* Those of both features, with the same places in either. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
@@ -7734,6 +7770,8 @@ static void vmafgpu__speed_close(vmafgpu *v) {
     vmafgpu__give(v, v->speed);
     v->speed = NULL;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- from the frame's chroma to a plane of a sixteenth ---- */
 
@@ -10679,6 +10717,8 @@ enum {
     VMAFGPU__FMOTION_RING = VMAFGPU__FMOTION_ROWS + 2 * VMAFGPU__FMOTION_REACH
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 static int vmafgpu__fmotion_is_zero(const vmafgpu__extractor *e) {
@@ -10806,6 +10846,8 @@ static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extracto
     vmafgpu__fmotion_layout(v, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- frames ---- */
 
@@ -11028,6 +11070,8 @@ static const vmafgpu__option vmafgpu__fvif_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__FVIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 /* Kept from open to close, with the sources of a scaled row's pixels. */
@@ -11190,6 +11234,8 @@ static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *
     vmafgpu__fvif_layout(v, &shape, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- a scale ---- */
 
@@ -12247,6 +12293,8 @@ static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
 
+VMAFGPU__COLD
+
 /* ---- the backend: memory ---- */
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -12453,6 +12501,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
     v->cpu = NULL;
 }
 
+VMAFGPU__COLD_END
+
 /* ---- the features that are scored as a whole ---- */
 
 #ifndef VMAFGPU_NO_CAMBI
@@ -12494,6 +12544,8 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
 };
 
 #ifndef VMAFGPU_NO_GPU
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>kernels                                      what the GPU does for each feature
@@ -13708,6 +13760,8 @@ typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_F
                                     (int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>inflate                                      deflate's streams (RFC 1951), and CRC-32, as gzip has both
  * ================================================================================================ */
@@ -13924,6 +13978,8 @@ static uint32_t vmafgpu__crc32(const void *data, size_t size) {
         crc = crc >> 8 ^ table[0][(crc ^ *at) & 255];
     return ~crc;
 }
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
@@ -18544,6 +18600,8 @@ VMAFGPU_API const char *vmafgpu_version(void) {
 VMAFGPU_API int vmafgpu_version_number(void) {
     return VMAFGPU_VERSION;
 }
+
+VMAFGPU__COLD_END
 
 /* The caller's floating-point settings come back. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))

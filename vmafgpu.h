@@ -1081,7 +1081,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 /* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
  * spend most of their time on what they can do for speed, and here nobody would notice it. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#if defined(__clang__) && defined(__OPTIMIZE__)
+#  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #  define VMAFGPU__COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
 #  define VMAFGPU__COLD_END _Pragma("GCC pop_options")
 #else
@@ -16596,7 +16599,11 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
+VMAFGPU__COLD_END
+
 #endif /* !VMAFGPU_NO_GPU */
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>table                                        the list of features
@@ -18663,6 +18670,13 @@ VMAFGPU__COLD_END
 #  define VMAFGPU__V_ANY "+w"
 #endif
 
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>level lanes */
+#  define VMAFGPU__LANES_OF_AVX2
+#  define VMAFGPU__LANES_NAME(name) name##_avx2
+#else
+#  define VMAFGPU__LANES_NAME(name) VMAFGPU__LEVEL_NAME(name)
+#endif
+
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
 /* ---- names ----
@@ -18678,68 +18692,68 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
-#define vmafgpu__lanes_floats VMAFGPU__LEVEL_NAME(vmafgpu__lanes_floats)
-#define vmafgpu__float_row VMAFGPU__LEVEL_NAME(vmafgpu__float_row)
-#define vmafgpu__ssim_import VMAFGPU__LEVEL_NAME(vmafgpu__ssim_import)
+#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
+#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
 #define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
 #define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
-#define vmafgpu__lanes_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__lanes_sqrt)
+#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
 #define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
-#define vmafgpu__ssim_compare VMAFGPU__LEVEL_NAME(vmafgpu__ssim_compare)
-#define vmafgpu__ssim_split VMAFGPU__LEVEL_NAME(vmafgpu__ssim_split)
-#define vmafgpu__ssim_nine VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine)
-#define vmafgpu__ssim_halve VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_filter VMAFGPU__LEVEL_NAME(vmafgpu__ssim_filter)
-#define vmafgpu__ssim_nine_alike VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine_alike)
-#define vmafgpu__ssim_add VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add)
-#define vmafgpu__ssim_halve_luma_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve_luma_row)
-#define vmafgpu__ssim_round VMAFGPU__LEVEL_NAME(vmafgpu__ssim_round)
-#define vmafgpu__ssim_add_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add_row)
+#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
+#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
+#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
+#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
+#define vmafgpu__ssim_filter VMAFGPU__LANES_NAME(vmafgpu__ssim_filter)
+#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
+#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
+#define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
+#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
+#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__hvs_add_terms VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_terms)
-#define vmafgpu__hvs_activity VMAFGPU__LEVEL_NAME(vmafgpu__hvs_activity)
-#define vmafgpu__hvs_add_four VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_four)
-#define vmafgpu__hvs_add_masks VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_masks)
-#define vmafgpu__hvs_add_squares VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_squares)
-#define vmafgpu__hvs_along VMAFGPU__LEVEL_NAME(vmafgpu__hvs_along)
-#define vmafgpu__hvs_columns_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_columns_of)
-#define vmafgpu__hvs_eight VMAFGPU__LEVEL_NAME(vmafgpu__hvs_eight)
-#define vmafgpu__hvs_error VMAFGPU__LEVEL_NAME(vmafgpu__hvs_error)
-#define vmafgpu__hvs_fold VMAFGPU__LEVEL_NAME(vmafgpu__hvs_fold)
-#define vmafgpu__hvs_lanes VMAFGPU__LEVEL_NAME(vmafgpu__hvs_lanes)
-#define vmafgpu__hvs_load VMAFGPU__LEVEL_NAME(vmafgpu__hvs_load)
-#define vmafgpu__hvs_row VMAFGPU__LEVEL_NAME(vmafgpu__hvs_row)
-#define vmafgpu__hvs_rows_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_rows_of)
-#define vmafgpu__hvs_variances VMAFGPU__LEVEL_NAME(vmafgpu__hvs_variances)
-#define vmafgpu__float_adm_split VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_split)
-#define vmafgpu__float_adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_vertical)
-#define vmafgpu__float_adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_horizontal)
-#define vmafgpu__float_adm_reciprocals VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_reciprocals)
-#define vmafgpu__float_adm_restore VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_restore)
-#define vmafgpu__float_adm_decouple VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_decouple)
-#define vmafgpu__float_adm_band VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_band)
-#define vmafgpu__float_adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_threshold)
-#define vmafgpu__float_adm_term VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_term)
-#define vmafgpu__float_adm_mask VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_mask)
-#define vmafgpu__float_adm_powers VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_powers)
-#define vmafgpu__float_adm_add VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_add)
-#define vmafgpu__float_adm_lanes VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_lanes)
-#define vmafgpu__ciede_at_once VMAFGPU__LEVEL_NAME(vmafgpu__ciede_at_once)
-#define vmafgpu__ciede_count VMAFGPU__LEVEL_NAME(vmafgpu__ciede_count)
-#define vmafgpu__ciede_bells VMAFGPU__LEVEL_NAME(vmafgpu__ciede_bells)
-#define vmafgpu__ciede_chunk VMAFGPU__LEVEL_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_differences VMAFGPU__LEVEL_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_guess VMAFGPU__LEVEL_NAME(vmafgpu__ciede_guess)
-#define vmafgpu__ciede_hues VMAFGPU__LEVEL_NAME(vmafgpu__ciede_hues)
-#define vmafgpu__ciede_labs VMAFGPU__LEVEL_NAME(vmafgpu__ciede_labs)
-#define vmafgpu__ciede_lengths VMAFGPU__LEVEL_NAME(vmafgpu__ciede_lengths)
-#define vmafgpu__ciede_powers7 VMAFGPU__LEVEL_NAME(vmafgpu__ciede_powers7)
-#define vmafgpu__ciede_roots VMAFGPU__LEVEL_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_settle VMAFGPU__LEVEL_NAME(vmafgpu__ciede_settle)
-#define vmafgpu__ciede_sine VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sine)
-#define vmafgpu__ciede_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sqrt)
-#define vmafgpu__ciede_straighten VMAFGPU__LEVEL_NAME(vmafgpu__ciede_straighten)
-#define vmafgpu__ciede_weights VMAFGPU__LEVEL_NAME(vmafgpu__ciede_weights)
+#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
+#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
+#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
+#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
+#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
+#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
+#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
+#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
+#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
+#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
+#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
+#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
+#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
+#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
+#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
+#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
+#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
+#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
+#define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
+#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
+#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
+#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
+#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
+#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
+#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
+#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
+#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
+#define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
+#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
+#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
+#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
+#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define vmafgpu__ciede_guess VMAFGPU__LANES_NAME(vmafgpu__ciede_guess)
+#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
+#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
+#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
+#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
+#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
+#define vmafgpu__ciede_settle VMAFGPU__LANES_NAME(vmafgpu__ciede_settle)
+#define vmafgpu__ciede_sine VMAFGPU__LANES_NAME(vmafgpu__ciede_sine)
+#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
+#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
+#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 #define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
 #define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
 #define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
@@ -18954,9 +18968,10 @@ VMAFGPU__COLD_END
  * lane sees the operations of the formula, one after another, on every level.
  *
  * clang makes no vectors where exceptions count, and without that it may fuse products and sums (see >>settings); so on x86 it
- * compiles this room for processors that cannot, AVX-512's as AVX2's.
+ * compiles this room for processors that cannot, and AVX-512 has AVX2's.
  */
 #define VMAFGPU__LANES 32
+#ifndef VMAFGPU__LANES_OF_AVX2
 #if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 #    pragma clang attribute push(__attribute__((target("no-fma"))), apply_to = function)
@@ -19057,7 +19072,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 }
 
 static inline void vmafgpu__lanes_sqrt(float *x) {
-#if defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
         __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
         memcpy(&root, x + i, sizeof root);
@@ -19868,10 +19883,10 @@ VMAFGPU__INLINE float vmafgpu__ciede_settle(double x, float *doubt) {
 }
 
 VMAFGPU__INLINE void vmafgpu__ciede_sqrt(double *x) {
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512 && !defined(__clang__)
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
         _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
-#elif defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#elif defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
         __m256d root;
         memcpy(&root, x + l, sizeof root);
@@ -20297,6 +20312,10 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #if defined(__clang__) && defined(__x86_64__)
 #  pragma float_control(pop)
 #  pragma clang attribute pop
+#endif
+#endif /* !VMAFGPU__LANES_OF_AVX2 */
+
+#if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -24192,6 +24211,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__speed_variances
 #undef vmafgpu__speed_vectors
 #undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__LANES_NAME
+#undef VMAFGPU__LANES_OF_AVX2
 #undef VMAFGPU__V_ANY
 #undef vmafgpu__v
 #undef VMAFGPU__V_BYTES

@@ -1080,7 +1080,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 /* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
- * spend most of their time on what they can do for speed, and here nobody would notice it. */
+ * spend most of their time on what they can do for speed, which nobody would notice here. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -18946,6 +18946,12 @@ VMAFGPU__COLD_END
 #    define VMAFGPU__SANITIZED
 #  endif
 #endif
+/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. */
+#if defined(__GNUC__) || defined(__clang__)
+#  define VMAFGPU__APART __attribute__((noinline))
+#else
+#  define VMAFGPU__APART
+#endif
 #ifdef VMAFGPU__SANITIZED
 #  define VMAFGPU__INLINE static VMAFGPU__UNUSED
 #  define VMAFGPU__UNROLL
@@ -19882,7 +19888,7 @@ VMAFGPU__INLINE float vmafgpu__ciede_settle(double x, float *doubt) {
     return high;
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_sqrt(double *x) {
+static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
         _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
@@ -19919,7 +19925,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_guess(const double *VMAFGPU__RESTRICT x, flo
 }
 
 /* c of the three channels made linear. A root that is off by h is better by a series in h. */
-VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
@@ -19941,8 +19947,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c
 }
 
 /* The roots that L*a*b* is made of. */
-VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double threshold = 216.0 / 24389.0;
     double z[N];
@@ -19966,8 +19972,9 @@ VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, flo
     }
 }
 
-static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
-                                float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
+                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
+                                               float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double black = scale->black, grey = scale->grey, by_y = scale->y, by_c = scale->c;
     double c[3][N], x[3][N];
@@ -20000,8 +20007,8 @@ static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_
     }
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
-                                            float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
+                                                  float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     for (int l = 0; l < N; l++)
@@ -20012,8 +20019,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, co
 }
 
 /* Angles from 0 to 2 pi: the arc of a tangent below that of pi/8, in the eighth of the circle where it is. */
-static void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
-                                float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
+                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double t[N];
@@ -20069,8 +20076,8 @@ VMAFGPU__INLINE double vmafgpu__ciede_sine(double x) {
 }
 
 /* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
-VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
-                                            float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
+                                                  float *VMAFGPU__RESTRICT doubt) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
         const double x = ((double)h[l] - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
         double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -20100,8 +20107,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, fl
 }
 
 /* 60 degrees times exp(-x), in degrees. Where it is next to nothing, nothing comes of it. */
-VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double p[N];
     int32_t bits[N];
@@ -20133,7 +20140,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, floa
 
 /* x to the power of 7 as powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should
  * be; of all floats the farthest that is not is nearer than 0.003 last bits. */
-VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
     for (int l = 0; l < N; l++) {
@@ -20148,8 +20155,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, fl
             out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-static void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT out,
-                                 float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
+                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double x[N];
@@ -21140,8 +21147,8 @@ VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vma
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                                        int y, char *to) {
+static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                             int y, char *to) {
     if (s->job->wide)
         vmafgpu__vif_take_of(s, image, 1, y, to);
     else
@@ -21238,9 +21245,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                                         const ptrdiff_t *at, int means, int line,
-                                                         uint16_t *const *next_line, const char *const *ahead) {
+static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
+                                              const ptrdiff_t *at, int means, int line,
+                                              uint16_t *const *next_line, const char *const *ahead) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
@@ -21313,16 +21320,16 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                           const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
+                                                const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                            const char *other, const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
+                                                 const char *other, const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
@@ -21374,9 +21381,9 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
 }
 
 /* Along the line, into row y / 2 of the next image. */
-static __attribute__((noinline)) void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                                const vmafgpu__vif_picture *image, int y,
-                                                                const uint16_t *line) {
+static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
+                                                     const vmafgpu__vif_picture *image, int y,
+                                                     const uint16_t *line) {
     const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
     const ptrdiff_t *at = s->next_along_at;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
@@ -21710,7 +21717,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[row]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
@@ -21735,7 +21742,7 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[4]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
@@ -21773,9 +21780,9 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
 }
 
 /* Apart from the rest, so that its registers are its own. */
-static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
-                                                              const vmafgpu__vif_constants *constants,
-                                                              vmafgpu__vif_totals *totals) {
+static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
+                                                   const vmafgpu__vif_constants *constants,
+                                                   vmafgpu__vif_totals *totals) {
     const int variants = s->job->plan->vif_variants;
     if (variants == 1 && reference)
         vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
@@ -21981,8 +21988,8 @@ typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
 } vmafgpu__adm_constants;
 
-static void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
-                                      const vmafgpu__adm_work *work) {
+static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
+                                                     const vmafgpu__adm_work *work) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     c->left = g->left > 0 ? g->left - 1 : 0;
     c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
@@ -22129,8 +22136,8 @@ VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *
     *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
 }
 
-static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
-                                    const void *const *rows, int needed, int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
+                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
     enum { WORDS = VMAFGPU__V_WORDS };
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const vmafgpu__v half = vmafgpu__v_set32(32768);
@@ -22168,9 +22175,9 @@ static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu
 }
 
 /* Vertical filters of one row, and the border of the lines. */
-static void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y, int needed,
-                                  int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
+                                                 int needed, int16_t *(*line)[2]) {
     const int w = task->in_width;
     const void *rows[6];
     for (int k = 0; k < 6; k++)
@@ -22235,8 +22242,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
 }
 
 /* The low-pass band of a row. */
-static void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                 int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                                int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const int w = task->geometry.w;
     if (task->scale == 0) {
@@ -22329,7 +22336,7 @@ VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_pa
         }
 }
 
-static void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -22372,9 +22379,9 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
 }
 
 /* Does columns again by the definition, where `rare` is not 0. */
-static void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
-                               const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
-                               const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                              const vmafgpu__adm_row *row) {
     enum { CHUNK = VMAFGPU__ADM_CHUNK };
     int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
     vmafgpu__v_store(rare, rare_packed);
@@ -22468,9 +22475,9 @@ static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *c
     }
 }
 
-static void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                  vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                 vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     vmafgpu__adm_den_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -22634,9 +22641,9 @@ VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const 
     out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
 }
 
-static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                    vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                   vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
         const int x = c->left + at;
@@ -22677,8 +22684,8 @@ static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu
 
 /* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
  * where they have wrapped. Only the first and the last register have such columns. */
-static void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                       const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
     for (int place = 0; place <= last; place += last ? last : 1) {
@@ -22748,10 +22755,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, co
         vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
 }
 
-static void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
-                                    const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                    const vmafgpu__adm_row *below, int which, int64_t *sums) {
+static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;

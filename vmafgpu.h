@@ -6329,8 +6329,6 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_CAMBI
-VMAFGPU__COLD
-
 #define VMAFGPU__CAMBI_OPTIONS(X) \
     X(VMAFGPU__CAMBI_EOTF, "cambi_eotf", "ceot", VMAFGPU__WORD, 0, 0, 0, "bt1886,pq") \
     X(VMAFGPU__CAMBI_SPEEDUP, "cambi_high_res_speedup", "hrs", VMAFGPU__INTEGER, 0, 0, 2160, NULL) \
@@ -6497,6 +6495,8 @@ static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, 
     return (size + (1 << shift) - 1) >> shift;
 }
 
+VMAFGPU__COLD
+
 static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
                                                    const vmafgpu__cambi_picture *p) {
     const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
@@ -6608,6 +6608,8 @@ static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, c
     const int64_t count = (int64_t)(variant->topk * (double)pixels);
     return count < 1 ? 1 : count > pixels ? pixels : count;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- memory ---- */
 
@@ -6736,8 +6738,6 @@ static void vmafgpu__cambi_close(vmafgpu *v) {
     vmafgpu__give(v, v->cambi);
     v->cambi = NULL;
 }
-
-VMAFGPU__COLD_END
 
 /* ---- stages ---- */
 
@@ -7526,8 +7526,6 @@ static const vmafgpu__column vmafgpu__speed_temporal_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_SPEED
-VMAFGPU__COLD
-
 /* Those of both features, with the same places in either. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
@@ -7773,8 +7771,6 @@ static void vmafgpu__speed_close(vmafgpu *v) {
     vmafgpu__give(v, v->speed);
     v->speed = NULL;
 }
-
-VMAFGPU__COLD_END
 
 /* ---- from the frame's chroma to a plane of a sixteenth ---- */
 
@@ -8188,13 +8184,19 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
+/* Some lanes of a row at a time, which may reach into its padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
-    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++) {
-        memset(out + i * pitch, 0, sizeof(float) * (size_t)w);
-        for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++)
-            for (size_t j = 0; j < (size_t)w; j++)
-                out[i * pitch + j] += a->at[i][k] * b[k * pitch + j];
+    enum { LANES = 8 };
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
+        for (size_t x = 0; x < (size_t)w; x += LANES) {
+            float sum[LANES] = { 0 };
+            for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++) {
+                const float factor = a->at[i][k], *row = b + k * pitch + x;
+                for (size_t l = 0; l < LANES; l++)
+                    sum[l] += factor * row[l];
+            }
+            memcpy(out + i * pitch + x, sum, sizeof sum);
     }
 }
 

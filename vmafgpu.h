@@ -1121,6 +1121,19 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma fp_contract(off)
 #endif
 
+/* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
+ * spend most of their time on what they can do for speed, which nobody would notice here. */
+#if defined(__clang__) && defined(__OPTIMIZE__)
+#  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#  define VMAFGPU__COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#  define VMAFGPU__COLD_END _Pragma("GCC pop_options")
+#else
+#  define VMAFGPU__COLD
+#  define VMAFGPU__COLD_END
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
@@ -2436,6 +2449,8 @@ struct vmafgpu {
     int64_t            pooled;                      /* rows in the totals */
 };
 
+VMAFGPU__COLD
+
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
  * ================================================================================================ */
@@ -2814,6 +2829,8 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     return NULL;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
  * ================================================================================================
@@ -3068,6 +3085,8 @@ static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *
 }
 
 #ifndef VMAFGPU_NO_JSON
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>json                                         a reader of JSON text
@@ -4944,6 +4963,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
     return VMAFGPU_OK;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>threads                                      a frame's work in parts
  * ================================================================================================ */
@@ -5267,6 +5288,8 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_MOTION
+VMAFGPU__COLD
+
 #define VMAFGPU__MOTION_OPTIONS(X) \
     X(VMAFGPU__MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
@@ -5361,6 +5384,8 @@ static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e
 static const vmafgpu__temporal vmafgpu__motion_temporal = {
     vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
 };
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5461,6 +5486,8 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_VIF
+VMAFGPU__COLD
+
 #define VMAFGPU__VIF_OPTIONS(X) \
     X(VMAFGPU__VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
@@ -5512,6 +5539,8 @@ static void vmafgpu__vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         *out++ = scale_den[s];
     }
 }
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5843,6 +5872,8 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 #endif
 
 #ifndef VMAFGPU_NO_ADM
+VMAFGPU__COLD
+
 #define VMAFGPU__ADM_OPTIONS(X) \
     X(VMAFGPU__ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
     X(VMAFGPU__ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL) \
@@ -6017,6 +6048,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         *out++ = scale_den[s];
     }
 }
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -6511,6 +6544,8 @@ static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, 
     return (size + (1 << shift) - 1) >> shift;
 }
 
+VMAFGPU__COLD
+
 static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
                                                    const vmafgpu__cambi_picture *p) {
     const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
@@ -6622,6 +6657,8 @@ static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, c
     const int64_t count = (int64_t)(variant->topk * (double)pixels);
     return count < 1 ? 1 : count > pixels ? pixels : count;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- memory ---- */
 
@@ -8196,13 +8233,19 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
+/* Some lanes of a row at a time, which may reach into its padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
-    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++) {
-        memset(out + i * pitch, 0, sizeof(float) * (size_t)w);
-        for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++)
-            for (size_t j = 0; j < (size_t)w; j++)
-                out[i * pitch + j] += a->at[i][k] * b[k * pitch + j];
+    enum { LANES = 8 };
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
+        for (size_t x = 0; x < (size_t)w; x += LANES) {
+            float sum[LANES] = { 0 };
+            for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++) {
+                const float factor = a->at[i][k], *row = b + k * pitch + x;
+                for (size_t l = 0; l < LANES; l++)
+                    sum[l] += factor * row[l];
+            }
+            memcpy(out + i * pitch + x, sum, sizeof sum);
     }
 }
 
@@ -10728,6 +10771,8 @@ enum {
     VMAFGPU__FMOTION_RING = VMAFGPU__FMOTION_ROWS + 2 * VMAFGPU__FMOTION_REACH
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 static int vmafgpu__fmotion_is_zero(const vmafgpu__extractor *e) {
@@ -10855,6 +10900,8 @@ static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extracto
     vmafgpu__fmotion_layout(v, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- frames ---- */
 
@@ -11077,6 +11124,8 @@ static const vmafgpu__option vmafgpu__fvif_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__FVIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 /* Kept from open to close, with the sources of a scaled row's pixels. */
@@ -11239,6 +11288,8 @@ static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *
     vmafgpu__fvif_layout(v, &shape, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- a scale ---- */
 
@@ -12296,6 +12347,8 @@ static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
 
+VMAFGPU__COLD
+
 /* ---- the backend: memory ---- */
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -12509,6 +12562,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
     v->cpu = NULL;
 }
 
+VMAFGPU__COLD_END
+
 /* ---- the features that are scored as a whole ---- */
 
 #ifndef VMAFGPU_NO_CAMBI
@@ -12550,6 +12605,8 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
 };
 
 #ifndef VMAFGPU_NO_GPU
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>kernels                                      what the GPU does for each feature
@@ -13764,6 +13821,8 @@ typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_F
                                     (int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>inflate                                      deflate's streams (RFC 1951), and CRC-32, as gzip has both
  * ================================================================================================ */
@@ -13980,6 +14039,8 @@ static uint32_t vmafgpu__crc32(const void *data, size_t size) {
         crc = crc >> 8 ^ table[0][(crc ^ *at) & 255];
     return ~crc;
 }
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
@@ -17296,7 +17357,11 @@ static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
 };
 
+VMAFGPU__COLD_END
+
 #endif /* !VMAFGPU_NO_GPU */
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>table                                        the list of features
@@ -19409,6 +19474,8 @@ VMAFGPU_API int vmafgpu_version_number(void) {
     return VMAFGPU_VERSION;
 }
 
+VMAFGPU__COLD_END
+
 /* The caller's floating-point settings come back. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
 #  pragma float_control(pop)
@@ -19469,6 +19536,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  define VMAFGPU__V_ANY "+w"
 #endif
 
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>level lanes */
+#  define VMAFGPU__LANES_OF_AVX2
+#  define VMAFGPU__LANES_NAME(name) name##_avx2
+#else
+#  define VMAFGPU__LANES_NAME(name) VMAFGPU__LEVEL_NAME(name)
+#endif
+
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
 /* ---- names ----
@@ -19484,68 +19558,68 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
-#define vmafgpu__lanes_floats VMAFGPU__LEVEL_NAME(vmafgpu__lanes_floats)
-#define vmafgpu__float_row VMAFGPU__LEVEL_NAME(vmafgpu__float_row)
-#define vmafgpu__ssim_import VMAFGPU__LEVEL_NAME(vmafgpu__ssim_import)
+#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
+#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
 #define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
 #define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
-#define vmafgpu__lanes_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__lanes_sqrt)
+#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
 #define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
-#define vmafgpu__ssim_compare VMAFGPU__LEVEL_NAME(vmafgpu__ssim_compare)
-#define vmafgpu__ssim_split VMAFGPU__LEVEL_NAME(vmafgpu__ssim_split)
-#define vmafgpu__ssim_nine VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine)
-#define vmafgpu__ssim_halve VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_filter VMAFGPU__LEVEL_NAME(vmafgpu__ssim_filter)
-#define vmafgpu__ssim_nine_alike VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine_alike)
-#define vmafgpu__ssim_add VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add)
-#define vmafgpu__ssim_halve_luma_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve_luma_row)
-#define vmafgpu__ssim_round VMAFGPU__LEVEL_NAME(vmafgpu__ssim_round)
-#define vmafgpu__ssim_add_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add_row)
+#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
+#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
+#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
+#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
+#define vmafgpu__ssim_filter VMAFGPU__LANES_NAME(vmafgpu__ssim_filter)
+#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
+#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
+#define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
+#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
+#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__hvs_add_terms VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_terms)
-#define vmafgpu__hvs_activity VMAFGPU__LEVEL_NAME(vmafgpu__hvs_activity)
-#define vmafgpu__hvs_add_four VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_four)
-#define vmafgpu__hvs_add_masks VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_masks)
-#define vmafgpu__hvs_add_squares VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_squares)
-#define vmafgpu__hvs_along VMAFGPU__LEVEL_NAME(vmafgpu__hvs_along)
-#define vmafgpu__hvs_columns_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_columns_of)
-#define vmafgpu__hvs_eight VMAFGPU__LEVEL_NAME(vmafgpu__hvs_eight)
-#define vmafgpu__hvs_error VMAFGPU__LEVEL_NAME(vmafgpu__hvs_error)
-#define vmafgpu__hvs_fold VMAFGPU__LEVEL_NAME(vmafgpu__hvs_fold)
-#define vmafgpu__hvs_lanes VMAFGPU__LEVEL_NAME(vmafgpu__hvs_lanes)
-#define vmafgpu__hvs_load VMAFGPU__LEVEL_NAME(vmafgpu__hvs_load)
-#define vmafgpu__hvs_row VMAFGPU__LEVEL_NAME(vmafgpu__hvs_row)
-#define vmafgpu__hvs_rows_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_rows_of)
-#define vmafgpu__hvs_variances VMAFGPU__LEVEL_NAME(vmafgpu__hvs_variances)
-#define vmafgpu__float_adm_split VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_split)
-#define vmafgpu__float_adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_vertical)
-#define vmafgpu__float_adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_horizontal)
-#define vmafgpu__float_adm_reciprocals VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_reciprocals)
-#define vmafgpu__float_adm_restore VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_restore)
-#define vmafgpu__float_adm_decouple VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_decouple)
-#define vmafgpu__float_adm_band VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_band)
-#define vmafgpu__float_adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_threshold)
-#define vmafgpu__float_adm_term VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_term)
-#define vmafgpu__float_adm_mask VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_mask)
-#define vmafgpu__float_adm_powers VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_powers)
-#define vmafgpu__float_adm_add VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_add)
-#define vmafgpu__float_adm_lanes VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_lanes)
-#define vmafgpu__ciede_at_once VMAFGPU__LEVEL_NAME(vmafgpu__ciede_at_once)
-#define vmafgpu__ciede_count VMAFGPU__LEVEL_NAME(vmafgpu__ciede_count)
-#define vmafgpu__ciede_bells VMAFGPU__LEVEL_NAME(vmafgpu__ciede_bells)
-#define vmafgpu__ciede_chunk VMAFGPU__LEVEL_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_differences VMAFGPU__LEVEL_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_guess VMAFGPU__LEVEL_NAME(vmafgpu__ciede_guess)
-#define vmafgpu__ciede_hues VMAFGPU__LEVEL_NAME(vmafgpu__ciede_hues)
-#define vmafgpu__ciede_labs VMAFGPU__LEVEL_NAME(vmafgpu__ciede_labs)
-#define vmafgpu__ciede_lengths VMAFGPU__LEVEL_NAME(vmafgpu__ciede_lengths)
-#define vmafgpu__ciede_powers7 VMAFGPU__LEVEL_NAME(vmafgpu__ciede_powers7)
-#define vmafgpu__ciede_roots VMAFGPU__LEVEL_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_settle VMAFGPU__LEVEL_NAME(vmafgpu__ciede_settle)
-#define vmafgpu__ciede_sine VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sine)
-#define vmafgpu__ciede_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sqrt)
-#define vmafgpu__ciede_straighten VMAFGPU__LEVEL_NAME(vmafgpu__ciede_straighten)
-#define vmafgpu__ciede_weights VMAFGPU__LEVEL_NAME(vmafgpu__ciede_weights)
+#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
+#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
+#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
+#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
+#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
+#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
+#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
+#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
+#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
+#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
+#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
+#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
+#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
+#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
+#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
+#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
+#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
+#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
+#define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
+#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
+#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
+#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
+#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
+#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
+#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
+#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
+#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
+#define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
+#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
+#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
+#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
+#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define vmafgpu__ciede_guess VMAFGPU__LANES_NAME(vmafgpu__ciede_guess)
+#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
+#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
+#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
+#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
+#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
+#define vmafgpu__ciede_settle VMAFGPU__LANES_NAME(vmafgpu__ciede_settle)
+#define vmafgpu__ciede_sine VMAFGPU__LANES_NAME(vmafgpu__ciede_sine)
+#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
+#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
+#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 #define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
 #define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
 #define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
@@ -19738,6 +19812,12 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #    define VMAFGPU__SANITIZED
 #  endif
 #endif
+/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. */
+#if defined(__GNUC__) || defined(__clang__)
+#  define VMAFGPU__APART __attribute__((noinline))
+#else
+#  define VMAFGPU__APART
+#endif
 #ifdef VMAFGPU__SANITIZED
 #  define VMAFGPU__INLINE static VMAFGPU__UNUSED
 #  define VMAFGPU__UNROLL
@@ -19760,9 +19840,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
  * lane sees the operations of the formula, one after another, on every level.
  *
  * clang makes no vectors where exceptions count, and without that it may fuse products and sums (see >>settings); so on x86 it
- * compiles this room for processors that cannot, AVX-512's as AVX2's.
+ * compiles this room for processors that cannot, and AVX-512 has AVX2's.
  */
 #define VMAFGPU__LANES 32
+#ifndef VMAFGPU__LANES_OF_AVX2
 #if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 #    pragma clang attribute push(__attribute__((target("no-fma"))), apply_to = function)
@@ -19863,7 +19944,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 }
 
 static inline void vmafgpu__lanes_sqrt(float *x) {
-#if defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
         __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
         memcpy(&root, x + i, sizeof root);
@@ -20673,11 +20754,11 @@ VMAFGPU__INLINE float vmafgpu__ciede_settle(double x, float *doubt) {
     return high;
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_sqrt(double *x) {
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512 && !defined(__clang__)
+static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
         _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
-#elif defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#elif defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
         __m256d root;
         memcpy(&root, x + l, sizeof root);
@@ -20710,7 +20791,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_guess(const double *VMAFGPU__RESTRICT x, flo
 }
 
 /* c of the three channels made linear. A root that is off by h is better by a series in h. */
-VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
@@ -20732,8 +20813,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c
 }
 
 /* The roots that L*a*b* is made of. */
-VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double threshold = 216.0 / 24389.0;
     double z[N];
@@ -20757,8 +20838,9 @@ VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, flo
     }
 }
 
-static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
-                                float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
+                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
+                                               float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double black = scale->black, grey = scale->grey, by_y = scale->y, by_c = scale->c;
     double c[3][N], x[3][N];
@@ -20791,8 +20873,8 @@ static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_
     }
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
-                                            float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
+                                                  float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     for (int l = 0; l < N; l++)
@@ -20803,8 +20885,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, co
 }
 
 /* Angles from 0 to 2 pi: the arc of a tangent below that of pi/8, in the eighth of the circle where it is. */
-static void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
-                                float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
+                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double t[N];
@@ -20860,8 +20942,8 @@ VMAFGPU__INLINE double vmafgpu__ciede_sine(double x) {
 }
 
 /* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
-VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
-                                            float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
+                                                  float *VMAFGPU__RESTRICT doubt) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
         const double x = ((double)h[l] - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
         double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -20891,8 +20973,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, fl
 }
 
 /* 60 degrees times exp(-x), in degrees. Where it is next to nothing, nothing comes of it. */
-VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double p[N];
     int32_t bits[N];
@@ -20924,7 +21006,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, floa
 
 /* x to the power of 7 as powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should
  * be; of all floats the farthest that is not is nearer than 0.003 last bits. */
-VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
     for (int l = 0; l < N; l++) {
@@ -20939,8 +21021,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, fl
             out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-static void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT out,
-                                 float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
+                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double x[N];
@@ -21103,6 +21185,10 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #if defined(__clang__) && defined(__x86_64__)
 #  pragma float_control(pop)
 #  pragma clang attribute pop
+#endif
+#endif /* !VMAFGPU__LANES_OF_AVX2 */
+
+#if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -21927,8 +22013,8 @@ VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vma
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                                        int y, char *to) {
+static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                             int y, char *to) {
     if (s->job->wide)
         vmafgpu__vif_take_of(s, image, 1, y, to);
     else
@@ -22025,9 +22111,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                                         const ptrdiff_t *at, int means, int line,
-                                                         uint16_t *const *next_line, const char *const *ahead) {
+static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
+                                              const ptrdiff_t *at, int means, int line,
+                                              uint16_t *const *next_line, const char *const *ahead) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
@@ -22100,16 +22186,16 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                           const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
+                                                const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                            const char *other, const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
+                                                 const char *other, const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
@@ -22161,9 +22247,9 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
 }
 
 /* Along the line, into row y / 2 of the next image. */
-static __attribute__((noinline)) void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                                const vmafgpu__vif_picture *image, int y,
-                                                                const uint16_t *line) {
+static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
+                                                     const vmafgpu__vif_picture *image, int y,
+                                                     const uint16_t *line) {
     const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
     const ptrdiff_t *at = s->next_along_at;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
@@ -22497,7 +22583,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[row]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
@@ -22522,7 +22608,7 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[4]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
@@ -22560,9 +22646,9 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
 }
 
 /* Apart from the rest, so that its registers are its own. */
-static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
-                                                              const vmafgpu__vif_constants *constants,
-                                                              vmafgpu__vif_totals *totals) {
+static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
+                                                   const vmafgpu__vif_constants *constants,
+                                                   vmafgpu__vif_totals *totals) {
     const int variants = s->job->plan->vif_variants;
     if (variants == 1 && reference)
         vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
@@ -22768,8 +22854,8 @@ typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
 } vmafgpu__adm_constants;
 
-static void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
-                                      const vmafgpu__adm_work *work) {
+static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
+                                                     const vmafgpu__adm_work *work) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     c->left = g->left > 0 ? g->left - 1 : 0;
     c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
@@ -22916,8 +23002,8 @@ VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *
     *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
 }
 
-static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
-                                    const void *const *rows, int needed, int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
+                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
     enum { WORDS = VMAFGPU__V_WORDS };
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const vmafgpu__v half = vmafgpu__v_set32(32768);
@@ -22955,9 +23041,9 @@ static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu
 }
 
 /* Vertical filters of one row, and the border of the lines. */
-static void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y, int needed,
-                                  int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
+                                                 int needed, int16_t *(*line)[2]) {
     const int w = task->in_width;
     const void *rows[6];
     for (int k = 0; k < 6; k++)
@@ -23022,8 +23108,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
 }
 
 /* The low-pass band of a row. */
-static void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                 int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                                int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const int w = task->geometry.w;
     if (task->scale == 0) {
@@ -23116,7 +23202,7 @@ VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_pa
         }
 }
 
-static void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -23159,9 +23245,9 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
 }
 
 /* Does columns again by the definition, where `rare` is not 0. */
-static void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
-                               const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
-                               const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                              const vmafgpu__adm_row *row) {
     enum { CHUNK = VMAFGPU__ADM_CHUNK };
     int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
     vmafgpu__v_store(rare, rare_packed);
@@ -23255,9 +23341,9 @@ static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *c
     }
 }
 
-static void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                  vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                 vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     vmafgpu__adm_den_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -23421,9 +23507,9 @@ VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const 
     out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
 }
 
-static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                    vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                   vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
         const int x = c->left + at;
@@ -23464,8 +23550,8 @@ static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu
 
 /* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
  * where they have wrapped. Only the first and the last register have such columns. */
-static void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                       const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
     for (int place = 0; place <= last; place += last ? last : 1) {
@@ -23535,10 +23621,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, co
         vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
 }
 
-static void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
-                                    const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                    const vmafgpu__adm_row *below, int which, int64_t *sums) {
+static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
@@ -24998,6 +25084,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__speed_variances
 #undef vmafgpu__speed_vectors
 #undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__LANES_NAME
+#undef VMAFGPU__LANES_OF_AVX2
 #undef VMAFGPU__V_ANY
 #undef vmafgpu__v
 #undef VMAFGPU__V_BYTES

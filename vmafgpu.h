@@ -890,6 +890,29 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
  * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
 
+/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float: the dot
+ * product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
+typedef struct vmafgpu_gradient {
+    double prediction;                  /* of the base; NaN without a model, and all the rest 0                    */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where a sum is: there is no slope        */
+} vmafgpu_gradient;
+
+typedef struct vmafgpu_block {
+    double share;                       /* what the score loses here, to first order: the gradient times what the sums would
+                                           change by if this block had the reference's samples, and so had its surroundings */
+    vmafgpu_edit_sums sums;             /* of all blocks together they are the frame's. Cubes are not rounded: these are 2^k times
+                                           those of edits, 2^k the height of the scale's bands, rounded up         */
+} vmafgpu_block;
+
+/* The base's. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
+
+/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
+ * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
+ * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
+ * one it takes as long as some twenty scores of the frame. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
+
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
@@ -5744,9 +5767,9 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
     return (const uint8_t *)picture->row + y * picture->pitch;
 }
 
-/* Row y of a scale: its sums. */
+/* Row y of a scale: its variances. */
 static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lines *lines,
-                             const vmafgpu__vif_picture *distorted, int y, vmafgpu__vif_sums *sums) {
+                             const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
     const int reach = vmafgpu__vif_reach(job->scale), w = job->w;
@@ -5771,7 +5794,6 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lin
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(job->plan, lines, w, job->log_table, sums);
 }
 
 /* The rows of the next scale's picture that lie in the strip. */
@@ -5794,8 +5816,10 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
     carver.base = (unsigned char *)job->scratch;
     vmafgpu__carve_vif_lines(&carver, job->w, &lines);
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
-        for (int y = job->first; y < job->end; y++)
-            vmafgpu__vif_row(job, &lines, &job->distorted[i], y, sums[i]);
+        for (int y = job->first; y < job->end; y++) {
+            vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            vmafgpu__vif_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+        }
     for (int i = -1; i < job->distorted_count; i++)
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
 }
@@ -6254,26 +6278,38 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Adds one row's masked cubes to the sums; the rows above and below are given by the caller's border rule. */
-static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
-                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
-                                  int which, int64_t *sums) {
+/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
+static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
     const int first = g->left, end = g->w - g->left;
-    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which], *c = row->centre[which];
+    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
     const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
-    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };   /* strong adm_csf_scale may wrap it */
     for (int x = from; x < to; x++)
         column_sum[x] = a[x] + m[x] + b[x];
     if (first == 0) {
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
         column_sum[g->w] = column_sum[g->w - 1];
     }
+}
+
+/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
+static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
+                                      const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
-        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
+        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + row->centre[which][x];
         for (int band = 0; band < VMAFGPU__BANDS; band++)
             sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
                                                             g->mask_shift[band]);
     }
+}
+
+/* Adds one row's masked cubes to the sums. */
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums) {
+    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
+    vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
     /* The reference rounds each row's sum, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
@@ -17054,6 +17090,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
+    VMAFGPU__LEAST_BLOCK = 4,      /* of a map */
     VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
 };
 
@@ -17076,6 +17113,9 @@ typedef struct vmafgpu__editor {
     vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each of them */
     vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates], not rounded */
     void              *vif_scratch, *adm_scratch;
+    void              *map_scratch;                     /* of plain ADM, for the frame's width */
+    vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
     double            *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -17091,6 +17131,11 @@ struct vmafgpu__edits {
     vmafgpu_edit_score *scores;
     double            *values;
     int                count, next;                     /* next: the first that nobody has taken; atomic */
+    /* What is being mapped: rows of blocks instead of edits. */
+    vmafgpu_block     *blocks;
+    vmafgpu_gradient   gradient;
+    int                size, across;
+    uint16_t          *log_table;                       /* of the plain code */
 };
 
 /* ---- ranges and tiles ---- */
@@ -17518,6 +17563,224 @@ static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, con
         memcpy(values, e->row, (size_t)v->column_count * sizeof *values);
 }
 
+/* ---- the gradient, and maps of blocks ---- */
+
+/* What a column of ADM takes of the numerators and impairments of scale s, roots over the denominators. */
+static void vmafgpu__edit_adm_shares(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, int place, int s, double *share) {
+    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
+    double columns[VMAFGPU__EDIT_SCALARS];
+    vmafgpu__edit_smooth_adm(e, r, columns);
+    const int is_limited = place == 2 && columns[2] <= least;
+    share[0] = is_limited ? 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    share[1] = is_limited ? 0 : place == 1 ? 1 : place == 2 ? weight - 1 : 0;
+    for (int i = 0; i < 2; i++)
+        share[i] = r->all_den > 0 ? share[i] / r->all_den : 0;
+    if (place == 3 + s)
+        share[0] = r->den[s] > 0 ? 1 / r->den[s] : 0;
+}
+
+/* Of the roots of sums: 0 where there is no slope. */
+static double vmafgpu__edit_slope(double root, int64_t sum) {
+    return sum > 0 ? root / (3 * (double)sum) : 0;
+}
+
+/* Adds what a column of the smooth row, of which the prediction changes by `slope`, has to do with the sums. */
+static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, vmafgpu_gradient *g) {
+    const vmafgpu__edits *x = v->edits;
+    const int of_vif = x->vif ? column - x->vif->columns[0] : -1, of_adm = x->adm ? column - x->adm->columns[0] : -1;
+    if (of_vif >= (x->vif && x->vif->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) && of_vif < VMAFGPU__SCALES) {
+        const vmafgpu__vif_sums *sums = &x->base.vif[of_vif];
+        const double denominator = (double)sums->denominator / 2048 + (double)sums->flat_count;
+        g->vif_information[of_vif] += slope / 2048 / denominator;
+        g->vif_noise[of_vif] -= slope / 16384 / 65025 / denominator;
+    }
+    if (of_adm < 0 || of_adm >= VMAFGPU__EDIT_SCALARS)
+        return;
+    vmafgpu__edit_roots roots;
+    vmafgpu__edit_roots_of(v, x->adm, &x->base, &roots);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_sums *sums = &x->base.adm[s];
+        double share[2];
+        vmafgpu__edit_adm_shares(x->adm, &roots, of_adm, s, share);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            g->adm[s][b] += slope * share[0] * vmafgpu__edit_slope(roots.numerator[s][b], sums->numerator[x->adm->variant][b]);
+            g->aim[s][b] += slope * share[1] * vmafgpu__edit_slope(roots.impairment[s][b], sums->impairment[x->adm->variant][b]);
+        }
+    }
+}
+
+static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__editor *e = &v->edits->editors[0];
+    double *row = e->row, *x = e->model_scratch;
+    memset(g, 0, sizeof *g);
+    g->prediction = vmafgpu__edit_smooth(v, &v->edits->base, row, x);   /* leaves the normalised inputs in x */
+    for (int i = 0; svm && i < svm->feature_count; i++) {
+        double slope = 0;
+        for (int k = 0; k < svm->sv_count; k++) {
+            const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
+            double distance = 0;
+            for (int j = 0; j < svm->feature_count; j++)
+                distance += (x[j] - vector[j]) * (x[j] - vector[j]);
+            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * exp(-svm->gamma * distance);
+        }
+        vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
+    }
+}
+
+/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+static vmafgpu__range vmafgpu__edit_block(int k, int count, int size, int shift, int samples) {
+    const int unit = 1 << shift;
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
+                                 samples);
+}
+
+/* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
+static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
+                                  vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__vif_job job;
+    vmafgpu__vif_picture distorted;
+    memset(&job, 0, sizeof job);
+    memset(&distorted, 0, sizeof distorted);
+    job.bit_depth = v->config.bit_depth;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__tile planes[2] = { vmafgpu__edit_picture(v->cpu, s, 0), vmafgpu__edit_picture(v->cpu, s, 1) };
+        job.scale = s;
+        job.wide = s || v->cpu->wide;
+        job.w = v->config.width >> s;
+        job.h = v->config.height >> s;
+        job.reference.row = planes[0].data;
+        job.reference.pitch = planes[0].pitch;
+        distorted.row = planes[1].data;
+        distorted.pitch = planes[1].pitch;
+        const vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s, job.h);
+        for (int y = rows.first; y < rows.end && !(s == 0 && v->plan.vif_skips_scale_0); y++) {
+            vmafgpu__vif_row(&job, &e->lines, &distorted, y);
+            for (int pass = 0; pass < 2; pass++) {
+                for (int k = 0; k < x->across; k++) {
+                    const vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s, job.w);
+                    vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__vif_lines part = e->lines;
+                    vmafgpu__vif_sums sums;
+                    memset(&sums, 0, sizeof sums);
+                    for (int i = 0; i < 3; i++)
+                        part.variance[i] += columns.first;
+                    vmafgpu__vif_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
+                    to->vif_information[s] += sums.numerator[x->vif->variant];
+                    to->vif_noise[s] += sums.flat_noise;
+                }
+                /* Then both pictures are the reference. */
+                for (int i = 0; i < job.w; i++) {
+                    e->lines.variance[2][i] = e->lines.variance[0][i];
+                    e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
+                }
+            }
+        }
+    }
+}
+
+/* ADM's, not rounded, of the base or of the reference against itself. */
+static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
+                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__adm_task task;
+    vmafgpu__adm_work work;
+    memset(&task, 0, sizeof task);
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = 1 + v->cpu->wide;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)e->map_scratch, v->config.width, v->plan.adm_variants, 1, 0);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
+        vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s + 1, g.h);
+        rows.first = rows.first > g.top ? rows.first : g.top;
+        rows.end = rows.end < g.h - g.top ? rows.end : g.h - g.top;
+        task.scale = s;
+        task.in_width = s ? vmafgpu__adm_size(v->config.width, s - 1) : v->config.width;
+        task.in_height = s ? vmafgpu__adm_size(v->config.height, s - 1) : v->config.height;
+        for (int f = 0; f < 2; f++) {
+            const vmafgpu__tile plane = vmafgpu__edit_band(v->cpu, s, is_ideal ? 0 : f);
+            task.image[f].in = plane.data;
+            task.image[f].in_pitch = plane.pitch;
+        }
+        for (int y = rows.first - 1; y < rows.end + 1 && rows.first < rows.end; y++) {
+            const int done = y - 1, above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
+            if (y >= 0 && y < g.h) {
+                for (int f = 0; f < 2; f++)
+                    vmafgpu__adm_wavelet_row(&task, &task.image[f], &work.general, f, y, 0, left, right);
+                vmafgpu__adm_decouple_row(&work.general, left, right);
+                vmafgpu__adm_weigh_row(&work.general, &v->plan.adm[x->adm->variant], s, left, right, &work.rows[y % 3]);
+            }
+            for (int which = 0; which < 2 && done >= rows.first; which++) {
+                vmafgpu__adm_add_sides(&g, &work.rows[above % 3], &work.rows[done % 3], &work.rows[below % 3],
+                                       work.general.column_sum, which);
+                for (int k = 0; k < x->across; k++) {
+                    vmafgpu_edit_sums *sums = is_ideal ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s + 1, g.w);
+                    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+                    columns.first = columns.first > g.left ? columns.first : g.left;
+                    columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
+                    vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which, columns.first,
+                                              columns.end, sum);
+                    for (int b = 0; b < VMAFGPU__BANDS; b++)
+                        *(which ? &sums->aim[s][b] : &sums->adm[s][b]) += (int64_t)sum[b];
+                }
+            }
+        }
+    }
+}
+
+/* What the block would add to the prediction if it were the reference. */
+static double vmafgpu__edit_share(const vmafgpu *v, const vmafgpu_edit_sums *is, const vmafgpu_edit_sums *ideal) {
+    const vmafgpu_gradient *g = &v->edits->gradient;
+    double share = 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const double unit = ldexp(1.0, -geometry.mask_row_shift);
+        share += g->vif_information[s] * (double)(ideal->vif_information[s] - is->vif_information[s]) +
+                 g->vif_noise[s] * (double)(ideal->vif_noise[s] - is->vif_noise[s]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            share += unit * (g->adm[s][b] * (double)(ideal->adm[s][b] - is->adm[s][b]) +
+                             g->aim[s][b] * (double)(ideal->aim[s][b] - is->aim[s][b]));
+    }
+    return share;
+}
+
+/* Rows of blocks, one after the other, each by one thread. */
+static void vmafgpu__edit_map_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    const vmafgpu__editor *e = &x->editors[index];
+    for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
+        vmafgpu_block *blocks = x->blocks + (ptrdiff_t)row * x->across;
+        if (!vmafgpu__atomic_change(&x->next, row, row + 1))
+            continue;
+        memset(blocks, 0, (size_t)x->across * sizeof *blocks);
+        if (x->vif)
+            vmafgpu__edit_map_vif(v, e, x->count, row, blocks, e->ideal);
+        if (x->adm) {
+            vmafgpu__edit_map_adm(v, e, x->count, row, 0, blocks, e->ideal);
+            vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
+        }
+        for (int k = 0; k < x->across; k++) {
+            blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            memset(&e->ideal[k], 0, sizeof e->ideal[k]);
+        }
+    }
+}
+
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__edits_gradient(v, &x->gradient);
+    x->blocks = blocks;
+    x->size = size;
+    x->across = vmafgpu__divide_up(v->config.width, size);
+    x->count = vmafgpu__divide_up(v->config.height, size);
+    x->next = 0;
+    return vmafgpu__run(v, vmafgpu__edit_map_task, v);
+}
+
 /* ---- edits ---- */
 
 static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit *edit) {
@@ -17654,6 +17917,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         scratch = needed > scratch ? needed : scratch;
     }
     x->row = (double *)vmafgpu__carve(c, row);
+    x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
     x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
@@ -17667,6 +17931,9 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
         e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif_scratch_size(luma, together, 1) : 0);
         e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
+        e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
+        vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
+        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
     }
@@ -17697,6 +17964,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.base = base;
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits);
+    vmafgpu__log_table(v->edits->log_table);
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     return VMAFGPU_OK;
@@ -19105,6 +19373,29 @@ static vmafgpu_result vmafgpu__edit_commit(vmafgpu *v, const vmafgpu_edit *edits
     return result;
 }
 
+static vmafgpu_result vmafgpu__edit_gradient(vmafgpu *v, vmafgpu_gradient *gradient) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_gradient", 1);
+    if (result == VMAFGPU_OK && !gradient)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_gradient: gradient is NULL");
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_gradient(v, gradient);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blocks, int *across, int *down) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_map", 1);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, size);
+    if (!across || !down)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
+    *across = vmafgpu__divide_up(v->config.width, size);
+    *down = vmafgpu__divide_up(v->config.height, size);
+    return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
+}
+
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score) {
@@ -19119,6 +19410,14 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
     VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edit_commit(context, edits, count, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edit_gradient(context, gradient));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edit_map(context, size, blocks, across, down));
 }
 
 #else /* VMAFGPU_NO_EDITS: no open context has config.edit_size */
@@ -19139,6 +19438,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
     (void)edits, (void)count, (void)score;
     VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    (void)gradient;
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    (void)size, (void)blocks, (void)across, (void)down;
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edits_check(context));
 }
 
 #endif /* VMAFGPU_NO_EDITS */

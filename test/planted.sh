@@ -95,6 +95,10 @@ edit_rows vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/if (c
 edit_commit vmafgpu.h test_edits /^static void vmafgpu__edit_vif(/,/^}/s/if (commits \&\& s)/if (commits \&\& s == 1)/
 edit_base vmafgpu.h test_edits /^static void vmafgpu__begin(/,/^}/s/v->has_base = 0;//
 edit_settle vmafgpu.h test_edits /^static vmafgpu_result vmafgpu__edits_commit(/,/^}/s/vmafgpu__edits_settle(v);//
+edit_gradient vmafgpu.h test_edits /^static double vmafgpu__edit_slope(/,/^}/s/3 \*/2 */
+edit_map_vif vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_block(/,/^}/s/vmafgpu__divide_up(k \* size, unit)/k * size \/ unit/
+edit_map_adm vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/y < rows.end + 1/y < rows.end/
+edit_share vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/is_ideal ? 0 : f/f/
 option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/

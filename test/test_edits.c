@@ -1,6 +1,6 @@
 /* Edits: what the score would be with other samples in a rectangle. Random ones, each against the whole changed frame scored by
  * a context without edits, in all columns to the last bit; then committed, and in the end against a context that has begun with
- * the frame as it is by then. And what is refused. */
+ * the frame as it is by then. Maps add up, the gradient is that of small edits. And what is refused. */
 #include <math.h>
 #include "scoring.h"
 
@@ -385,6 +385,139 @@ static void test_thousand(void) {
     film_free(&f);
 }
 
+/* ---- maps and the gradient ---- */
+
+static void add_sums(vmafgpu_edit_sums *to, const vmafgpu_edit_sums *sums, int sign) {
+    for (int s = 0; s < 4; s++) {
+        to->vif_information[s] += sign * sums->vif_information[s];
+        to->vif_noise[s] += sign * sums->vif_noise[s];
+        for (int b = 0; b < 3; b++) {
+            to->adm[s][b] += sign * sums->adm[s][b];
+            to->aim[s][b] += sign * sums->aim[s][b];
+        }
+    }
+}
+
+/* The sum of all blocks, and of their shares. */
+static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
+    vmafgpu_edit_sums total;
+    int across = 0, down = 0;
+    memset(&total, 0, sizeof total);
+    CHECK_INT(vmafgpu_edit_map(v, size, NULL, &across, &down), VMAFGPU_OK);
+    vmafgpu_block *blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)(across * down));
+    test_need(blocks != NULL, "memory");
+    CHECK_INT(vmafgpu_edit_map(v, size, blocks, &across, &down), VMAFGPU_OK);
+    *share = 0;
+    for (int i = 0; i < across * down; i++) {
+        add_sums(&total, &blocks[i].sums, 1);
+        *share += blocks[i].share;
+    }
+    free(blocks);
+    return total;
+}
+
+static double dot(const vmafgpu_gradient *g, const vmafgpu_edit_sums *sums) {
+    double d = 0;
+    for (int s = 0; s < 4; s++) {
+        d += g->vif_information[s] * (double)sums->vif_information[s] + g->vif_noise[s] * (double)sums->vif_noise[s];
+        for (int b = 0; b < 3; b++) {
+            d += g->adm[s][b] * (double)sums->adm[s][b] + g->aim[s][b] * (double)sums->aim[s][b];
+        }
+    }
+    return d;
+}
+
+static void check_map(const edit_case *c, uint32_t seed) {
+    static const int sizes[] = {4, 5, 16, 37, 64, 200, 256};
+    film f = film_make(c->what, c->width, c->height, c->depth, 1, seed);
+    unsigned char *data = (unsigned char *)malloc((size_t)LARGEST * (LARGEST + 1) * 2);
+    vmafgpu_model_config model;
+    vmafgpu_config config = config_of(c, &model);
+    const picture reference = picture_of(&f, 0, 0, c), now = picture_of(&f, 0, 1, c);
+    const vmafgpu_frame frames[2] = {frame_of(&reference), frame_of(&now)};
+    vmafgpu_edit_sums whole, after;
+    vmafgpu_edit_score got;
+    vmafgpu_gradient gradient;
+    double share, all;
+    int across, down;
+    test_need(data != NULL, "memory");
+    config.edit_size = c->edit_size;
+    config.threads = c->threads;
+    snprintf(test_where, sizeof test_where, "map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
+    random_state = seed;
+    vmafgpu *v = open_checked(&config);
+    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, &across, &down), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, NULL, NULL), VMAFGPU_OK);
+    (void)map_total(v, 16, &share); /* nothing is lost yet */
+    CHECK_BITS(share, 0.0);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, &frames[1], NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_map(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(v), "from 4 to 256, not 3");
+    CHECK_INT(vmafgpu_edit_map(v, 257, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, NULL, &down), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_gradient(v, NULL), VMAFGPU_ERROR_ARGUMENT);
+    whole = map_total(v, sizes[0], &all);
+    for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
+        after = map_total(v, sizes[i], &share);
+        CHECK(memcmp(&after, &whole, sizeof whole) == 0);
+        CHECK(fabs(share - all) < 1e-9 * (1 + fabs(all)));
+    }
+    for (int i = 0; i < 6; i++) {
+        vmafgpu_edit edit;
+        memset(&edit, 0, sizeof edit);
+        pick_rectangle(&edit, c);
+        if (i < 5) { /* so small that little bends */
+            edit.width = at_most(edit.width, 4);
+            edit.height = at_most(edit.height, 4);
+        }
+        fill_edit(&edit, data, c, &reference, &now);
+        CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
+        if (i < 5 && c->width > 100) {
+            CHECK(fabs(dot(&gradient, &got.sums) - got.change) <= 0.02 * fabs(got.change) + 1e-9);
+        }
+        CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, NULL), VMAFGPU_OK);
+        apply(&now, &edit, NULL);
+        const double before = gradient.prediction;
+        CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+        CHECK(fabs(gradient.prediction - before - got.change) < 1e-9);
+        after = map_total(v, 16, &share);
+        add_sums(&after, &whole, -1);
+        for (int s = 0; s < 4; s++) {
+            int height = c->height, unit = 1;
+            for (int k = 0; k <= s; k++) {
+                height = (height + 1) / 2;
+            }
+            while (unit < height) {
+                unit *= 2;
+            }
+            CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
+            CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
+            for (int b = 0; b < 3; b++) { /* each row is rounded before and after */
+                CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
+                CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
+            }
+        }
+        add_sums(&whole, &after, 1);
+    }
+    vmafgpu_close(v);
+    free(reference.data);
+    free(now.data);
+    free(data);
+    film_free(&f);
+}
+
+static void test_maps(void) {
+    static const edit_case maps[] = {
+        {"texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 64, 1, {0, 0, 0}},
+        {"texture+coarse", 577, 325, 10, 0, "vmaf_v0.6.1neg", NULL, 16, 64, 3, {0, 0, 0}},
+        {"blocks+mix", 33, 35, 8, 0, "vmaf_v0.6.1", NULL, ~0u, 64, 1, {0, 0, 0}}};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        check_map(&maps[i], (uint32_t)(20 + i));
+    }
+}
+
 /* ---- motion ---- */
 
 /* With the frames around it a pair has the columns of the middle of three. */
@@ -649,6 +782,7 @@ int main(void) {
     test_refused();
     test_following();
     test_memory();
+    test_maps();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         edit_case c = cases[i];
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {

@@ -451,6 +451,14 @@ static void check_map(const edit_case *c, uint32_t seed) {
     CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, NULL, NULL), VMAFGPU_OK);
     (void)map_total(v, 16, &share); /* nothing is lost yet */
     CHECK_BITS(share, 0.0);
+    /* What one edit has done is what is lost. */
+    vmafgpu_edit only = {5, 3, at_most(c->width, 24), at_most(c->height, 20), now.data, (ptrdiff_t)c->width * now.bytes, VMAFGPU_MEMORY_HOST, 0};
+    CHECK_INT(vmafgpu_edit_try(v, &only, 1, &got, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_commit(v, &only, 1, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+    (void)map_total(v, 16, &share);
+    CHECK(fabs(share) > 1e-3);
+    CHECK(fabs(share + dot(&gradient, &got.sums)) < 1e-3 * fabs(share));
     CHECK_INT(vmafgpu_edit_begin(v, NULL, &frames[0], NULL, &frames[1], NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_map(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "from 4 to 256, not 3");

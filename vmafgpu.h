@@ -231,6 +231,7 @@
  *                                  leave features out: their code on the host. Models that need them and configs that ask for
  *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
  *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Always so without adm or vif
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
@@ -315,6 +316,7 @@
  *   >>fleet             one clip on several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
+ *   >>edits             what other samples in a rectangle change
  *   >>open              from a config to a context
  *   >>public            the functions of the API
  *   >>levels            names of vector code
@@ -709,6 +711,9 @@ typedef struct vmafgpu_config {
      * twice the work, and with such an option no GPU is used. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
+
+    int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
+                                             Takes two luma planes, and a few megabytes per thread           */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -859,6 +864,85 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafgpu_frame *previous,
                                                    const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
                                                    vmafgpu_score *scores);
+
+/* ---- Edits: what would the score be if this block were coded so? ----
+ *
+ * A context with config.edit_size > 0 keeps a scored pair, the base, and answers what its score would be with other samples in a
+ * rectangle of the distorted luma: with the very bits of scoring the whole changed frame, at a cost that depends on the
+ * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. The CPU does
+ * it: with config.backend CUDA or HIP open fails, with AUTO it takes the CPU. Every other call that scores frames on the
+ * context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after open. */
+
+/* New samples for a rectangle inside the frame, 1x1 to config.edit_size in either direction; borrowed for the call. */
+typedef struct vmafgpu_edit {
+    int         x, y, width, height;    /* in luma samples                                                   */
+    const void *data;                   /* row 0 of the rectangle, samples in the config's format            */
+    ptrdiff_t   pitch;                  /* from row to row in bytes, may be negative; 0: tightly packed      */
+    vmafgpu_memory_kind memory;         /* host, in this version                                             */
+    int         no_score;               /* 1: `score` and the columns are not wanted, `change` and `sums` are: they are NaN.
+                                           Saves some microseconds                                           */
+} vmafgpu_edit;
+
+/* Integers that add up over a picture, of the first model's vif and adm (without a model, of the first ones): the reference's
+ * denominators aside they are all that these features are made of. By scale, and h, v, d band. */
+typedef struct vmafgpu_edit_sums {
+    int64_t vif_information[4];         /* of log2, times 2048                                               */
+    int64_t vif_noise[4];               /* distorted variance where the reference is flat                    */
+    int64_t adm[4][3], aim[4][3];       /* cubes. Of an edit: after the rounding of each row; of a block (vmafgpu_block) before */
+} vmafgpu_edit_sums;
+
+typedef struct vmafgpu_edit_score {
+    double score;                       /* of the first model, for the base with this edit alone: the bits of vmafgpu_score_pair()
+                                           for the whole changed frame. NaN without a model, and on failure  */
+    double change;                      /* what the edit changes in the model's prediction, before transform and clip and without
+                                           libvmaf's roundings to float, which have `score` move in grains of some 5e-6: small
+                                           edits of large frames drown in them, and the sign of this does not. NaN likewise */
+    vmafgpu_edit_sums sums;             /* what the edit changes in them                                     */
+    vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score                         */
+} vmafgpu_edit_score;
+
+/* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
+ * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
+ * itself. Frames are in host memory, borrowed for the call. score may be NULL; its values are valid until the next call on the
+ * context. Costs as much as scoring the pair. On failure there is no base. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score);
+
+/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. Edits that follow each
+ * other and have the same rectangle are done together, up to eight of them, which takes half of the time. `values`: NULL, or
+ * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
+ * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
+ * first one refused. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values);
+
+/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. The samples that were there before
+ * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
+
+/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float: the dot
+ * product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
+typedef struct vmafgpu_gradient {
+    double prediction;                  /* of the base; NaN without a model, and all the rest 0                    */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where a sum is: there is no slope        */
+} vmafgpu_gradient;
+
+typedef struct vmafgpu_block {
+    double share;                       /* what the score loses here, to first order: the gradient times what the sums would
+                                           change by if this block had the reference's samples, and so had its surroundings */
+    vmafgpu_edit_sums sums;             /* of all blocks together they are the frame's. Cubes are not rounded: these are 2^k times
+                                           those of edits, 2^k the height of the scale's bands, rounded up         */
+} vmafgpu_block;
+
+/* The base's. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
+
+/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
+ * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
+ * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
+ * one it takes as long as some twenty scores of the frame. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
@@ -1211,6 +1295,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_PSNR(x) NULL
 #else
 #  define VMAFGPU__IF_PSNR(x) x
+#endif
+
+/* Edits change both. */
+#if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
+#  define VMAFGPU_NO_EDITS
 #endif
 
 #endif /* VMAFGPU_KERNELS */
@@ -2275,6 +2364,7 @@ enum {
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
+    VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
@@ -2373,6 +2463,7 @@ typedef struct vmafgpu__fleet vmafgpu__fleet;
 typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
+typedef struct vmafgpu__edits vmafgpu__edits;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
@@ -2423,6 +2514,8 @@ struct vmafgpu {
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
+    vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
@@ -3020,23 +3113,27 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes a row of luma in canonical form; not 0 if a sample does not fit the bit depth. It may be written where it is. */
-static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
+/* Writes w samples of luma in canonical form; not 0 if one does not fit the bit depth. They may be written where they are. */
+static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int canonical, const uint8_t *source, int w, void *row) {
     const int shift = canonical ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
     uint32_t illegal = 0;
     if (c->bit_depth > 8)
-        return vmafgpu__import_words(source, (uint16_t *)row, c->width, shift, ((1u << c->bit_depth) - 1) << shift);
+        return vmafgpu__import_words(source, (uint16_t *)row, w, shift, ((1u << c->bit_depth) - 1) << shift);
     if (canonical || c->bytes_per_sample == 1) {
-        memcpy(row, source, (size_t)c->width);
+        memcpy(row, source, (size_t)w);
         return 0;
     }
     const int at = shift ? 1 : 0;   /* which byte of a word is the sample */
-    for (int x = 0; x < c->width; x++) {
+    for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
     }
     return illegal;
+}
+
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
+    return vmafgpu__import_samples(c, canonical, source, c->width, row);
 }
 
 /* Columns x..x + CHUNK - 1 of a row of w, 0 beyond the last one. The caller's rows are not read beyond their width: who knows
@@ -5748,9 +5845,9 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
     return (const uint8_t *)picture->row + y * picture->pitch;
 }
 
-/* Row y of a scale: its sums. */
+/* Row y of a scale: its variances. */
 static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lines *lines,
-                             const vmafgpu__vif_picture *distorted, int y, vmafgpu__vif_sums *sums) {
+                             const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
     const int reach = vmafgpu__vif_reach(job->scale), w = job->w;
@@ -5775,7 +5872,6 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lin
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(job->plan, lines, w, job->log_table, sums);
 }
 
 /* The rows of the next scale's picture that lie in the strip. */
@@ -5798,8 +5894,10 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
     carver.base = (unsigned char *)job->scratch;
     vmafgpu__carve_vif_lines(&carver, job->w, &lines);
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
-        for (int y = job->first; y < job->end; y++)
-            vmafgpu__vif_row(job, &lines, &job->distorted[i], y, sums[i]);
+        for (int y = job->first; y < job->end; y++) {
+            vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            vmafgpu__vif_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+        }
     for (int i = -1; i < job->distorted_count; i++)
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
 }
@@ -6057,7 +6155,7 @@ VMAFGPU__COLD_END
 typedef struct vmafgpu__adm_image {
     const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
     ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
-    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none */
+    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none. NULL: not wanted */
     ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
@@ -6068,6 +6166,7 @@ typedef struct vmafgpu__adm_task {
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;                           /* how many pictures are compared with the one reference */
+    int apart;                               /* sums of row y are added `apart * y` places on: 0, all to the same */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
     void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
 } vmafgpu__adm_task;
@@ -6261,26 +6360,38 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Adds one row's masked cubes to the sums; the rows above and below are given by the caller's border rule. */
-static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
-                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
-                                  int which, int64_t *sums) {
+/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
+static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
     const int first = g->left, end = g->w - g->left;
-    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which], *c = row->centre[which];
+    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
     const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
-    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };   /* strong adm_csf_scale may wrap it */
     for (int x = from; x < to; x++)
         column_sum[x] = a[x] + m[x] + b[x];
     if (first == 0) {
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
         column_sum[g->w] = column_sum[g->w - 1];
     }
+}
+
+/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
+static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
+                                      const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
-        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
+        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + row->centre[which][x];
         for (int band = 0; band < VMAFGPU__BANDS; band++)
             sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
                                                             g->mask_shift[band]);
     }
+}
+
+/* Adds one row's masked cubes to the sums. */
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums) {
+    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
+    vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
     /* The reference rounds each row's sum, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
@@ -6303,6 +6414,7 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     const int scale = task->scale, w = task->geometry.w;
     const int32_t *low = lines->low[frame], *high = lines->high[frame];
     vmafgpu__dwt_vertical(task, image, y, lines->low[frame], lines->high[frame]);
+    own = own && image->low;
     if (own && scale == 0) {
         int16_t *out = (int16_t *)image->low + y * image->low_stride;
         vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, lines->restored[0]);
@@ -6336,7 +6448,7 @@ static void vmafgpu__adm_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_
             for (int i = 0; i < task->variant_count; i++)
                 vmafgpu__adm_weigh_row(lines, &task->variants[i], task->scale, left, right, &work->rows[3 * i + y % 3]);
             if (own && distorted == 0 && y >= g->top && y < g->h - g->top)
-                vmafgpu__adm_denominator_row(g, task->scale, lines, sums->denominator);
+                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->apart].denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g->top || done >= g->h - g->top)
@@ -6345,9 +6457,9 @@ static void vmafgpu__adm_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_
         for (int i = 0; i < task->variant_count; i++) {
             const vmafgpu__adm_row *rows = &work->rows[3 * i];
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
-                                  sums->numerator[i]);
+                                  sums[done * task->apart].numerator[i]);
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
-                                  sums->impairment[i]);
+                                  sums[done * task->apart].impairment[i]);
         }
     }
 }
@@ -11721,6 +11833,7 @@ struct vmafgpu__cpu {
     void           *scratch;               /* which one of them at a time works with, and CAMBI */
     size_t          scratch_size;          /* what the latter needs */
     unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
                                               share a few */
     vmafgpu__chains chains;
@@ -11782,7 +11895,7 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
     memset(&cpu->check[place], 0, sizeof cpu->check[place]);
     if (!cpu->in_place) {
         vmafgpu__landing landing;
-        if (!canonical && vmafgpu__illegal_bits(c, 0)) {
+        if (!canonical && c->bytes_per_sample > 1 && vmafgpu__illegal_bits(c, 0)) {
             const vmafgpu_result result = vmafgpu__check_samples(v, frame, name);
             if (result != VMAFGPU_OK)
                 return result;
@@ -11956,9 +12069,24 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
+/* A row's sum of the numerators as the reference rounds it. */
+static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
+    return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
+}
+
+static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *row, int shift, int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += row->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += vmafgpu__adm_round_row(row->numerator[i][b], shift);
+            to->impairment[i][b] += vmafgpu__adm_round_row(row->impairment[i][b], shift);
+        }
+    }
+}
+
 static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED], *rows = cpu->adm_rows[scale];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
     memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
@@ -11975,7 +12103,17 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i], scale, 1);
     task.scratch = cpu->adm_scratch[room];
-    cpu->functions->adm_rows(&task, first, end, sums);
+    if (rows) {
+        const int shift = task.geometry.mask_row_shift;
+        memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
+        task.geometry.mask_row_shift = 0;
+        task.apart = 1;
+        cpu->functions->adm_rows(&task, first, end, rows);
+        for (int y = first; y < end; y++)
+            vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
+    } else {
+        cpu->functions->adm_rows(&task, first, end, sums);
+    }
     for (int i = 0; i < cpu->member_count; i++)
         vmafgpu__add_adm_sums(&cpu->members[i]->workers[thread].sums.adm[scale], &sums[i], &sums[0],
                               v->plan.adm_variants);
@@ -12104,6 +12242,7 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
 /* Prepares for a reference with so many distorted frames, in seats from the second on. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
+    v->has_base = 0;
     memset(cpu->before, 0, sizeof cpu->before);
     cpu->member_count = count > 1 ? count : 1;
     for (int i = 0; i < cpu->member_count; i++) {
@@ -12414,7 +12553,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config);
+    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.edit_size;   /* edits change a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -17563,11 +17702,12 @@ static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
 
-static void vmafgpu__predict(const vmafgpu *v, double *row) {
+/* scratch: v->model_scratch, or as much. */
+static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
     for (int i = 0; i < v->model_count; i++) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
-        double *out = v->model_scratch;
+        double *out = scratch;
         vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs, out + outputs,
                                out);
         row[use->column] = out[0];
@@ -17641,6 +17781,28 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
     course->value[course->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
+/* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0; after: sums of the following
+ * reference, or NULL. */
+static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after, int64_t position,
+                                   double *row) {
+    vmafgpu__finish_pair(v, sums, position, row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        vmafgpu__course course;
+        if (!e->feature->temporal)
+            continue;
+        memset(&course, 0, sizeof course);
+        for (int64_t k = 0; k <= position; k++)
+            vmafgpu__take_value(v, e, sums, k, &course);
+        if (after)
+            vmafgpu__take_value(v, e, after, position + 1, &course);
+        while (course.emitted <= position)
+            e->feature->temporal->emit(e, &course, row);
+    }
+    vmafgpu__predict(v, v->model_scratch, row);
+    row[v->column_count] = (double)VMAFGPU_OK;
+}
+
 /* Gives every position whose late features are known those and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
@@ -17671,7 +17833,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
                 memcpy(v->first_failure, v->failure, sizeof v->first_failure);
             }
         } else {
-            vmafgpu__predict(v, row);
+            vmafgpu__predict(v, v->model_scratch, row);
             vmafgpu__add_to_totals(v, row);
         }
         if (v->config.on_score) {
@@ -17720,6 +17882,1000 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
 static int64_t vmafgpu__ready(const vmafgpu *v) {
     return v->emitted > v->seeded ? v->emitted - v->seeded : 0;
 }
+
+/* ================================================================================================
+ * >>edits                                        what other samples in a rectangle change
+ * ================================================================================================
+ * VIF's and ADM's sums are sums over samples: of a changed frame they are the base's, less what the samples that see the
+ * rectangle gave, plus what they give now. Both come from the level's own functions. A TILE, the part of a picture around
+ * the changed samples, is scored as if it were a small picture, with the samples that are there now and those of each candidate
+ * as distorted pictures of one job. Where a tile's edge is not the picture's, the reflection there is false, for all of them alike;
+ * tiles are so large that no sample that sees the rectangle sees such an edge. So the difference is exact.
+ *
+ * What of a scale changes, given the columns or rows first..end-1 that have changed in its input, reflections never adding to it:
+ *   VIF   statistics those within reach, the next scale's samples ceil((first - r) / 2) .. floor((end - 1 + r) / 2), r the next
+ *         scale's reach
+ *   ADM   coefficients ceil((first - 2) / 2) .. floor(end / 2), masked cubes one more on either side
+ * ADM's sums are rounded row by row, so what the base's rows add up to is kept.
+ * The base is in the CPU's own planes: the pair's luma, VIF's pictures, ADM's low-pass bands.
+ */
+#ifdef VMAFGPU_NO_EDITS
+static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS, or no adm "
+                         "or vif)", v->config.edit_size);
+}
+
+static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
+    return vmafgpu__edits_check(v);
+}
+#else
+enum {
+    VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
+    VMAFGPU__LEAST_BLOCK = 4,      /* of a map */
+    VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
+};
+
+typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
+typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
+
+/* A part of a picture, or all of it. */
+typedef struct vmafgpu__tile {
+    unsigned char *data;                   /* of the first sample at `at` */
+    ptrdiff_t      pitch;                  /* in bytes */
+    vmafgpu__rect  at;                     /* in the picture */
+} vmafgpu__tile;
+
+/* Its samples: luma; then what a scale reads [0] and what it leaves for the next [1]. */
+typedef struct vmafgpu__candidate { vmafgpu__tile luma, vif[2], band[2]; } vmafgpu__candidate;
+
+/* What a thread works with. */
+typedef struct vmafgpu__editor {
+    vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each of them */
+    vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates], not rounded */
+    void              *vif_scratch, *adm_scratch;
+    void              *map_scratch;                     /* of plain ADM, for the frame's width */
+    vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
+    double            *row, *model_scratch;
+} vmafgpu__editor;
+
+struct vmafgpu__edits {
+    vmafgpu__sums      base;
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
+    double            *row;                             /* its columns */
+    double             prediction;                      /* smooth */
+    const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
+    vmafgpu__editor   *editors;                         /* [config.threads] */
+    /* What is being tried. */
+    const vmafgpu_edit *edits;
+    vmafgpu_edit_score *scores;
+    double            *values;
+    int                count, next;                     /* next: the first that nobody has taken; atomic */
+    /* What is being mapped: rows of blocks instead of edits. */
+    vmafgpu_block     *blocks;
+    vmafgpu_gradient   gradient;
+    int                size, across;
+    uint16_t          *log_table;                       /* of the plain code */
+};
+
+/* ---- ranges and tiles ---- */
+
+static vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
+    vmafgpu__range r;
+    r.first = first > 0 ? first : 0;
+    r.end = end < size ? end : size;
+    return r;
+}
+
+static int vmafgpu__rect_is_empty(const vmafgpu__rect *r) {
+    return r->of[0].first >= r->of[0].end || r->of[1].first >= r->of[1].end;
+}
+
+static int vmafgpu__range_holds(vmafgpu__range all, vmafgpu__range part) {
+    return all.first <= part.first && part.end <= all.end;
+}
+
+static vmafgpu__range vmafgpu__range_over(vmafgpu__range a, vmafgpu__range b) {
+    vmafgpu__range r;
+    r.first = a.first < b.first ? a.first : b.first;
+    r.end = a.end > b.end ? a.end : b.end;
+    return r;
+}
+
+static int vmafgpu__range_size(vmafgpu__range r) {
+    return r.end - r.first;
+}
+
+/* A plane as a tile. */
+static vmafgpu__tile vmafgpu__tile_of(void *data, ptrdiff_t pitch) {
+    vmafgpu__tile t;
+    memset(&t, 0, sizeof t);
+    t.data = (unsigned char *)data;
+    t.pitch = pitch;
+    return t;
+}
+
+static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y, int element) {
+    return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
+}
+
+/* What both hold at r. */
+static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r, int element) {
+    const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
+    for (int y = r->of[1].first; y < r->of[1].end; y++)
+        memcpy(vmafgpu__tile_sample(to, r->of[0].first, y, element), vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
+}
+
+/* ---- the base's planes ---- */
+
+static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
+    return vmafgpu__tile_of(cpu->landing[frame], (ptrdiff_t)cpu->row_bytes);
+}
+
+static vmafgpu__tile vmafgpu__edit_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
+    return scale ? vmafgpu__tile_of(cpu->vif[scale][frame].data, 2 * cpu->vif[scale][frame].stride)
+                 : vmafgpu__edit_luma(cpu, frame);
+}
+
+/* Bytes of a sample that ADM reads at a scale. */
+static int vmafgpu__edit_element(const vmafgpu__cpu *cpu, int scale) {
+    return scale == 0 ? 1 + cpu->wide : scale == 1 ? 2 : 4;
+}
+
+static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int frame) {
+    return scale ? vmafgpu__tile_of(cpu->adm[scale - 1][frame], cpu->adm_stride[scale - 1] * vmafgpu__edit_element(cpu, scale))
+                 : vmafgpu__edit_luma(cpu, frame);
+}
+
+/* ---- VIF ---- */
+
+/* The samples that those of a rectangle's statistics see, and more, so that the tile begins at even ones. */
+static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
+    const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
+    vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
+    r.first &= ~1;
+    return r;
+}
+
+/* What changes at the next scale. */
+static vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
+    const int reach = vmafgpu__vif_reach(scale + 1);
+    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
+}
+
+/* One scale, of which `changed` has other samples in each candidate's tile. */
+static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
+                                    int count, vmafgpu__sums *sums) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int element = scale || cpu->wide ? 2 : 1;
+    vmafgpu__vif_picture picture[2 + VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__vif_sums part[1 + VMAFGPU__EDITS_TOGETHER], *parts[1 + VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__vif_job job;
+    memset(picture, 0, sizeof picture);
+    memset(part, 0, sizeof part);
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__tile plane = vmafgpu__edit_picture(cpu, scale, i);
+        picture[i].row = vmafgpu__tile_sample(&plane, at->of[0].first, at->of[1].first, element);
+        picture[i].pitch = plane.pitch;
+    }
+    for (int i = 0; i < count; i++) {
+        const vmafgpu__candidate *c = &e->candidate[i];
+        const vmafgpu__tile *in = scale ? &c->vif[0] : &c->luma;
+        picture[2 + i].row = in->data;
+        picture[2 + i].pitch = in->pitch;
+        picture[2 + i].next = (uint16_t *)(void *)c->vif[1].data;
+        picture[2 + i].next_stride = c->vif[1].pitch / 2;
+    }
+    for (int i = 0; i <= count; i++)
+        parts[i] = &part[i];
+    job.reference = picture[0];
+    job.distorted = picture + 1;
+    job.distorted_count = 1 + count;
+    job.wide = element == 2;
+    job.scale = scale;
+    job.bit_depth = v->config.bit_depth;
+    job.w = vmafgpu__range_size(at->of[0]);
+    job.h = job.end = vmafgpu__range_size(at->of[1]);
+    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    job.plan = &v->plan;
+    job.log_table = cpu->log_table;
+    job.scratch = e->vif_scratch;
+    job.widest = vmafgpu__vif_strip_width(1 + count, 1);
+    cpu->functions->vif_rows(&job, parts);
+    for (int i = 0; i < count; i++) {
+        sums[i].vif[scale].flat_noise += part[1 + i].flat_noise - part[0].flat_noise;
+        for (int k = 0; k < v->plan.vif_variants; k++)
+            sums[i].vif[scale].numerator[k] += part[1 + i].numerator[k] - part[0].numerator[k];
+    }
+}
+
+static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rect changed, int count, int commits) {
+    const int size[2] = { v->config.width, v->config.height };
+    for (int s = 0; s < VMAFGPU__SCALES && !vmafgpu__rect_is_empty(&changed); s++) {
+        const vmafgpu__tile plane = vmafgpu__edit_picture(v->cpu, s, 1);
+        vmafgpu__rect at;
+        for (int i = 0; i < 2; i++)
+            at.of[i] = vmafgpu__edit_vif_range(changed.of[i], s, size[i] >> s);
+        for (int i = 0; i < count && s; i++) {
+            vmafgpu__candidate *c = &e->candidate[i];
+            c->vif[0].at = at;
+            vmafgpu__copy_rect(&c->vif[0], &plane, &at, 2);
+            vmafgpu__copy_rect(&c->vif[0], &c->vif[1], &changed, 2);
+        }
+        vmafgpu__edit_vif_scale(v, e, s, s ? &at : &e->candidate[0].luma.at, count, e->sums);
+        if (commits && s)
+            vmafgpu__copy_rect(&plane, &e->candidate[0].vif[0], &changed, 2);
+        for (int i = 0; i < count; i++) {
+            const vmafgpu__rect *in = s ? &at : &e->candidate[i].luma.at;
+            for (int k = 0; k < 2; k++) {
+                e->candidate[i].vif[1].at.of[k].first = in->of[k].first / 2;
+                e->candidate[i].vif[1].at.of[k].end = in->of[k].end / 2;
+            }
+        }
+        for (int i = 0; i < 2; i++)
+            changed.of[i] = vmafgpu__edit_vif_next(changed.of[i], s, size[i]);
+    }
+}
+
+/* ---- ADM ---- */
+
+/* The coefficients that change. */
+static vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
+    return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
+}
+
+/* The samples of a scale's input that belong to coefficients. */
+static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
+    return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
+}
+
+/* The tile of a region of masked cubes: two more on either side, of which the outer ones are false. Where a band is too small
+ * for that, all of it. */
+static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
+    vmafgpu__range r = vmafgpu__range_within(0, size, size);
+    if (border < 2)
+        return r;
+    r.first = region.first - 2;
+    r.end = region.end + 2;
+    return r;
+}
+
+/* Scores a tile of bands: sums of rows within the region, if there is one, and the candidates' low-pass bands, if they
+ * are wanted. */
+static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
+                                   const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int element = vmafgpu__edit_element(cpu, scale);
+    vmafgpu__adm_task task;
+    memset(&task, 0, sizeof task);
+    task.scale = scale;
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = 1 + cpu->wide;
+    task.in_width = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[0], scale ? vmafgpu__adm_size(v->config.width, scale - 1)
+                                                                                  : v->config.width));
+    task.in_height = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[1], scale ? vmafgpu__adm_size(v->config.height, scale - 1)
+                                                                                   : v->config.height));
+    task.geometry = *whole;
+    task.geometry.w = vmafgpu__range_size(at->of[0]);
+    task.geometry.h = vmafgpu__range_size(at->of[1]);
+    /* Borders that leave nothing, or those of the tile. */
+    task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
+    task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
+    task.geometry.mask_row_shift = 0;
+    task.variants = v->plan.adm;
+    task.variant_count = v->plan.adm_variants;
+    task.distorted = task.apart = 1 + count;
+    task.scratch = e->adm_scratch;
+    for (int i = 0; i < 2 + count; i++) {
+        const vmafgpu__tile in = i < 2 ? vmafgpu__edit_band(cpu, scale, i)
+                                 : scale ? e->candidate[i - 2].band[0] : e->candidate[i - 2].luma;
+        task.image[i].in = vmafgpu__tile_sample(&in, 2 * at->of[0].first, 2 * at->of[1].first, element);
+        task.image[i].in_pitch = in.pitch;
+        if (i < 2 || !makes_low)
+            continue;
+        vmafgpu__tile *out = &e->candidate[i - 2].band[1];
+        out->at = *at;
+        task.image[i].low = out->data;
+        task.image[i].low_stride = out->pitch / vmafgpu__edit_element(cpu, scale + 1);
+    }
+    if (has_region)
+        memset(e->rows, 0, (size_t)(task.geometry.h * task.apart) * sizeof *e->rows);
+    cpu->functions->adm_rows(&task, 0, task.geometry.h, e->rows);
+}
+
+/* What changes in a row's sum, and in the frame's; both variants of a band's sums alike. */
+static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
+    const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
+    *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
+    if (commits)
+        *base = now;
+}
+
+static void vmafgpu__edit_add_rows(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int shift, int count,
+                                   int commits) {
+    for (int y = at->of[1].first; y < at->of[1].end; y++) {
+        const vmafgpu__adm_sums *part = e->rows + (ptrdiff_t)(y - at->of[1].first) * (1 + count);
+        vmafgpu__adm_sums *base = &v->edits->rows[scale][y];
+        for (int k = 0; k < count; k++)
+            for (int i = 0; i < v->plan.adm_variants; i++)
+                for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                    vmafgpu__adm_sums *sums = &e->sums[k].adm[scale];
+                    vmafgpu__edit_add_row(&base->numerator[i][b], part[0].numerator[i][b], part[1 + k].numerator[i][b], shift,
+                                          commits, &sums->numerator[i][b]);
+                    vmafgpu__edit_add_row(&base->impairment[i][b], part[0].impairment[i][b], part[1 + k].impairment[i][b],
+                                          shift, commits, &sums->impairment[i][b]);
+                }
+    }
+}
+
+static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rect changed, int count, int commits) {
+    const int frame[2] = { v->config.width, v->config.height };
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const int size[2] = { g.w, g.h }, border[2] = { g.left, g.top }, element = vmafgpu__edit_element(v->cpu, s);
+        const vmafgpu__tile plane = vmafgpu__edit_band(v->cpu, s, 1);
+        vmafgpu__rect bands, low, region, tile, input;
+        for (int i = 0; i < 2; i++) {
+            bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
+            low.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
+            region.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i] - border[i]);
+            region.of[i].first = region.of[i].first > border[i] ? region.of[i].first : border[i];
+            tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
+        }
+        const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
+        /* Near the frame's edges there are bands to make for the next scale where no sum looks. */
+        const int at_once = has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__range all = !has_region ? low.of[i] : vmafgpu__range_over(low.of[i], tile.of[i]);
+            input.of[i] = vmafgpu__edit_band_input(all, s ? vmafgpu__adm_size(frame[i], s - 1) : frame[i]);
+        }
+        for (int i = 0; i < count && s; i++) {
+            vmafgpu__candidate *c = &e->candidate[i];
+            c->band[0].at = input;
+            vmafgpu__copy_rect(&c->band[0], &plane, &input, element);
+            vmafgpu__copy_rect(&c->band[0], &c->band[1], &changed, element);
+        }
+        if (has_region) {
+            vmafgpu__edit_adm_tile(v, e, s, &tile, &g, 1, wants_low && at_once, count);
+            vmafgpu__edit_add_rows(v, e, s, &tile, g.mask_row_shift, count, commits);
+        }
+        if (wants_low && !at_once)
+            vmafgpu__edit_adm_tile(v, e, s, &low, &g, 0, 1, count);
+        if (commits && s)
+            vmafgpu__copy_rect(&plane, &e->candidate[0].band[0], &changed, element);
+        changed = bands;
+    }
+}
+
+/* ---- from sums to figures ---- */
+
+/* A cube root as powf has it: a strong adm_csf_scale may have sums wrap. */
+static double vmafgpu__edit_root(double x) {
+    return x < 0 ? (double)NAN : cbrt(x);
+}
+
+static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
+    vmafgpu_edit_sums out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        if (x->vif) {
+            out.vif_information[s] = sums->vif[s].numerator[x->vif->variant];
+            out.vif_noise[s] = sums->vif[s].flat_noise;
+        }
+        for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
+            out.adm[s][b] = sums->adm[s].numerator[x->adm->variant][b];
+            out.aim[s][b] = sums->adm[s].impairment[x->adm->variant][b];
+        }
+    }
+    return out;
+}
+
+/* The first four columns of VIF as vmafgpu__vif_finish() has them, but for its roundings. */
+static void vmafgpu__edit_smooth_vif(const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__vif_sums *x = &sums->vif[s];
+        const double n = (double)x->numerator[e->variant] / 2048 + (double)x->flat_count - (double)x->flat_noise / 16384 / 65025;
+        out[s] = s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 ? 0 : n / ((double)x->denominator / 2048 + (double)x->flat_count);
+    }
+}
+
+/* Roots that ADM's columns are made of. */
+typedef struct vmafgpu__edit_roots {
+    double numerator[VMAFGPU__SCALES][VMAFGPU__BANDS], impairment[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* without noise */
+    double num[VMAFGPU__SCALES], den[VMAFGPU__SCALES];                                               /* of a scale */
+    double all_num, all_den, all_impairment;
+} vmafgpu__edit_roots;
+
+static void vmafgpu__edit_roots_of(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                   vmafgpu__edit_roots *r) {
+    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
+    const double weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT];
+    memset(r, 0, sizeof *r);
+    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const vmafgpu__adm_sums *x = &sums->adm[s];
+        const double noise = vmafgpu__edit_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const double unit = ldexp(1.0, (s ? masked[s] : b < 2 ? 52 : 57) - g.mask_shift[b] - g.mask_row_shift);
+            const double csf = (double)e->csf[s][b == 2];
+            r->numerator[s][b] = vmafgpu__edit_root((double)x->numerator[e->variant][b] / unit);
+            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
+                r->impairment[s][b] = vmafgpu__edit_root((double)x->impairment[e->variant][b] / unit);
+            r->num[s] += r->numerator[s][b] + noise;
+            r->den[s] += noise + csf * vmafgpu__edit_root((double)x->denominator[b] /
+                                                          ldexp(1.0, plain[s] - g.den_shift - g.den_row_shift));
+            r->all_impairment += r->impairment[s][b];
+        }
+        r->all_num += r->num[s];
+        r->all_den += r->den[s];
+    }
+}
+
+/* The first seven columns of ADM likewise. */
+static void vmafgpu__edit_smooth_adm(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, double *out) {
+    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
+    const double adm2 = r->all_den > 0 ? r->all_num / r->all_den : 1, aim = r->all_den > 0 ? r->all_impairment / r->all_den : 0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    out[0] = adm2;
+    out[1] = aim;
+    out[2] = adm3 > least ? adm3 : least;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        out[3 + s] = r->den[s] > 0 ? r->num[s] / r->den[s] : 0;
+}
+
+enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
+
+/* A row with the columns of ADM and VIF that models look at, smooth, and motion's of the base. */
+static void vmafgpu__edit_smooth_row(const vmafgpu *v, const vmafgpu__sums *sums, double *row) {
+    memcpy(row, v->edits->row, (size_t)v->column_count * sizeof *row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        vmafgpu__edit_roots roots;
+        if (e->feature->cpu == &vmafgpu__vif_cpu)
+            vmafgpu__edit_smooth_vif(e, sums, row + e->columns[0]);
+        if (e->feature->cpu != &vmafgpu__adm_cpu)
+            continue;
+        vmafgpu__edit_roots_of(v, e, sums, &roots);
+        vmafgpu__edit_smooth_adm(e, &roots, row + e->columns[0]);
+    }
+}
+
+/* The first model's prediction before transform and clip, from such a row. */
+static double vmafgpu__edit_smooth(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
+    if (!v->model_count)
+        return (double)NAN;
+    vmafgpu__edit_smooth_row(v, sums, row);
+    return vmafgpu__svm_score(&v->models[0].model->svms[0], row, v->models[0].inputs, scratch);
+}
+
+/* All columns of the base with other sums. */
+static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
+    memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        if (!e->feature->temporal)
+            e->feature->finish(v, e, sums, 0, row + e->columns[0]);
+    }
+    vmafgpu__predict(v, scratch, row);
+}
+
+static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
+                                 vmafgpu_edit_score *out, double *values) {
+    const vmafgpu__edits *x = v->edits;
+    const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
+    out->sums = now;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out->sums.vif_information[s] -= then.vif_information[s];
+        out->sums.vif_noise[s] -= then.vif_noise[s];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            out->sums.adm[s][b] -= then.adm[s][b];
+            out->sums.aim[s][b] -= then.aim[s][b];
+        }
+    }
+    out->change = vmafgpu__edit_smooth(v, sums, e->row, e->model_scratch) - x->prediction;
+    if (no_score)
+        return;
+    vmafgpu__edit_columns(v, sums, e->row, e->model_scratch);
+    if (v->model_count)
+        out->score = e->row[v->models[0].column];
+    if (values)
+        memcpy(values, e->row, (size_t)v->column_count * sizeof *values);
+}
+
+/* ---- the gradient, and maps of blocks ---- */
+
+/* What a column of ADM takes of the numerators and impairments of scale s, roots over the denominators. */
+static void vmafgpu__edit_adm_shares(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, int place, int s, double *share) {
+    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
+    double columns[VMAFGPU__EDIT_SCALARS];
+    vmafgpu__edit_smooth_adm(e, r, columns);
+    const int is_limited = place == 2 && columns[2] <= least;
+    share[0] = is_limited ? 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    share[1] = is_limited ? 0 : place == 1 ? 1 : place == 2 ? weight - 1 : 0;
+    for (int i = 0; i < 2; i++)
+        share[i] = r->all_den > 0 ? share[i] / r->all_den : 0;
+    if (place == 3 + s)
+        share[0] = r->den[s] > 0 ? 1 / r->den[s] : 0;
+}
+
+/* Of the roots of sums: 0 where there is no slope. */
+static double vmafgpu__edit_slope(double root, int64_t sum) {
+    return sum > 0 ? root / (3 * (double)sum) : 0;
+}
+
+/* Adds what a column of the smooth row, of which the prediction changes by `slope`, has to do with the sums. */
+static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, vmafgpu_gradient *g) {
+    const vmafgpu__edits *x = v->edits;
+    const int of_vif = x->vif ? column - x->vif->columns[0] : -1, of_adm = x->adm ? column - x->adm->columns[0] : -1;
+    if (of_vif >= (x->vif && x->vif->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) && of_vif < VMAFGPU__SCALES) {
+        const vmafgpu__vif_sums *sums = &x->base.vif[of_vif];
+        const double denominator = (double)sums->denominator / 2048 + (double)sums->flat_count;
+        g->vif_information[of_vif] += slope / 2048 / denominator;
+        g->vif_noise[of_vif] -= slope / 16384 / 65025 / denominator;
+    }
+    if (of_adm < 0 || of_adm >= VMAFGPU__EDIT_SCALARS)
+        return;
+    vmafgpu__edit_roots roots;
+    vmafgpu__edit_roots_of(v, x->adm, &x->base, &roots);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_sums *sums = &x->base.adm[s];
+        double share[2];
+        vmafgpu__edit_adm_shares(x->adm, &roots, of_adm, s, share);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            g->adm[s][b] += slope * share[0] * vmafgpu__edit_slope(roots.numerator[s][b], sums->numerator[x->adm->variant][b]);
+            g->aim[s][b] += slope * share[1] * vmafgpu__edit_slope(roots.impairment[s][b], sums->impairment[x->adm->variant][b]);
+        }
+    }
+}
+
+static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__editor *e = &v->edits->editors[0];
+    double *row = e->row, *x = e->model_scratch;
+    memset(g, 0, sizeof *g);
+    g->prediction = vmafgpu__edit_smooth(v, &v->edits->base, row, x);   /* leaves the normalised inputs in x */
+    for (int i = 0; svm && i < svm->feature_count; i++) {
+        double slope = 0;
+        for (int k = 0; k < svm->sv_count; k++) {
+            const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
+            double distance = 0;
+            for (int j = 0; j < svm->feature_count; j++)
+                distance += (x[j] - vector[j]) * (x[j] - vector[j]);
+            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * exp(-svm->gamma * distance);
+        }
+        vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
+    }
+}
+
+/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+static vmafgpu__range vmafgpu__edit_block(int k, int count, int size, int shift, int samples) {
+    const int unit = 1 << shift;
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
+                                 samples);
+}
+
+/* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
+static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
+                                  vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__vif_job job;
+    vmafgpu__vif_picture distorted;
+    memset(&job, 0, sizeof job);
+    memset(&distorted, 0, sizeof distorted);
+    job.bit_depth = v->config.bit_depth;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__tile planes[2] = { vmafgpu__edit_picture(v->cpu, s, 0), vmafgpu__edit_picture(v->cpu, s, 1) };
+        job.scale = s;
+        job.wide = s || v->cpu->wide;
+        job.w = v->config.width >> s;
+        job.h = v->config.height >> s;
+        job.reference.row = planes[0].data;
+        job.reference.pitch = planes[0].pitch;
+        distorted.row = planes[1].data;
+        distorted.pitch = planes[1].pitch;
+        const vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s, job.h);
+        for (int y = rows.first; y < rows.end && !(s == 0 && v->plan.vif_skips_scale_0); y++) {
+            vmafgpu__vif_row(&job, &e->lines, &distorted, y);
+            for (int pass = 0; pass < 2; pass++) {
+                for (int k = 0; k < x->across; k++) {
+                    const vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s, job.w);
+                    vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__vif_lines part = e->lines;
+                    vmafgpu__vif_sums sums;
+                    memset(&sums, 0, sizeof sums);
+                    for (int i = 0; i < 3; i++)
+                        part.variance[i] += columns.first;
+                    vmafgpu__vif_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
+                    to->vif_information[s] += sums.numerator[x->vif->variant];
+                    to->vif_noise[s] += sums.flat_noise;
+                }
+                /* Then both pictures are the reference. */
+                for (int i = 0; i < job.w; i++) {
+                    e->lines.variance[2][i] = e->lines.variance[0][i];
+                    e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
+                }
+            }
+        }
+    }
+}
+
+/* ADM's, not rounded, of the base or of the reference against itself. */
+static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
+                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__adm_task task;
+    vmafgpu__adm_work work;
+    memset(&task, 0, sizeof task);
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = 1 + v->cpu->wide;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)e->map_scratch, v->config.width, v->plan.adm_variants, 1, 0);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
+        vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s + 1, g.h);
+        rows.first = rows.first > g.top ? rows.first : g.top;
+        rows.end = rows.end < g.h - g.top ? rows.end : g.h - g.top;
+        task.scale = s;
+        task.in_width = s ? vmafgpu__adm_size(v->config.width, s - 1) : v->config.width;
+        task.in_height = s ? vmafgpu__adm_size(v->config.height, s - 1) : v->config.height;
+        for (int f = 0; f < 2; f++) {
+            const vmafgpu__tile plane = vmafgpu__edit_band(v->cpu, s, is_ideal ? 0 : f);
+            task.image[f].in = plane.data;
+            task.image[f].in_pitch = plane.pitch;
+        }
+        for (int y = rows.first - 1; y < rows.end + 1 && rows.first < rows.end; y++) {
+            const int done = y - 1, above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
+            if (y >= 0 && y < g.h) {
+                for (int f = 0; f < 2; f++)
+                    vmafgpu__adm_wavelet_row(&task, &task.image[f], &work.general, f, y, 0, left, right);
+                vmafgpu__adm_decouple_row(&work.general, left, right);
+                vmafgpu__adm_weigh_row(&work.general, &v->plan.adm[x->adm->variant], s, left, right, &work.rows[y % 3]);
+            }
+            for (int which = 0; which < 2 && done >= rows.first; which++) {
+                vmafgpu__adm_add_sides(&g, &work.rows[above % 3], &work.rows[done % 3], &work.rows[below % 3],
+                                       work.general.column_sum, which);
+                for (int k = 0; k < x->across; k++) {
+                    vmafgpu_edit_sums *sums = is_ideal ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s + 1, g.w);
+                    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+                    columns.first = columns.first > g.left ? columns.first : g.left;
+                    columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
+                    vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which, columns.first,
+                                              columns.end, sum);
+                    for (int b = 0; b < VMAFGPU__BANDS; b++)
+                        *(which ? &sums->aim[s][b] : &sums->adm[s][b]) += (int64_t)sum[b];
+                }
+            }
+        }
+    }
+}
+
+/* What the block would add to the prediction if it were the reference. */
+static double vmafgpu__edit_share(const vmafgpu *v, const vmafgpu_edit_sums *is, const vmafgpu_edit_sums *ideal) {
+    const vmafgpu_gradient *g = &v->edits->gradient;
+    double share = 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const double unit = ldexp(1.0, -geometry.mask_row_shift);
+        share += g->vif_information[s] * (double)(ideal->vif_information[s] - is->vif_information[s]) +
+                 g->vif_noise[s] * (double)(ideal->vif_noise[s] - is->vif_noise[s]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            share += unit * (g->adm[s][b] * (double)(ideal->adm[s][b] - is->adm[s][b]) +
+                             g->aim[s][b] * (double)(ideal->aim[s][b] - is->aim[s][b]));
+    }
+    return share;
+}
+
+/* Rows of blocks, one after the other, each by one thread. */
+static void vmafgpu__edit_map_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    const vmafgpu__editor *e = &x->editors[index];
+    for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
+        vmafgpu_block *blocks = x->blocks + (ptrdiff_t)row * x->across;
+        if (!vmafgpu__atomic_change(&x->next, row, row + 1))
+            continue;
+        memset(blocks, 0, (size_t)x->across * sizeof *blocks);
+        if (x->vif)
+            vmafgpu__edit_map_vif(v, e, x->count, row, blocks, e->ideal);
+        if (x->adm) {
+            vmafgpu__edit_map_adm(v, e, x->count, row, 0, blocks, e->ideal);
+            vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
+        }
+        for (int k = 0; k < x->across; k++) {
+            blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            memset(&e->ideal[k], 0, sizeof e->ideal[k]);
+        }
+    }
+}
+
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__edits_gradient(v, &x->gradient);
+    x->blocks = blocks;
+    x->size = size;
+    x->across = vmafgpu__divide_up(v->config.width, size);
+    x->count = vmafgpu__divide_up(v->config.height, size);
+    x->next = 0;
+    return vmafgpu__run(v, vmafgpu__edit_map_task, v);
+}
+
+/* ---- edits ---- */
+
+static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit *edit) {
+    return edit->pitch ? edit->pitch : (ptrdiff_t)edit->width * c->bytes_per_sample;
+}
+
+/* Names what is wrong with an edit. */
+static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int index, const vmafgpu_edit *edit) {
+    const vmafgpu_config *c = &v->config;
+    const int most = c->edit_size;
+    if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 || edit->y < 0 ||
+        edit->x > c->width - edit->width || edit->y > c->height - edit->height)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.edit_size) and inside the "
+                             "frame of %dx%d", function, index, edit->width, edit->height, edit->x, edit->y, most, most,
+                             c->width, c->height);
+    if (!edit->data)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
+    if (edit->memory != VMAFGPU_MEMORY_HOST)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
+    const ptrdiff_t pitch = vmafgpu__edit_pitch(c, edit), least = (ptrdiff_t)edit->width * c->bytes_per_sample;
+    const ptrdiff_t furthest = PTRDIFF_MAX / edit->height;
+    if ((pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld", function, index,
+                             (long long)pitch, (long long)least);
+    const uint32_t illegal = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    for (int y = 0; illegal && y < edit->height; y++) {
+        const uint8_t *row = (const uint8_t *)edit->data + y * pitch;
+        if (!(v->cpu->functions->or_words(row, edit->width) & illegal))
+            continue;
+        int x = 0;
+        while (!(vmafgpu__or_words_scalar(row + 2 * x, 1) & illegal))
+            x++;
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: the luma word %u at its column %d, row %d %s %d bits", function,
+                             index, (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
+                             vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+    }
+    return VMAFGPU_OK;
+}
+
+/* The part of luma that a candidate has its own copy of. */
+static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
+    return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
+}
+
+/* The sums of the base with each of these edits, which have one rectangle; or with the one, which becomes part of it. */
+static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
+    const vmafgpu_config *c = &v->config;
+    const int element = 1 + v->cpu->wide;
+    const vmafgpu__tile plane = vmafgpu__edit_luma(v->cpu, 1);
+    vmafgpu__rect changed, at;
+    changed.of[0].first = edits->x;
+    changed.of[0].end = edits->x + edits->width;
+    changed.of[1].first = edits->y;
+    changed.of[1].end = edits->y + edits->height;
+    at.of[0] = vmafgpu__edit_luma_range(changed.of[0], c->width);
+    at.of[1] = vmafgpu__edit_luma_range(changed.of[1], c->height);
+    for (int i = 0; i < count; i++) {
+        vmafgpu__tile *luma = &e->candidate[i].luma;
+        luma->at = at;
+        vmafgpu__copy_rect(luma, &plane, &at, element);
+        for (int y = 0; y < edits->height; y++)
+            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)edits[i].data + y * vmafgpu__edit_pitch(c, &edits[i]), edits->width,
+                                          vmafgpu__tile_sample(luma, edits->x, edits->y + y, element));
+        e->sums[i] = v->edits->base;
+    }
+    if (v->plan.vif_variants)
+        vmafgpu__edit_vif(v, e, changed, count, commits);
+    if (v->plan.adm_variants)
+        vmafgpu__edit_adm(v, e, changed, count, commits);
+    if (commits)
+        vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
+}
+
+/* How many edits from this one on are done together. */
+static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
+    const vmafgpu_edit *a = &x->edits[first];
+    int count = 1;
+    for (; count < VMAFGPU__EDITS_TOGETHER && first + count < x->count && x->scores[first].result == VMAFGPU_OK; count++) {
+        const vmafgpu_edit *b = a + count;
+        if (a->x != b->x || a->y != b->y || a->width != b->width || a->height != b->height ||
+            x->scores[first + count].result != VMAFGPU_OK)
+            break;
+    }
+    return count;
+}
+
+static void vmafgpu__edit_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[index];
+    for (int first; (first = vmafgpu__atomic_get(&x->next)) < x->count;) {
+        const int count = vmafgpu__edits_alike(x, first);
+        if (!vmafgpu__atomic_change(&x->next, first, first + count) || x->scores[first].result != VMAFGPU_OK)
+            continue;
+        vmafgpu__edit_run(v, e, x->edits + first, count, 0);
+        for (int i = first; i < first + count; i++)
+            vmafgpu__edit_report(v, e, &e->sums[i - first], x->edits[i].no_score, &x->scores[i],
+                                 x->values ? x->values + (size_t)i * (size_t)v->column_count : NULL);
+    }
+}
+
+/* ---- open ---- */
+
+static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
+    if (v->config.no_frames)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.edit_size is %d, but config.no_frames is set", v->config.edit_size);
+    for (int i = 0; i < v->feature_count; i++)
+        if (v->features[i]->measure || v->features[i]->cpu->score)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.edit_size is %d, but there are no edits with the feature %s: only "
+                                 "with adm, vif and motion", v->config.edit_size, v->features[i]->name);
+    return VMAFGPU_OK;
+}
+
+static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
+    vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
+    /* Rows are read up to a chunk beyond their end. */
+    t.data = (unsigned char *)vmafgpu__carve(c, (size_t)t.pitch * (size_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
+    return t;
+}
+
+static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x) {
+    const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
+    /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
+    const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
+    (void)vmafgpu__carve(c, sizeof *x);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        x->rows[s] = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof(vmafgpu__adm_sums) *
+                                                              (size_t)vmafgpu__adm_size(v->config.height, s));
+    const size_t row = sizeof(double) * (size_t)(v->column_count + 1);
+    size_t scratch = 0;
+    for (int i = 0; i < v->model_count; i++) {
+        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        scratch = needed > scratch ? needed : scratch;
+    }
+    x->row = (double *)vmafgpu__carve(c, row);
+    x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+    x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
+    for (int i = 0; i < v->config.threads; i++) {
+        vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER; k++) {
+            e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
+            for (int j = 0; j < 2; j++) {
+                e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
+                e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
+            }
+        }
+        e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
+        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif_scratch_size(luma, together, 1) : 0);
+        e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
+        e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
+        vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
+        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->row = (double *)vmafgpu__carve(c, row);
+        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
+    }
+}
+
+/* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
+static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
+    const vmafgpu__extractor *found = NULL;
+    for (int i = v->extractor_count - 1; i >= 0; i--) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        int is_used = !found;
+        for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
+            is_used |= v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS;
+        if (e->feature->cpu == feature && is_used)
+            found = e;
+    }
+    return found;
+}
+
+static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__edits unused;
+    vmafgpu__edits_layout(v, &carver, &unused);
+    unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
+    if (!base)
+        return vmafgpu__fail_memory(v, "edits", carver.used);
+    v->edits = (vmafgpu__edits *)(void *)base;
+    carver.base = base;
+    carver.used = 0;
+    vmafgpu__edits_layout(v, &carver, v->edits);
+    vmafgpu__log_table(v->edits->log_table);
+    v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
+    v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
+    return VMAFGPU_OK;
+}
+
+/* ---- the base ---- */
+
+static void vmafgpu__edits_settle(const vmafgpu *v) {
+    v->edits->prediction = vmafgpu__edit_smooth(v, &v->edits->base, v->edits->editors[0].row, v->edits->editors[0].model_scratch);
+}
+
+static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                           const vmafgpu_frame *following, const vmafgpu_frame *distorted) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__sums after;
+    vmafgpu__job job;
+    vmafgpu_result result = VMAFGPU_OK;
+    memset(&job, 0, sizeof job);
+    memset(&after, 0, sizeof after);
+    job.detached = 1;
+    if (following && v->plan.motion[0]) {
+        job.reference = following;
+        job.previous = reference;
+        snprintf(v->subject, sizeof v->subject, "motion to the following frame");
+        result = v->backend->submit(v, &job);
+        if (result == VMAFGPU_OK)
+            vmafgpu__add_workers(v, v->cpu, &after);
+    }
+    if (result != VMAFGPU_OK)
+        return result;
+    job.previous = previous;
+    job.reference = reference;
+    job.distorted = distorted ? distorted : reference;
+    job.count = 1;
+    snprintf(v->subject, sizeof v->subject, "the base");
+    memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
+    result = v->backend->single(v, &job, &x->base);
+    memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
+    vmafgpu__edits_settle(v);
+    v->has_base = 1;
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu_result first = VMAFGPU_OK;
+    char sentence[VMAFGPU__ERROR_SIZE];
+    for (int i = 0; i < count; i++) {
+        memset(&scores[i], 0, sizeof scores[i]);
+        scores[i].score = scores[i].change = (double)NAN;
+        for (int k = 0; k < v->column_count && values; k++)
+            values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
+        scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
+        if (first == VMAFGPU_OK && scores[i].result != VMAFGPU_OK) {
+            first = scores[i].result;
+            memcpy(sentence, v->error, sizeof sentence);
+        }
+    }
+    x->edits = edits;
+    x->scores = scores;
+    x->values = values;
+    x->count = count;
+    x->next = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
+    if (result == VMAFGPU_OK && first != VMAFGPU_OK)
+        memcpy(v->error, sentence, sizeof sentence);
+    return result == VMAFGPU_OK ? first : result;
+}
+
+static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[0];
+    for (int i = 0; i < count; i++) {
+        const vmafgpu_result result = vmafgpu__edit_check(v, "vmafgpu_edit_commit", i, &edits[i]);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    for (int i = 0; i < count; i++) {
+        vmafgpu__edit_run(v, e, &edits[i], 1, 1);
+        x->base = e->sums[0];
+    }
+    vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
+    memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edits_settle(v);
+    return VMAFGPU_OK;
+}
+#endif /* !VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
  * >>open                                         from a config to a context
@@ -17804,6 +18960,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
+        {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
         {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
@@ -18178,6 +19335,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
 }
 
 static void vmafgpu__clear_clip(vmafgpu *v) {
+    v->has_base = 0;
     v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->told_reusable = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].whole_clip, 0, sizeof v->extractors[i].whole_clip);
@@ -18188,6 +19346,10 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
 
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
+    if (v->config.edit_size) {
+        vmafgpu__sentence(v->note, sizeof v->note, "edits (config.edit_size) are made by the CPU only");
+        return 1;
+    }
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         if (e->feature->measure)
@@ -18347,6 +19509,8 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
     vmafgpu_result result = vmafgpu__understand(v, models, features);
     if (result == VMAFGPU_OK)
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
+    if (result == VMAFGPU_OK && v->config.edit_size)
+        result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
 
@@ -18365,6 +19529,8 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (c->no_frames)
         v->backend = &vmafgpu__no_backend;
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
+    if (result == VMAFGPU_OK && c->edit_size)
+        result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
@@ -18533,6 +19699,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     for (int i = 0; i < VMAFGPU__MAX_CHUNKS; i++)
         vmafgpu__give(v, v->chunks[i]);
     vmafgpu__drop_models(v);
+    vmafgpu__give(v, v->edits);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
@@ -18949,24 +20116,6 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     VMAFGPU__CALL(context, "vmafgpu_flush", 0, vmafgpu__flush(context));
 }
 
-/* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0. */
-static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
-    vmafgpu__finish_pair(v, sums, position, row);
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
-        vmafgpu__course course;
-        if (!e->feature->temporal)
-            continue;
-        memset(&course, 0, sizeof course);
-        for (int64_t k = 0; k <= position; k++)
-            vmafgpu__take_value(v, e, sums, k, &course);
-        while (course.emitted < course.count)
-            e->feature->temporal->emit(e, &course, row);
-    }
-    vmafgpu__predict(v, row);
-    row[v->column_count] = (double)VMAFGPU_OK;
-}
-
 static vmafgpu_result vmafgpu__check_candidate(vmafgpu *v, const char *function, const char *which,
                                                const vmafgpu_frame *frame) {
     const vmafgpu_result result = vmafgpu__check_frame(v, function, which, frame);
@@ -19011,7 +20160,7 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         double *row = v->pair_rows + (size_t)i * (size_t)vmafgpu__row_size(v);
         v->found = v->values ? v->values + (ptrdiff_t)i * v->value_count : NULL;
-        vmafgpu__finish_single(v, &v->pair_sums[i], previous ? 1 : 0, row);
+        vmafgpu__finish_single(v, &v->pair_sums[i], NULL, previous ? 1 : 0, row);
         vmafgpu__fill_score(v, 0, row, &scores[i]);
     }
     v->found = v->values;
@@ -19031,6 +20180,147 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
     VMAFGPU__CALL(context, "vmafgpu_score_pair_many", 0,
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
+
+/* ---- edits ---- */
+
+#ifndef VMAFGPU_NO_EDITS
+/* Whether there are edits, and if wanted a base. */
+static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
+    if (!v->edits)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
+    if (needs_base && !v->has_base)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
+                             "frames have been scored since", function);
+    return vmafgpu__check_float(v);
+}
+
+static void vmafgpu__edits_score(const vmafgpu *v, vmafgpu_score *score) {
+    if (!score)
+        return;
+    memcpy(v->pair_rows, v->edits->row, (size_t)vmafgpu__row_size(v) * sizeof *v->pair_rows);
+    vmafgpu__fill_score(v, 0, v->pair_rows, score);
+}
+
+static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *following, const vmafgpu_frame *distorted, vmafgpu_score *score) {
+    static const char function[] = "vmafgpu_edit_begin";
+    const struct { const char *which; const vmafgpu_frame *frame; } frames[] = {
+        { "previous", previous }, { "reference", reference }, { "following", following }, { "distorted", distorted }
+    };
+    vmafgpu_result result = vmafgpu__edits_ready(v, function, 0);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames && result == VMAFGPU_OK; i++)
+        if (frames[i].frame || i == 1)
+            result = vmafgpu__check_frame(v, function, frames[i].which, frames[i].frame);
+    v->has_base = 0;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_begin(v, previous, reference, following, distorted);
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_score(v, score);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__check_edits(vmafgpu *v, const char *function, const vmafgpu_edit *edits, int count) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
+    if (result == VMAFGPU_OK && (count < 1 || !edits))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, count < 1 ? "%s: count is %d" : "%s: edits is NULL, count is %d", function,
+                             count);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+    vmafgpu_result result = vmafgpu__check_edits(v, "vmafgpu_edit_try", edits, count);
+    if (result == VMAFGPU_OK && !scores)
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_try: scores is NULL");
+    return result == VMAFGPU_OK ? vmafgpu__edits_try(v, edits, count, scores, values) : result;
+}
+
+static vmafgpu_result vmafgpu__edit_commit(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    vmafgpu_result result = vmafgpu__check_edits(v, "vmafgpu_edit_commit", edits, count);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_commit(v, edits, count);
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_score(v, score);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_gradient(vmafgpu *v, vmafgpu_gradient *gradient) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_gradient", 1);
+    if (result == VMAFGPU_OK && !gradient)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_gradient: gradient is NULL");
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_gradient(v, gradient);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blocks, int *across, int *down) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_map", 1);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, size);
+    if (!across || !down)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
+    *across = vmafgpu__divide_up(v->config.width, size);
+    *down = vmafgpu__divide_up(v->config.height, size);
+    return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0,
+                  vmafgpu__edit_begin(context, previous, reference, following, distorted, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edit_try(context, edits, count, scores, values));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edit_commit(context, edits, count, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edit_gradient(context, gradient));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edit_map(context, size, blocks, across, down));
+}
+
+#else /* VMAFGPU_NO_EDITS: no open context has config.edit_size */
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score) {
+    (void)previous, (void)reference, (void)following, (void)distorted, (void)score;
+    VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values) {
+    (void)edits, (void)count, (void)scores, (void)values;
+    VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    (void)edits, (void)count, (void)score;
+    VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    (void)gradient;
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    (void)size, (void)blocks, (void)across, (void)down;
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edits_check(context));
+}
+
+#endif /* VMAFGPU_NO_EDITS */
 
 /* ---- scores ---- */
 
@@ -19084,7 +20374,7 @@ static vmafgpu_result vmafgpu__predict_features(vmafgpu *v, const double *featur
         return result;
     const int count = v->model_count ? v->models[0].column : v->column_count;
     memmove(v->pair_rows, features, (size_t)count * sizeof *features);
-    vmafgpu__predict(v, v->pair_rows);
+    vmafgpu__predict(v, v->model_scratch, v->pair_rows);
     v->pair_rows[v->column_count] = (double)VMAFGPU_OK;
     vmafgpu__fill_score(v, 0, v->pair_rows, score);
     return VMAFGPU_OK;
@@ -22664,7 +23954,7 @@ static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, 
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
-    const int has_next = job->scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int has_sums = !job->images_only;
     /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
@@ -22688,7 +23978,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
-            const int line = d < 0 ? 0 : 3;
+            const int line = d < 0 ? 0 : 3, has_next = job->scale < 3 && picture->next != NULL;
             for (int i = 0; i < 4; i++)
                 ahead[i] = vmafgpu__vif_row_at(s, picture, job->wide, job->first - reach + 2 * taken + i);
             vmafgpu__vif_means(s, image, at, has_sums, line, has_next ? s->next_line[d >= 0] : NULL, ahead);
@@ -23713,9 +25003,10 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
         const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
         vmafgpu__v den[VMAFGPU__BANDS];
         for (int f = 0; f <= task->distorted; f++) {
-            if (makes_low || needed)
+            const int low = makes_low && task->image[f].low;
+            if (low || needed)
                 vmafgpu__adm_vertical(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
-            if (makes_low)
+            if (low)
                 vmafgpu__adm_low_row(task, &task->image[f], y, work.line[f > 0]);
             if (f == 0)
                 continue;
@@ -23727,12 +25018,13 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
                     den[band] = vmafgpu__v_zero();
                 vmafgpu__adm_signals(task, &work, &c, rows, y % 3, adds ? den : NULL);
                 if (adds)
-                    vmafgpu__adm_den_row(task, den, sums);
+                    vmafgpu__adm_den_row(task, den, sums + y * task->apart);
             }
             for (int i = 0; masks && i < task->variant_count; i++)
                 for (int which = 0; which < 2; which++) {
                     const vmafgpu__adm_row *r = rows + 3 * i;
-                    int64_t *out = which ? sums[f - 1].impairment[i] : sums[f - 1].numerator[i];
+                    vmafgpu__adm_sums *to = &sums[done * task->apart + f - 1];
+                    int64_t *out = which ? to->impairment[i] : to->numerator[i];
                     if (c.variant[i].fast)
                         vmafgpu__adm_masked_row(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
                                                 &r[below % 3], which, out);

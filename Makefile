@@ -37,14 +37,14 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c,$(wildcard examples/*.c)))
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c examples/cluster_mpi.c,$(wildcard examples/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
-test_heads := $(wildcard test/*.h test/golden/*.h) examples/video.h
+test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
-.PHONY: all help demo test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo mpi test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -69,6 +69,7 @@ help:
 	@echo '                PREFIX (/usr/local), below DESTDIR'
 	@echo 'make libvmaf    a library with libvmaf'"'"'s functions, for programs that are linked to libvmaf: $(BUILD)/libvmaf.so.3'
 	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
+	@echo 'make mpi        $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI (Debian: libopenmpi-dev)'
 	@echo 'make test-clients  ffmpeg and other programs with that library; needs the network, and libvmaf'"'"'s own in LIBVMAF'
 	@echo 'make dist       $(BUILD)/vmafgpu-$(VERSION).tar.gz: what a user downloads; with kernels, or NO_KERNELS=1'
 	@echo 'make clean      removes build/'
@@ -84,7 +85,7 @@ linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
 	$(compile) -c -o $@ $<
 
-$(BUILD)/%$(EXE): examples/%.c examples/report.h examples/video.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+$(BUILD)/%$(EXE): examples/%.c $(wildcard examples/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # Needs no models, since it makes them: an implementation of its own, without what takes long to compile.
@@ -92,6 +93,12 @@ $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 include examples/package/libvmaf.mk
+
+# Only where somebody asks for it: it needs an MPI.
+MPICC ?= mpicc
+mpi: $(BUILD)/cluster_mpi
+$(BUILD)/cluster_mpi: examples/cluster_mpi.c examples/vmafgpu.c $(wildcard examples/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+	$(patsubst $(CC)%,$(MPICC)%,$(linked)) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # ---- kernels ----
 

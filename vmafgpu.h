@@ -145,6 +145,21 @@
  *     calls leave no last error of their own in HIP. Several contexts share a GPU, or have one each. A HIP runtime that
  *     the program has loaded is the one that is used (gpu.driver_path decides otherwise), and it stays loaded: some
  *     versions crash when they are unloaded.
+ *   - Opening a GPU takes a quarter of a second and more. With AUTO, gpu.in_background has a thread of ours do it while the CPU
+ *     scores the first pairs; the first push or lend after it is ready turns to the GPU, with the same bits, a pair or two
+ *     later where motion looks back, and behind what is on loan. vmafgpu_is_opening() tells. Until then vmafgpu_backend_name() is
+ *     "cpu", vmafgpu_get_config() has no batch and queue, and 4 pairs can be on loan. If there is no GPU, the note says so then.
+ *     vmafgpu_close() waits for the thread, which gives up at its next step; what the config points to may be
+ *     forgotten after vmafgpu_open() as always. Frames in device memory need gpu.frames to be device, and then the
+ *     open waits for the GPU. vmafgpu_push_many() shares no work meanwhile.
+ *   - Several GPUs: gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Pairs are dealt out in runs of as many as one GPU has
+ *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references before a run that motion looks at go to its
+ *     GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
+ *     all. One that fails has the CPU do what it was dealt, and the others go on (vmafgpu_backend_note()); when all have, the
+ *     CPU does it. Frames in device memory are read in place on the GPU that vmafgpu_next_device() names before the push;
+ *     on another one luma is copied from there, through whatever links the GPUs, and a pair of which chroma is looked at is
+ *     refused; both need samples in the low bits of words, or bytes at 8 bits. They are ready when they are pushed: gpu.stream,
+ *     gpu.context and vmafgpu_wait_on_stream() are for one GPU.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
  *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
@@ -217,13 +232,14 @@
  *                                  leave features out: their code on the host. Models that need them and configs that ask for
  *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
  *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Always so without adm or vif
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on.
+ * calling thread goes on. gpu.in_background starts one more until the GPU is open.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -298,8 +314,10 @@
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
  *   >>vendors           what differs between NVIDIA and AMD
+ *   >>fleet             one clip on several backends
  *   >>table             the list of features
  *   >>scores            rows, prediction, pooling
+ *   >>edits             what other samples in a rectangle change
  *   >>open              from a config to a context
  *   >>public            the functions of the API
  *   >>levels            names of vector code
@@ -317,7 +335,8 @@
  *   On a GPU vmafgpu__gpu_submit() has threads copy them to pinned planes (vmafgpu__stage()), unless the caller wrote there, and
  *   brings the planes into a slot's device memory (vmafgpu__bring()); when the slot's batch is full,
  *   vmafgpu__launch_batch() has each feature launch its kernels (vmafgpu__gpu_feature), and sums come back behind an event
- *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU.
+ *   (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and
+ *   the GPU that follows it, are units of one backend, vmafgpu__fleet_backend, which deals pairs to theirs.
  *   vmafgpu__collect() fetches a pair's vmafgpu__sums from either, vmafgpu__finish_pair() makes features' doubles of them by the
  *   functions in vmafgpu__features, vmafgpu__advance() adds what needs later frames (vmafgpu__temporal), vmafgpu__predict()
  *   asks the models, and the row waits for vmafgpu_next(), vmafgpu_pool() and config.on_score.
@@ -435,7 +454,8 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable() */
+    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
+                                vmafgpu_next_device() where there are several */
 } vmafgpu_memory_kind;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
@@ -502,8 +522,9 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once from
- * whatever is called next, on the calling thread only. */
+ * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
+ * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
+ * that opens the GPU, at the same time. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -540,9 +561,18 @@ typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
+enum { VMAFGPU_ALL_DEVICES = -1 };
+
 /* How a GPU is used. Zero means default in every field; the CPU ignores it all. */
 typedef struct vmafgpu_gpu_config {
     int         device;         /* ordinal, default 0 */
+    const int  *devices;        /* instead: the ordinals of several GPUs of one vendor, which are dealt the pairs in runs, see GPU;
+                                   borrowed like a path. If one cannot be used the open fails, with AUTO, too */
+    int         device_count;   /* of these, 1..16; or VMAFGPU_ALL_DEVICES: all that can be used; default 0. From
+                                   vmafgpu_get_config(): how many are used */
+    int         in_background;  /* 1: with AUTO and unless `frames` is device, vmafgpu_open() starts a thread that opens
+                                   the GPU, and returns; the CPU scores until the GPU is ready, and pushes go there
+                                   then. See GPU. Not with `devices`. Without threads of our own it does nothing */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
                                    context, retained from open to close. With a context `device` is not looked at.
                                    With HIP there are no contexts: it must be NULL */
@@ -553,10 +583,12 @@ typedef struct vmafgpu_gpu_config {
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   twice that if `frames` is device; less where memory is short. A pair waits until its
+                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
+                                   A pair waits until its
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
-    int         queue;          /* batches in flight, 1..8; default 2..4. Where a batch of one and a queue of two allow
-                                   it, the defaults stay below 288 MB of device memory, 384 if `frames` is device */
+    int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
+                                   queue of two allow it, the defaults stay below 288 MB of device memory, 384 if `frames`
+                                   is device, and with `devices` four times that on each */
     const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
                                    by itself; machine code, which is left to the driver: for AMD also an uncompressed
                                    bundle of code objects) */
@@ -681,6 +713,9 @@ typedef struct vmafgpu_config {
      * twice the work, and with such an option no GPU is used. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
+
+    int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
+                                             Takes two luma planes, and a few megabytes per thread           */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -751,7 +786,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *r
  *     it is given its frames, one of them and another, or none of them. A push that fails has taken nothing.
  *   - From the lend to the push the memory is the caller's, on any thread. All writing is over when the push begins, and
  *     none comes after it. vmafgpu_reset() and vmafgpu_close() take back what is still lent: then, too, nobody may write any more.
- *   - At most gpu.queue * gpu.batch pairs are lent or on their way, on the CPU 4 (taken from the allocator at the first call). When
+ *   - At most gpu.queue * gpu.batch pairs are lent or on their way, of each GPU, on the CPU 4 (taken from the allocator at the
+ *     first call). When
  *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
  *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
  *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
@@ -831,6 +867,85 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
                                                    const vmafgpu_frame *reference, const vmafgpu_frame *distorted, int count,
                                                    vmafgpu_score *scores);
 
+/* ---- Edits: what would the score be if this block were coded so? ----
+ *
+ * A context with config.edit_size > 0 keeps a scored pair, the base, and answers what its score would be with other samples in a
+ * rectangle of the distorted luma: with the very bits of scoring the whole changed frame, at a cost that depends on the
+ * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. The CPU does
+ * it: with config.backend CUDA or HIP open fails, with AUTO it takes the CPU. Every other call that scores frames on the
+ * context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after open. */
+
+/* New samples for a rectangle inside the frame, 1x1 to config.edit_size in either direction; borrowed for the call. */
+typedef struct vmafgpu_edit {
+    int         x, y, width, height;    /* in luma samples                                                   */
+    const void *data;                   /* row 0 of the rectangle, samples in the config's format            */
+    ptrdiff_t   pitch;                  /* from row to row in bytes, may be negative; 0: tightly packed      */
+    vmafgpu_memory_kind memory;         /* host, in this version                                             */
+    int         no_score;               /* 1: `score` and the columns are not wanted, `change` and `sums` are: they are NaN.
+                                           Saves some microseconds                                           */
+} vmafgpu_edit;
+
+/* Integers that add up over a picture, of the first model's vif and adm (without a model, of the first ones): the reference's
+ * denominators aside they are all that these features are made of. By scale, and h, v, d band. */
+typedef struct vmafgpu_edit_sums {
+    int64_t vif_information[4];         /* of log2, times 2048                                               */
+    int64_t vif_noise[4];               /* distorted variance where the reference is flat                    */
+    int64_t adm[4][3], aim[4][3];       /* cubes. Of an edit: after the rounding of each row; of a block (vmafgpu_block) before */
+} vmafgpu_edit_sums;
+
+typedef struct vmafgpu_edit_score {
+    double score;                       /* of the first model, for the base with this edit alone: the bits of vmafgpu_score_pair()
+                                           for the whole changed frame. NaN without a model, and on failure  */
+    double change;                      /* what the edit changes in the model's prediction, before transform and clip and without
+                                           libvmaf's roundings to float, which have `score` move in grains of some 5e-6: small
+                                           edits of large frames drown in them, and the sign of this does not. NaN likewise */
+    vmafgpu_edit_sums sums;             /* what the edit changes in them                                     */
+    vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score                         */
+} vmafgpu_edit_score;
+
+/* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
+ * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
+ * itself. Frames are in host memory, borrowed for the call. score may be NULL; its values are valid until the next call on the
+ * context. Costs as much as scoring the pair. On failure there is no base. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score);
+
+/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. Edits that follow each
+ * other and have the same rectangle are done together, up to eight of them, which takes half of the time. `values`: NULL, or
+ * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
+ * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
+ * first one refused. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values);
+
+/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. The samples that were there before
+ * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
+
+/* What the first model's prediction changes by with each sum, before transform and clip, without roundings to float: the dot
+ * product with an edit's `sums` is its `change` to first order, and so good to some percent for blocks. */
+typedef struct vmafgpu_gradient {
+    double prediction;                  /* of the base; NaN without a model, and all the rest 0                    */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where a sum is: there is no slope        */
+} vmafgpu_gradient;
+
+typedef struct vmafgpu_block {
+    double share;                       /* what the score loses here, to first order: the gradient times what the sums would
+                                           change by if this block had the reference's samples, and so had its surroundings */
+    vmafgpu_edit_sums sums;             /* of all blocks together they are the frame's. Cubes are not rounded: these are 2^k times
+                                           those of edits, 2^k the height of the scale's bands, rounded up         */
+} vmafgpu_block;
+
+/* The base's. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
+
+/* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
+ * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
+ * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
+ * one it takes as long as some twenty scores of the frame. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
+
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
@@ -880,32 +995,43 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models` and `features`,
- * borrowed for the open only, are NULL. */
+/* The config with every default filled in, except callbacks and allocator, where NULL is the default. `models`, `features` and
+ * gpu.devices, borrowed for the open only, are NULL. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed. */
+/* What computes: "cpu", "cuda" or "hip". "cpu" also after a GPU failed, or all of several, and with gpu.in_background until
+ * pairs go to the GPU. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
+
+/* 1 while a thread of ours opens a GPU (config.gpu.in_background). vmafgpu_close() waits for it; a program that ends may
+ * leave contexts open instead, if it ends without running what was registered with atexit(), by _exit(). */
+VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
+
+/* The ordinal of the GPU that will score the next pair to be pushed, or behind those on loan, so that frames in device memory are
+ * best made there; -1: the CPU will. */
+VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* What the CPU's work is done in: "avx512", "avx2", "neon" or "scalar". Also where a GPU computes: the CPU may have to go on. */
 VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context);
 
-/* "NVIDIA H200"; "" without a GPU. */
+/* "NVIDIA H200"; of several "NVIDIA H200 x2", or their names with commas between them; "" without a GPU, or while none is open
+ * yet. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
-/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for; ""
- * without a GPU. */
+/* "CUDA 13.0, sm_90", "HIP 6.2.41133, gfx1100": what the driver says it is, and what the device's kernels are made for, of
+ * several devices the first one's; "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* A number made of all sums that the GPU left in the self-test of vmafgpu_open(): the same on every GPU, since they were found
  * to be the CPU's. 0 without a GPU, and with config.gpu.no_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context);
 
-/* Why no GPU is used where one was allowed, or no longer; else "". */
+/* Why no GPU is used where one was allowed, or no longer, or one of several; else "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Bytes of host memory that the context holds now, pinned memory included, and of device memory. Fixed from open on,
- * but for the score list, for the CPU's planes after a GPU failed, and for frames that the CPU lends. */
+/* Bytes of host memory that the context holds now, pinned memory included, and of device memory, of all GPUs together. Fixed
+ * from open on, but for the score list, for the CPU's planes after a GPU failed, for frames that the CPU lends, and with
+ * gpu.in_background for what the GPU takes. */
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
@@ -1081,6 +1207,19 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma fp_contract(off)
 #endif
 
+/* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
+ * spend most of their time on what they can do for speed, which nobody would notice here. */
+#if defined(__clang__) && defined(__OPTIMIZE__)
+#  define VMAFGPU__COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#  define VMAFGPU__COLD_END _Pragma("clang attribute pop")
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#  define VMAFGPU__COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#  define VMAFGPU__COLD_END _Pragma("GCC pop_options")
+#else
+#  define VMAFGPU__COLD
+#  define VMAFGPU__COLD_END
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
@@ -1158,6 +1297,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_PSNR(x) NULL
 #else
 #  define VMAFGPU__IF_PSNR(x) x
+#endif
+
+/* Edits change both. */
+#if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
+#  define VMAFGPU_NO_EDITS
 #endif
 
 #endif /* VMAFGPU_KERNELS */
@@ -2517,7 +2661,9 @@ enum {
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
+    VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
+    VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2586,20 +2732,22 @@ typedef struct vmafgpu__job {
     int history;                       /* how many frames before this one the backend has seen, 0..2 */
     int canonical[2];                  /* whether reference and distorted are checked already: bytes at 8 bits, else
                                           words with samples in the low bits */
+    int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
+    int is_trusted;                    /* the reference was checked, whatever form it is in */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
-/* What every backend implements. submit() takes a pair, or says what is wrong with it and takes nothing (VMAFGPU_AGAIN:
- * what it has taken before must be collected first, which is possible at once); collect()
+/* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
+ * or (is_lent) its planes lent. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
- * frames. lend() says where the planes of ours are that a position has, once all `lending.limit` before it are collected; the
- * first one sets `lending`. */
+ * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
+    int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
@@ -2610,9 +2758,11 @@ typedef struct vmafgpu__backend_table {
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
 typedef struct vmafgpu__gpu vmafgpu__gpu;
+typedef struct vmafgpu__fleet vmafgpu__fleet;
 typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
+typedef struct vmafgpu__edits vmafgpu__edits;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
@@ -2621,7 +2771,6 @@ typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__t
 typedef struct vmafgpu__lending {
     const unsigned char *memory;                    /* in which all of them lie; NULL: none was ever lent */
     size_t               size;
-    int                  limit;                     /* pairs that can be on loan or on their way */
     int                  count;                     /* pairs on loan */
 } vmafgpu__lending;
 
@@ -2657,9 +2806,15 @@ struct vmafgpu {
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu      *cpu;
     vmafgpu__gpu      *gpu;
+    vmafgpu__fleet    *fleet;                       /* instead of both */
+    vmafgpu           *whole;                       /* whose unit this is; NULL: it is none */
+    int                is_unwanted;                 /* a GPU that is being opened need not be any more; atomic */
+    int                gpu_count;                   /* there are so many, as far as a driver was asked */
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
+    vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
     int64_t            seeded;                      /* frames given before the first pair */
     int64_t            pushed;                      /* pairs */
@@ -2686,6 +2841,8 @@ struct vmafgpu {
     vmafgpu__totals   *totals;                      /* per column */
     int64_t            pooled;                      /* rows in the totals */
 };
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
@@ -3053,6 +3210,8 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     return NULL;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
  * ================================================================================================
@@ -3242,23 +3401,27 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes a row of luma in canonical form; not 0 if a sample does not fit the bit depth. It may be written where it is. */
-static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
+/* Writes w samples of luma in canonical form; not 0 if one does not fit the bit depth. They may be written where they are. */
+static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int canonical, const uint8_t *source, int w, void *row) {
     const int shift = canonical ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
     uint32_t illegal = 0;
     if (c->bit_depth > 8)
-        return vmafgpu__import_words(source, (uint16_t *)row, c->width, shift, ((1u << c->bit_depth) - 1) << shift);
+        return vmafgpu__import_words(source, (uint16_t *)row, w, shift, ((1u << c->bit_depth) - 1) << shift);
     if (canonical || c->bytes_per_sample == 1) {
-        memcpy(row, source, (size_t)c->width);
+        memcpy(row, source, (size_t)w);
         return 0;
     }
     const int at = shift ? 1 : 0;   /* which byte of a word is the sample */
-    for (int x = 0; x < c->width; x++) {
+    for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
     }
     return illegal;
+}
+
+static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int canonical, const uint8_t *source, void *row) {
+    return vmafgpu__import_samples(c, canonical, source, c->width, row);
 }
 
 /* Columns x..x + CHUNK - 1 of a row of w, 0 beyond the last one. The caller's rows are not read beyond their width: who knows
@@ -3307,6 +3470,8 @@ static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *
 }
 
 #ifndef VMAFGPU_NO_JSON
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>json                                         a reader of JSON text
@@ -5185,6 +5350,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
     return VMAFGPU_OK;
 }
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>threads                                      a frame's work in parts
  * ================================================================================================ */
@@ -5508,6 +5675,8 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_MOTION
+VMAFGPU__COLD
+
 #define VMAFGPU__MOTION_OPTIONS(X) \
     X(VMAFGPU__MOTION_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__MOTION_BLEND_FACTOR, "motion_blend_factor", "mbf", VMAFGPU__REAL, 1, 0, 1, NULL) \
@@ -5602,6 +5771,8 @@ static void vmafgpu__motion_finish(const vmafgpu *v, const vmafgpu__extractor *e
 static const vmafgpu__temporal vmafgpu__motion_temporal = {
     vmafgpu__motion_sad, vmafgpu__motion_is_ready, vmafgpu__motion_emit
 };
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5702,6 +5873,8 @@ static const vmafgpu__column vmafgpu__vif_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_VIF
+VMAFGPU__COLD
+
 #define VMAFGPU__VIF_OPTIONS(X) \
     X(VMAFGPU__VIF_DEBUG, "debug", NULL, VMAFGPU__FLAG, 0, 0, 1, NULL) \
     X(VMAFGPU__VIF_GAIN_LIMIT, "vif_enhn_gain_limit", "egl", VMAFGPU__REAL, 100, 1, 100, NULL) \
@@ -5753,6 +5926,8 @@ static void vmafgpu__vif_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         *out++ = scale_den[s];
     }
 }
+
+VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
@@ -5960,9 +6135,9 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
     return (const uint8_t *)picture->row + y * picture->pitch;
 }
 
-/* Row y of a scale: its sums. */
+/* Row y of a scale: its variances. */
 static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lines *lines,
-                             const vmafgpu__vif_picture *distorted, int y, vmafgpu__vif_sums *sums) {
+                             const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
     const int reach = vmafgpu__vif_reach(job->scale), w = job->w;
@@ -5987,7 +6162,6 @@ static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lin
     }
     for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK)
         vmafgpu__vif_horizontal(lines, taps, reach, x);
-    vmafgpu__vif_statistics(job->plan, lines, w, job->log_table, sums);
 }
 
 /* The rows of the next scale's picture that lie in the strip. */
@@ -6010,8 +6184,10 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
     carver.base = (unsigned char *)job->scratch;
     vmafgpu__carve_vif_lines(&carver, job->w, &lines);
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
-        for (int y = job->first; y < job->end; y++)
-            vmafgpu__vif_row(job, &lines, &job->distorted[i], y, sums[i]);
+        for (int y = job->first; y < job->end; y++) {
+            vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            vmafgpu__vif_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+        }
     for (int i = -1; i < job->distorted_count; i++)
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
 }
@@ -6084,6 +6260,8 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 #endif
 
 #ifndef VMAFGPU_NO_ADM
+VMAFGPU__COLD
+
 #define VMAFGPU__ADM_OPTIONS(X) \
     X(VMAFGPU__ADM_CSF_DIAG_SCALE, "adm_csf_diag_scale", "scfd", VMAFGPU__REAL, 1, 0, 50, NULL) \
     X(VMAFGPU__ADM_CSF_MODE, "adm_csf_mode", "csf", VMAFGPU__INTEGER, 0, 0, 3, NULL) \
@@ -6259,13 +6437,15 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     }
 }
 
+VMAFGPU__COLD_END
+
 /* ---- in plain C ---- */
 
 /* One picture of a scale: what the wavelet reads, and the low-pass band that it leaves for the next scale. */
 typedef struct vmafgpu__adm_image {
     const void *in;           /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
     ptrdiff_t   in_pitch;     /* in bytes. Scale 0 is not read beyond its width, others to a multiple of CHUNK */
-    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none */
+    void       *low;          /* int16_t from scale 0, int32_t from 1 and 2; 3 leaves none. NULL: not wanted */
     ptrdiff_t   low_stride;   /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
@@ -6276,6 +6456,7 @@ typedef struct vmafgpu__adm_task {
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;                           /* how many pictures are compared with the one reference */
+    int apart;                               /* sums of row y are added `apart * y` places on: 0, all to the same */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED];   /* the reference is the first */
     void *scratch;                           /* vmafgpu__adm_scratch_size() bytes at 64, zero at first; a thread's */
 } vmafgpu__adm_task;
@@ -6469,26 +6650,38 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Adds one row's masked cubes to the sums; the rows above and below are given by the caller's border rule. */
-static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
-                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
-                                  int which, int64_t *sums) {
+/* Shares of the thresholds in three rows; those above and below are given by the caller's border rule. */
+static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                   const vmafgpu__adm_row *below, uint32_t *column_sum, int which) {
     const int first = g->left, end = g->w - g->left;
-    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which], *c = row->centre[which];
+    const uint32_t *a = above->side[which], *m = row->side[which], *b = below->side[which];
     const int from = first > 0 ? first - 1 : 0, to = end < g->w ? end + 1 : g->w;
-    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };   /* strong adm_csf_scale may wrap it */
     for (int x = from; x < to; x++)
         column_sum[x] = a[x] + m[x] + b[x];
     if (first == 0) {
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
         column_sum[g->w] = column_sum[g->w - 1];
     }
+}
+
+/* Adds the masked cubes at columns first..end-1; strong adm_csf_scale may have the sum wrap. */
+static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
+                                      const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
-        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + c[x];
+        const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + row->centre[which][x];
         for (int band = 0; band < VMAFGPU__BANDS; band++)
             sum[band] += (uint64_t)vmafgpu__adm_masked_cube(scale, band, row->signal[which][band][x], threshold,
                                                             g->mask_shift[band]);
     }
+}
+
+/* Adds one row's masked cubes to the sums. */
+static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *above,
+                                  const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
+                                  int which, int64_t *sums) {
+    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+    vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
+    vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
     /* The reference rounds each row's sum, so rows cannot be added first. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
@@ -6511,6 +6704,7 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     const int scale = task->scale, w = task->geometry.w;
     const int32_t *low = lines->low[frame], *high = lines->high[frame];
     vmafgpu__dwt_vertical(task, image, y, lines->low[frame], lines->high[frame]);
+    own = own && image->low;
     if (own && scale == 0) {
         int16_t *out = (int16_t *)image->low + y * image->low_stride;
         vmafgpu__dwt_horizontal(low, vmafgpu__dwt_low, scale, 0, w, lines->restored[0]);
@@ -6544,7 +6738,7 @@ static void vmafgpu__adm_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_
             for (int i = 0; i < task->variant_count; i++)
                 vmafgpu__adm_weigh_row(lines, &task->variants[i], task->scale, left, right, &work->rows[3 * i + y % 3]);
             if (own && distorted == 0 && y >= g->top && y < g->h - g->top)
-                vmafgpu__adm_denominator_row(g, task->scale, lines, sums->denominator);
+                vmafgpu__adm_denominator_row(g, task->scale, lines, sums[y * task->apart].denominator);
         }
         const int done = y - 1;
         if (done < first || done >= end || done < g->top || done >= g->h - g->top)
@@ -6553,9 +6747,9 @@ static void vmafgpu__adm_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_
         for (int i = 0; i < task->variant_count; i++) {
             const vmafgpu__adm_row *rows = &work->rows[3 * i];
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 0,
-                                  sums->numerator[i]);
+                                  sums[done * task->apart].numerator[i]);
             vmafgpu__adm_mask_row(g, task->scale, &rows[above % 3], &rows[done % 3], &rows[below % 3], lines->column_sum, 1,
-                                  sums->impairment[i]);
+                                  sums[done * task->apart].impairment[i]);
         }
     }
 }
@@ -6752,6 +6946,8 @@ static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, 
     return (size + (1 << shift) - 1) >> shift;
 }
 
+VMAFGPU__COLD
+
 static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__cambi_variant *variant,
                                                    const vmafgpu__cambi_picture *p) {
     const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
@@ -6863,6 +7059,8 @@ static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, c
     const int64_t count = (int64_t)(variant->topk * (double)pixels);
     return count < 1 ? 1 : count > pixels ? pixels : count;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- memory ---- */
 
@@ -8437,13 +8635,19 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
 
 /* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
 
+/* Some lanes of a row at a time, which may reach into its padding. */
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                            float *VMAFGPU__RESTRICT out) {
-    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++) {
-        memset(out + i * pitch, 0, sizeof(float) * (size_t)w);
-        for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++)
-            for (size_t j = 0; j < (size_t)w; j++)
-                out[i * pitch + j] += a->at[i][k] * b[k * pitch + j];
+    enum { LANES = 8 };
+    for (size_t i = (size_t)first; i < VMAFGPU__SPEED_SIDE; i++)
+        for (size_t x = 0; x < (size_t)w; x += LANES) {
+            float sum[LANES] = { 0 };
+            for (size_t k = (size_t)first; k < VMAFGPU__SPEED_SIDE; k++) {
+                const float factor = a->at[i][k], *row = b + k * pitch + x;
+                for (size_t l = 0; l < LANES; l++)
+                    sum[l] += factor * row[l];
+            }
+            memcpy(out + i * pitch + x, sum, sizeof sum);
     }
 }
 
@@ -10959,6 +11163,8 @@ enum {
     VMAFGPU__FMOTION_RING = VMAFGPU__FMOTION_ROWS + 2 * VMAFGPU__FMOTION_REACH
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 static int vmafgpu__fmotion_is_zero(const vmafgpu__extractor *e) {
@@ -11095,6 +11301,8 @@ static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extracto
     vmafgpu__fmotion_layout(v, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- frames ---- */
 
@@ -11312,6 +11520,8 @@ static const vmafgpu__option vmafgpu__fvif_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__FVIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION
 };
 
+VMAFGPU__COLD
+
 /* ---- what the options mean ---- */
 
 /* Kept from open to close, with the sources of a scaled row's pixels. */
@@ -11474,6 +11684,8 @@ static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *
     vmafgpu__fvif_layout(v, &shape, &c);
     return c.used;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- a scale ---- */
 
@@ -11905,6 +12117,7 @@ struct vmafgpu__cpu {
     void           *scratch;               /* which one of them at a time works with, and CAMBI */
     size_t          scratch_size;          /* what the latter needs */
     unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
                                               share a few */
     vmafgpu__chains chains;
@@ -11966,7 +12179,7 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
     memset(&cpu->check[place], 0, sizeof cpu->check[place]);
     if (!cpu->in_place) {
         vmafgpu__landing landing;
-        if (!canonical && vmafgpu__illegal_bits(c, 0)) {
+        if (!canonical && c->bytes_per_sample > 1 && vmafgpu__illegal_bits(c, 0)) {
             const vmafgpu_result result = vmafgpu__check_samples(v, frame, name);
             if (result != VMAFGPU_OK)
                 return result;
@@ -12140,9 +12353,24 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
+/* A row's sum of the numerators as the reference rounds it. */
+static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
+    return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
+}
+
+static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums *row, int shift, int variants) {
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        to->denominator[b] += row->denominator[b];
+        for (int i = 0; i < variants; i++) {
+            to->numerator[i][b] += vmafgpu__adm_round_row(row->numerator[i][b], shift);
+            to->impairment[i][b] += vmafgpu__adm_round_row(row->impairment[i][b], shift);
+        }
+    }
+}
+
 static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED];
+    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED], *rows = cpu->adm_rows[scale];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
     memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
@@ -12159,7 +12387,17 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
     for (int i = 0; i < cpu->member_count; i++)
         task.image[1 + i] = vmafgpu__adm_image_of(cpu->members[i], scale, 1);
     task.scratch = cpu->adm_scratch[room];
-    cpu->functions->adm_rows(&task, first, end, sums);
+    if (rows) {
+        const int shift = task.geometry.mask_row_shift;
+        memset(rows + first, 0, (size_t)(end - first) * sizeof *rows);
+        task.geometry.mask_row_shift = 0;
+        task.apart = 1;
+        cpu->functions->adm_rows(&task, first, end, rows);
+        for (int y = first; y < end; y++)
+            vmafgpu__add_adm_row(&sums[0], &rows[y], shift, v->plan.adm_variants);
+    } else {
+        cpu->functions->adm_rows(&task, first, end, sums);
+    }
     for (int i = 0; i < cpu->member_count; i++)
         vmafgpu__add_adm_sums(&cpu->members[i]->workers[thread].sums.adm[scale], &sums[i], &sums[0],
                               v->plan.adm_variants);
@@ -12288,6 +12526,7 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
 /* Prepares for a reference with so many distorted frames, in seats from the second on. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
+    v->has_base = 0;
     memset(cpu->before, 0, sizeof cpu->before);
     cpu->member_count = count > 1 ? count : 1;
     for (int i = 0; i < cpu->member_count; i++) {
@@ -12532,6 +12771,8 @@ static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
 
+VMAFGPU__COLD
+
 /* ---- the backend: memory ---- */
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -12597,7 +12838,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config);
+    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.edit_size;   /* edits change a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -12702,9 +12943,17 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
+enum { VMAFGPU__CPU_PAIRS = 4 };   /* that can be on loan */
+
+/* A pair is scored when it is submitted, so that the one before must have been collected. */
+static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)v;
+    return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
+}
+
 /* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
-    enum { PAIRS = 4 };
+    enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
     vmafgpu__lent_layout layout;
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
@@ -12715,7 +12964,6 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
             return vmafgpu__fail_memory(v, "the frames to lend", size);
         v->lending.memory = v->cpu->lent;
         v->lending.size = size;
-        v->lending.limit = PAIRS;
     }
     for (int i = 0; i < 2; i++)
         pair[i] = vmafgpu__lent_frame(&layout, v->cpu->lent + (size_t)(2 * (position % PAIRS) + i) * layout.size, 1);
@@ -12737,6 +12985,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
     vmafgpu__give(v, v->cpu);
     v->cpu = NULL;
 }
+
+VMAFGPU__COLD_END
 
 /* ---- the features that are scored as a whole ---- */
 
@@ -12774,11 +13024,13 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset,
-    vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect,
+    vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>kernels                                      what the GPU does for each feature
@@ -14846,6 +15098,8 @@ typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_F
                                     (int)VMAFGPU__CAMBI_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS &&
                                     (int)VMAFGPU__SPEED_KERNELS <= (int)VMAFGPU__MAX_FUNCTIONS ? 1 : -1];
 
+VMAFGPU__COLD_END
+
 /* ================================================================================================
  * >>inflate                                      deflate's streams (RFC 1951), and CRC-32, as gzip has both
  * ================================================================================================ */
@@ -15063,6 +15317,8 @@ static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     return ~crc;
 }
 
+VMAFGPU__COLD
+
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
  * ================================================================================================
@@ -15197,6 +15453,8 @@ typedef struct vmafgpu__copy_rows {
     X(launch,            int, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, \
                                unsigned y, unsigned z, unsigned shared, void *stream, void **arguments, void **extra), \
       "cuLaunchKernel", "hipModuleLaunchKernel") \
+    X(pointer_attribute, int, (void *value, int attribute, uint64_t address), "?cuPointerGetAttribute", NULL) \
+    X(pointer_attributes, int, (void *attributes, uint64_t address), NULL, "?hipPointerGetAttributes") \
     X(version,           int, (int *version), "cuDriverGetVersion", "?hipDriverGetVersion") \
     X(error_name,        int, (int error, const char **name), "cuGetErrorName", NULL) \
     X(error_text,        const char *, (int error), NULL, "?hipGetErrorName")
@@ -15230,13 +15488,14 @@ typedef struct vmafgpu__image {
 /* What differs between the vendors. */
 typedef struct vmafgpu__vendor {
     const char *name;
+    vmafgpu_backend backend;
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
-    int         enter_function;                   /* what `enter` calls, for a sentence */
+    int         enter_function, copy_function;    /* what `enter` and `copy_rows` call, for a sentence */
     size_t      state_size;                       /* of its own struct, in vmafgpu__gpu's `state`, zero at first */
 
     /* Starts the driver. */
@@ -15249,9 +15508,11 @@ typedef struct vmafgpu__vendor {
     void (*leave)(vmafgpu__gpu *g);
     /* Fills what the engine wants to know of the device, which is current; 1 on success. */
     int (*describe)(vmafgpu *v, char *reason, size_t size);
-    /* From pinned to device memory. */
+    /* From pinned memory, or is_foreign: that of another device, to device memory. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                     size_t height, void *stream);
+                     size_t height, int is_foreign, void *stream);
+    /* On which device memory is, as far as the driver says. */
+    int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error);   /* or NULL */
     /* How well a blob for such a target suits the device: 0 not at all, the best one the most. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
@@ -15690,8 +15951,11 @@ static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     const char *name = g->vendor->error_name(g, error);
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error,
                       name ? name : "unknown error");
-    if (v->is_open)   /* an open says by itself what it makes of it */
-        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    if (!v->is_open)   /* an open says by itself what it makes of it */
+        return;
+    if (v->whole)
+        memcpy(v->whole->note, v->note, sizeof v->note);
+    vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
 }
 
 static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
@@ -15813,8 +16077,21 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
     if ((size_t)pitch == to_pitch && width == to_pitch)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (to, from, width * (size_t)height, stream));
     else if (!g->is_dead)
-        (void)vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_copy_rows,
-                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, stream));
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
+                              g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
+}
+
+/* Starts the copy of luma from another GPU; upside down, row by row. */
+static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *frame, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes;
+    const int rows = vmafgpu__is_copied(pitch) ? v->config.height : 1;
+    for (int y = 0; y < v->config.height && !g->is_dead; y += rows)
+        (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
+                              g->vendor->copy_rows(g, to + (size_t)y * g->plane.pitch[0], g->plane.pitch[0],
+                                                   (const uint8_t *)frame->data[0] + y * pitch,
+                                                   rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
 }
 
 /* ---- the kernels of a batch ---- */
@@ -16198,6 +16475,9 @@ typedef struct vmafgpu__arrival {
     uint64_t             to;               /* on the device */
     int                  is_scored;        /* chroma may be wanted, and VIF looks at it */
     uint32_t             illegal;          /* bits of the outcome */
+    int                  is_foreign;       /* in memory of another GPU */
+    int                  was_canonical;    /* it is in that form, whatever the config says */
+    int                  is_trusted;       /* it was checked */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
     int                  is_ours, is_canonical;
@@ -16281,7 +16561,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
-    const uint32_t illegal = g->is_checked ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
+    const uint32_t illegal = g->is_checked && !a->is_trusted ? vmafgpu__illegal_bits(&t->v->config, 0) : 0;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&t->v->config, a->frame);
     const size_t row = (size_t)t->v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[0];
     const int is_tight = pitch == (ptrdiff_t)row && to_pitch == row, most = is_tight && row < AT_ONCE ? (int)(AT_ONCE / row) : 1;
@@ -16321,7 +16601,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
             continue;
         vmafgpu__part(c->height, index, c->threads, &first, &end);
-        (a->staging == VMAFGPU__STAGE_COPY && g->is_plain ? vmafgpu__stage_rows : vmafgpu__convert_rows)(t, a, first, end);
+        (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
+                                                                                 : vmafgpu__convert_rows)(t, a, first, end);
         vmafgpu__part(vmafgpu__chroma_height(c), index, c->threads, &first, &end);
         for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
             const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
@@ -16352,7 +16633,7 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int
         if (result != VMAFGPU_OK)
             return result;
         for (int i = 0; i < count; i++)
-            if (arrivals[i].bad_row < v->config.height)
+            if (arrivals[i].bad_row < v->config.height && !arrivals[i].is_trusted)
                 return vmafgpu__illegal_sample(v, arrivals[i].name, arrivals[i].frame, 0, arrivals[i].bad_row);
     }
     return VMAFGPU_OK;
@@ -16383,6 +16664,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
             vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
+    } else if (a->is_foreign) {
+        vmafgpu__copy_foreign(v, a->to, frame, slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -16421,6 +16704,12 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
     return result;
 }
 
+/* Planes of ours stay until their pair is collected: the CPU needs them if the GPU fails. */
+static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)is_lent;
+    return position + 1 - v->gpu->flight;
+}
+
 /* The planes of ours that a position has. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
@@ -16429,7 +16718,6 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
                              "to lend", vmafgpu__memory_names[v->config.gpu.frames]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
-    v->lending.limit = g->flight;
     pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
     pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->flight), 1);
     return VMAFGPU_OK;
@@ -16447,16 +16735,17 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
                                       vmafgpu__device_plane(g, g->device_references, r), is_scored, 1);
     arrivals[1] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
                                       vmafgpu__device_plane(g, g->device_distorted, d), is_scored, 2);
+    for (int i = 0; i < 2; i++)
+        arrivals[i].is_foreign = job->foreign >> i & 1;
+    arrivals[0].was_canonical = job->canonical[0];
+    arrivals[0].is_trusted = job->is_trusted;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
     if (result != VMAFGPU_OK)
         return result;
 
     vmafgpu__gpu_enter(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
-    if (g->is_dead && g->collected < g->submitted)   /* the CPU needs their planes first */
-        result = VMAFGPU_AGAIN;
-    else
-        result = vmafgpu__bring(v, slot, arrivals, 2);
+    result = vmafgpu__bring(v, slot, arrivals, 2);
     if (result != VMAFGPU_OK) {
         vmafgpu__gpu_leave(v);
         return result;
@@ -16509,7 +16798,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
 }
 
 /* Makes the pair's values of what the kernels left. */
-static void vmafgpu__settle(vmafgpu *v, const vmafgpu__value *words) {
+static void vmafgpu__settle_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         if (e->feature->measure)
@@ -16530,7 +16819,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__patience patienc
     if (g->collected < g->retired) {
         const int64_t i = g->collected++ % g->ring;
         *sums = g->outcomes[i].sums;
-        vmafgpu__settle(v, g->words + i * g->word_count);
+        vmafgpu__settle_values(v, g->words + i * g->word_count);
         return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
     }
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
@@ -16559,7 +16848,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->flight;
     vmafgpu__arrival arrivals[3];
-    if (v->lending.count == g->flight)
+    if (v->lending.count >= g->flight)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
                              g->flight);
     arrivals[0] = vmafgpu__arrival_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
@@ -16567,6 +16856,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
                                       vmafgpu__device_plane(g, g->device_references, r), 1, 1);
     arrivals[2] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
                                       vmafgpu__device_plane(g, g->device_distorted, d), 1, 2);
+    for (int i = 0; i < 3; i++)
+        arrivals[i].is_foreign = job->foreign >> (i ? i - 1 : 2) & 1;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 3);
     if (result != VMAFGPU_OK)
         return result;
@@ -16591,7 +16882,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
             vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
-            vmafgpu__settle(v, words);
+            vmafgpu__settle_values(v, words);
             result = vmafgpu__check_outcome(v, &outcome, NULL);
         }
     }
@@ -16619,11 +16910,16 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* How many positions are done with. The reference of a pair in pinned memory is needed for as long as the next pair's
- * motion might have to be computed on the CPU. */
-static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
-    const int64_t done = g->is_dead ? g->collected : g->retired;
-    for (int k = g->history; k > 0; k--)
+/* How many positions have been scored. */
+static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
+    return g->is_dead ? g->collected : g->retired;
+}
+
+/* How many positions are done with. A reference in pinned memory is needed for as long as motion that looks at it, `history`
+ * back from the next position, might have to be computed on the CPU. */
+static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
+    const int64_t done = vmafgpu__gpu_done(g);
+    for (int k = history; k > 0; k--)
         if (done >= k && g->items[(done - k) % g->ring].reference.memory == VMAFGPU_MEMORY_PINNED)
             return done - k;
     return done;
@@ -16632,7 +16928,7 @@ static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g) {
 /* Copies such references, so that all that is done with can be given back. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
-    const int64_t done = g->is_dead ? g->collected : g->retired;
+    const int64_t done = vmafgpu__gpu_done(g);
     for (int64_t position = done > g->history ? done - g->history : 0; position < done; position++) {
         vmafgpu__item *item = &g->items[position % g->ring];
         if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
@@ -16763,11 +17059,6 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* How many references before a pair are looked at. */
-static int vmafgpu__gpu_history(const vmafgpu *v) {
-    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0);
-}
-
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
  * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
@@ -16820,19 +17111,29 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->pinned_size = pinned_used;
 }
 
+/* At how many frames before a pair. */
+static int vmafgpu__looks_back(const vmafgpu *v) {
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0);
+}
+
 /* What the sizes of frames and the device decide, before memory is taken. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
      * gaps between launches. */
-    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2 };
+    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
     const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
-    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << 20;   /* while some arrive, others are scored */
+    /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
+     * longer then, as more of them in flight have more streams than a GPU has queues. */
+    const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
+    /* While some arrive, others are scored. */
+    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
-    g->batch = c->gpu.batch ? c->gpu.batch : fill < 1 ? 1 : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
-    g->history = vmafgpu__gpu_history(v);
+    const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
+    g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
@@ -16842,7 +17143,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Chroma on the device is read where it is. */
     g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
     g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
-    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : LONGEST_QUEUE);
+    vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > memory) {
@@ -17109,7 +17410,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         vmafgpu__sentence(reason, size, "self-test: the kernel %s is not there", missing);
         return 0;
     }
-    t->config.gpu.batch = 1 + vmafgpu__gpu_history(t);
+    t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
         const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
         const size_t room = (size_t)vmafgpu__round_up(vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16, 256);
@@ -17169,6 +17470,14 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     return is_good;
 }
 
+/* Whether somebody still waits for a GPU that is opened in the background. */
+static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
+    if (!vmafgpu__atomic_get(&v->is_unwanted))
+        return 1;
+    vmafgpu__sentence(reason, size, "the context was closed before the GPU was open");
+    return 0;
+}
+
 /* Everything on the device; it is current. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -17176,8 +17485,10 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
         return 0;
     if (v->config.gpu.arithmetic)
         g->site.uses_integers = v->config.gpu.arithmetic == 2;
-    return vmafgpu__load_kernels(v, g->vendor, reason, size) &&
-           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) && vmafgpu__gpu_furnish(v, reason, size);
+    return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
+           vmafgpu__is_wanted_still(v, reason, size) &&
+           (v->config.gpu.no_self_test || vmafgpu__self_test(v, reason, size)) &&
+           vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__gpu_furnish(v, reason, size);
 }
 
 /* Loads the driver and takes the device. */
@@ -17205,12 +17516,14 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
                           name ? name : "");
         return 0;
     }
+    v->gpu_count = count;
     if (!c->context && c->device >= count) {
-        vmafgpu__sentence(reason, size, "config.gpu.device is %d, but there %s %d device%s", c->device,
-                          count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+        vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
+                          c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
+                          count == 1 ? "" : "s");
         return 0;
     }
-    g->has_device = g->vendor->open(v, reason, size);
+    g->has_device = vmafgpu__is_wanted_still(v, reason, size) && g->vendor->open(v, reason, size);
     return g->has_device;
 }
 
@@ -17268,16 +17581,22 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         if (v->config.gpu.threads)
             v->config.threads = v->config.gpu.threads;
         v->config.gpu.threads = v->config.threads;
-#ifndef VMAFGPU_NO_THREADS
-        if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
-            return vmafgpu__threads_open(v, v->config.threads);
-#endif
         return VMAFGPU_OK;
     }
     if (!g->is_dead)   /* else the note is written already */
         vmafgpu__sentence(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
+}
+
+/* Those that copy frames. */
+static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
+#ifndef VMAFGPU_NO_THREADS
+    if (v->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+        return vmafgpu__threads_open(v, v->config.threads);
+#endif
+    (void)v;
+    return VMAFGPU_OK;
 }
 
 /* ================================================================================================
@@ -17390,19 +17709,30 @@ static int vmafgpu__cuda_describe(vmafgpu *v, char *reason, size_t size) {
 }
 
 static int vmafgpu__cuda_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                   size_t width, size_t height, void *stream) {
-    enum { HOST = 1, DEVICE = 2 };
+                                   size_t width, size_t height, int is_foreign, void *stream) {
+    enum { HOST = 1, DEVICE = 2, UNIFIED = 4 };
     vmafgpu__copy_rows rows;
     memset(&rows, 0, sizeof rows);
-    rows.source_kind = HOST;
-    rows.source_host = from;
+    rows.source_kind = is_foreign ? UNIFIED : HOST;
+    rows.source_host = is_foreign ? NULL : from;
+    rows.source_device = is_foreign ? (uint64_t)(uintptr_t)from : 0;
     rows.source_pitch = from_pitch;
-    rows.target_kind = DEVICE;
+    rows.target_kind = is_foreign ? UNIFIED : DEVICE;
     rows.target_device = to;
     rows.target_pitch = to_pitch;
     rows.width = width;
     rows.height = height;
     return g->driver.copy_rows(&rows, stream);
+}
+
+static int vmafgpu__cuda_device_of(vmafgpu__gpu *g, const void *address, int *device) {
+    enum { DEVICE_ORDINAL = 9 };
+    int found = *device;
+    const int error = g->driver.pointer_attribute
+                          ? g->driver.pointer_attribute(&found, DEVICE_ORDINAL, (uint64_t)(uintptr_t)address)
+                          : 0;
+    *device = error == 0 ? found : *device;
+    return error;
 }
 
 static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
@@ -17502,7 +17832,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
 
 #define VMAFGPU__CUDA_SYMBOL(name, result, arguments, cuda, hip) cuda,
 static const vmafgpu__vendor vmafgpu__cuda = {
-    "cuda",
+    "cuda", VMAFGPU_BACKEND_CUDA,
 #ifdef _WIN32
     "nvcuda.dll", { "nvcuda.dll", NULL }, 0,
 #else
@@ -17515,9 +17845,9 @@ static const vmafgpu__vendor vmafgpu__cuda = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_context_push, sizeof(vmafgpu__cuda_state),
+    VMAFGPU__DRIVER_context_push, VMAFGPU__DRIVER_copy_rows, sizeof(vmafgpu__cuda_state),
     vmafgpu__cuda_start, vmafgpu__cuda_open, vmafgpu__cuda_close, vmafgpu__cuda_enter, vmafgpu__cuda_leave, vmafgpu__cuda_describe,
-    vmafgpu__cuda_copy_rows, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
+    vmafgpu__cuda_copy_rows, vmafgpu__cuda_device_of, vmafgpu__cuda_error_name, vmafgpu__cuda_rank, vmafgpu__cuda_load_image
 };
 #undef VMAFGPU__CUDA_SYMBOL
 
@@ -17526,8 +17856,8 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -17636,9 +17966,23 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
 }
 
 static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch,
-                                  size_t width, size_t height, void *stream) {
-    enum { HOST_TO_DEVICE = 1 };
-    return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height, HOST_TO_DEVICE, stream);
+                                  size_t width, size_t height, int is_foreign, void *stream) {
+    enum { HOST_TO_DEVICE = 1, DEFAULT = 4 };
+    return g->driver.copy_2d((void *)(uintptr_t)to, to_pitch, from, from_pitch, width, height,
+                             is_foreign ? DEFAULT : HOST_TO_DEVICE, stream);
+}
+
+/* The attributes begin with the kind of memory and the device in all versions. */
+static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
+    int attributes[64] = { 0 };
+    if (!g->driver.pointer_attributes)
+        return 1;
+    vmafgpu__hip_of(g)->is_clean = !g->driver.pending_error || g->driver.pending_error() == 0;
+    const int error = g->driver.pointer_attributes(attributes, (uint64_t)(uintptr_t)address);
+    if (error != 0)
+        vmafgpu__hip_forget_error(g);
+    *device = error == 0 ? attributes[1] : *device;
+    return error;
 }
 
 static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
@@ -17749,7 +18093,7 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
 
 #define VMAFGPU__HIP_SYMBOL(name, result, arguments, cuda, hip) hip,
 static const vmafgpu__vendor vmafgpu__hip = {
-    "hip",
+    "hip", VMAFGPU_BACKEND_HIP,
 #ifdef _WIN32
     "amdhip64.dll", { "amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL },
 #else
@@ -17766,9 +18110,9 @@ static const vmafgpu__vendor vmafgpu__hip = {
 #else
     NULL,
 #endif
-    VMAFGPU__DRIVER_use_device, sizeof(vmafgpu__hip_state),
+    VMAFGPU__DRIVER_use_device, VMAFGPU__DRIVER_copy_2d, sizeof(vmafgpu__hip_state),
     vmafgpu__hip_start, vmafgpu__hip_open, vmafgpu__hip_close, vmafgpu__hip_enter, vmafgpu__hip_leave, vmafgpu__hip_describe,
-    vmafgpu__hip_copy_rows, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
+    vmafgpu__hip_copy_rows, vmafgpu__hip_device_of, vmafgpu__hip_error_name, vmafgpu__hip_rank, vmafgpu__hip_load_image
 };
 #undef VMAFGPU__HIP_SYMBOL
 
@@ -17777,11 +18121,627 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect, vmafgpu__gpu_single,
-    vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
+    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
+/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
+static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    /* A stream, context or address that comes without a backend's name is CUDA's. */
+    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
+    vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
+    if (c->backend != VMAFGPU_BACKEND_HIP) {
+        v->backend = &vmafgpu__cuda_backend;
+        result = v->backend->open(v);
+        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
+    }
+    if (result == VMAFGPU_ERROR_BACKEND && !vmafgpu__atomic_get(&v->is_unwanted) &&
+        (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
+        v->backend = &vmafgpu__hip_backend;
+        result = v->backend->open(v);
+        memcpy(note, v->note, sizeof note);
+        if (result == VMAFGPU_ERROR_BACKEND)
+            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
+    }
+    return result;
+}
+
+/* ================================================================================================
+ * >>fleet                                        one clip on several backends
+ * ================================================================================================
+ * Several GPUs, or the CPU until a GPU is open. Each is a unit: a context like ours, with a backend, that knows nothing of
+ * the clip. Units are dealt runs of positions, GPUs in turn. What is submitted to a unit has a place there. Before the places
+ * of a run come those of the references that the motion of its first pairs looks at: they are handed over when they
+ * are submitted to the unit whose they are, so that no frame has to be kept, and their sums are dropped.
+ *
+ * The deal goes as far ahead as handing over needs, and lending. What is dealt stays: a GPU that fails has the CPU do its runs
+ * (vmafgpu__take_over()), and is dealt no others while one works.
+ */
+enum { VMAFGPU__MAX_DEALS = 128 };
+
+typedef struct vmafgpu__unit {
+    vmafgpu *context;
+    int64_t  dealt, submitted, collected;  /* places */
+} vmafgpu__unit;
+
+/* A run. */
+typedef struct vmafgpu__deal {
+    int     unit;
+    int     handed;                        /* references that are handed over, 0..2 */
+    int64_t first, end;                    /* positions */
+    int64_t place;                         /* of the first */
+} vmafgpu__deal;
+
+/* A GPU that is being opened. */
+typedef struct vmafgpu__opening {
+    vmafgpu        *context;               /* the unit that it will be; NULL: none is opened */
+    char           *borrowed;              /* copies of what its config points to */
+    vmafgpu_result  result;
+    int             is_over;               /* atomic */
+#ifndef VMAFGPU_NO_THREADS
+    vmafgpu__thread thread;
+#endif
+} vmafgpu__opening;
+
+struct vmafgpu__fleet {
+    vmafgpu__unit units[VMAFGPU__MAX_UNITS];
+    int     count;
+    int     history;                       /* frames before a pair that its motion looks at, 0..2 */
+    vmafgpu__deal deals[VMAFGPU__MAX_DEALS];   /* a ring */
+    int64_t oldest, newest;                /* of these: the one of the next position to collect, and behind the last */
+    int64_t submitted, collected;          /* positions */
+    char    name[256];                     /* of all devices */
+    vmafgpu__opening opening;
+};
+
+/* ---- units ---- */
+
+static vmafgpu *vmafgpu__new_unit(vmafgpu *v) {
+    vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
+    if (!t) {
+        (void)vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+        return NULL;
+    }
+    *t = *v;
+    t->whole = v;
+    t->fleet = NULL;
+    t->backend = NULL;
+    t->memory = 0;
+    t->error[0] = t->note[0] = '\0';
+    return t;
+}
+
+static void vmafgpu__end_unit(vmafgpu *v, vmafgpu *t) {
+    if (t->threads == v->threads)
+        t->threads = NULL;
+    if (t->backend)
+        t->backend->close(t);
+    vmafgpu__give(v, t);
+}
+
+static void vmafgpu__add_unit(vmafgpu__fleet *f, vmafgpu *t) {
+    t->is_open = 1;
+    f->units[f->count++].context = t;
+}
+
+/* Whether it is a GPU that works. */
+static int vmafgpu__is_at_work(const vmafgpu__unit *u) {
+    return u->context->gpu && !u->context->gpu->is_dead;
+}
+
+/* Once GPUs are there: what the config says of them, and the threads that they share. */
+static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu_config *c = &f->units[f->count - 1].context->config;
+    v->config.gpu.batch = c->gpu.batch;
+    v->config.gpu.queue = c->gpu.queue;
+    v->config.gpu.arithmetic = c->gpu.arithmetic;
+    v->config.gpu.threads = v->config.threads = c->gpu.threads;
+    const vmafgpu_result result = vmafgpu__gpu_threads(v);
+    for (int i = 0; i < f->count; i++)
+        if (f->units[i].context->gpu)
+            f->units[i].context->threads = v->threads;
+    return result;
+}
+
+/* "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
+    const char *first = f->units[0].context->gpu->name;
+    int is_same = 1;
+    for (int i = 0; i < f->count; i++)
+        is_same = is_same && !strcmp(first, f->units[i].context->gpu->name);
+    f->name[0] = '\0';
+    for (int i = 0; i < (is_same ? 1 : f->count); i++) {
+        const size_t used = strlen(f->name);
+        vmafgpu__sentence(f->name + used, sizeof f->name - used, "%s%s", i ? ", " : "", f->units[i].context->gpu->name);
+    }
+    if (is_same && f->count > 1) {
+        const size_t used = strlen(f->name);
+        vmafgpu__sentence(f->name + used, sizeof f->name - used, " x%d", f->count);
+    }
+}
+
+/* ---- a GPU that is opened in the background ---- */
+
+#ifndef VMAFGPU_NO_THREADS
+static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
+    vmafgpu__opening *o = (vmafgpu__opening *)arg;
+    o->result = vmafgpu__open_gpu(o->context);
+    vmafgpu__atomic_set(&o->is_over, 1);
+    return 0;
+}
+
+/* The config's texts and kernels are borrowed for the call of vmafgpu_open() only: copies of them, one behind the other. */
+static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
+    vmafgpu_gpu_config *c = &o->context->config.gpu;
+    const char **const texts[2] = { &c->kernels_path, &c->driver_path };
+    size_t used = c->kernels_size;
+    for (int i = 0; i < 2; i++)
+        used += *texts[i] ? strlen(*texts[i]) + 1 : 0;
+    if (used && !(o->borrowed = (char *)vmafgpu__take(v, used)))
+        return 0;
+    char *at = o->borrowed;
+    if (c->kernels) {
+        memcpy(at, c->kernels, c->kernels_size);
+        c->kernels = at;
+        at += c->kernels_size;
+    }
+    for (int i = 0; i < 2; i++)
+        if (*texts[i]) {
+            const size_t size = strlen(*texts[i]) + 1;
+            memcpy(at, *texts[i], size);
+            *texts[i] = at;
+            at += size;
+        }
+    return 1;
+}
+
+/* Takes the GPU among the units when it is open, or says why there is none. `wait`: until one of these is known. */
+static void vmafgpu__welcome(vmafgpu *v, int wait) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__opening *o = &f->opening;
+    vmafgpu *t = o->context;
+    if (!t || (!wait && !vmafgpu__atomic_get(&o->is_over)))
+        return;
+    vmafgpu__thread_join(o->thread);
+    o->context = NULL;
+    t->config.log = v->config.log;
+    t->config.gpu.kernels = NULL;
+    t->config.gpu.kernels_path = t->config.gpu.driver_path = NULL;
+    vmafgpu__give(v, o->borrowed);
+    o->borrowed = NULL;
+    if (o->result == VMAFGPU_OK) {
+        vmafgpu__add_unit(f, t);
+        memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
+        (void)vmafgpu__fleet_furnish(v);   /* without threads the caller's does it all */
+        return;
+    }
+    memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
+    vmafgpu__end_unit(v, t);
+    if (v->is_open)
+        vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
+}
+
+/* Starts to open the GPU; 0: it cannot be done in the background. */
+static int vmafgpu__start_opening(vmafgpu *v) {
+    vmafgpu__opening *o = &v->fleet->opening;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return 0;
+    o->context = t;
+    t->config.log = NULL;
+    if (vmafgpu__copy_borrowed(v, o) && vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o))
+        return 1;
+    o->context = NULL;
+    vmafgpu__give(v, o->borrowed);
+    vmafgpu__end_unit(v, t);
+    return 0;
+}
+#else
+static void vmafgpu__welcome(vmafgpu *v, int wait) { (void)v, (void)wait; }
+#endif
+
+/* ---- the deal ---- */
+
+static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
+    return &f->deals[i % VMAFGPU__MAX_DEALS];
+}
+
+/* Who is dealt the next run: the GPUs that work, in turn; else who had the last one goes on. */
+static int vmafgpu__next_unit(vmafgpu__fleet *f) {
+    const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
+    for (int i = 1; i <= f->count; i++)
+        if (vmafgpu__is_at_work(&f->units[(last + i) % f->count]))
+            return (last + i) % f->count;
+    return last < 0 ? 0 : last;
+}
+
+/* What a GPU has in flight, in whole batches with what is handed over: one GPU works that off while others are filled. The CPU
+ * gets one by one, since a GPU may be there next. */
+static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
+    const vmafgpu__gpu *g = u->context->gpu;
+    int64_t length = g ? g->flight - handed : 1;
+    while (g && length < 2)
+        length += g->batch;
+    return length;
+}
+
+/* Deals so that somebody has the position. Another unit gets a run only if its references can still be handed over. */
+static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
+    for (;;) {
+        vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
+        const int64_t first = last ? last->end : 0;
+        if (position < first)
+            return;
+        const int next = vmafgpu__next_unit(f), handed = first < f->history ? (int)first : f->history;
+        vmafgpu__unit *u = &f->units[next];
+        if (last && (next == last->unit || first - handed < f->submitted || f->newest - f->oldest == VMAFGPU__MAX_DEALS)) {
+            u = &f->units[last->unit];
+            const int64_t length = vmafgpu__run_length(u, 0);
+            last->end += length;
+            u->dealt += length;
+            continue;
+        }
+        vmafgpu__deal *d = vmafgpu__deal_at(f, f->newest++);
+        d->unit = next;
+        d->handed = handed;
+        d->first = first;
+        d->end = first + vmafgpu__run_length(u, handed);
+        d->place = u->dealt + handed;
+        u->dealt = d->place + (d->end - first);
+    }
+}
+
+/* The run that has a position; it is dealt, and not behind what is collected. */
+static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
+    int64_t i = f->oldest;
+    while (position >= vmafgpu__deal_at(f, i)->end)
+        i++;
+    return vmafgpu__deal_at(f, i);
+}
+
+/* The run that a unit's place is in, or handed over for; NULL: it is behind all that is dealt, or all of it is collected. */
+static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
+    for (int64_t i = f->oldest; i < f->newest; i++) {
+        vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        if (d->unit == unit && place >= d->place - d->handed && place < d->place + (d->end - d->first))
+            return d;
+    }
+    return NULL;
+}
+
+/* Whether a reference is handed over at that place. */
+static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
+    const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
+    return d && place < d->place;
+}
+
+/* Before which position all must be collected, so that a unit can take a place: of those that must be collected there what was
+ * handed over can be dropped at any time. */
+static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
+    const vmafgpu__unit *u = &f->units[unit];
+    int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
+    while (last >= u->collected && vmafgpu__is_handed(f, unit, last))
+        last--;
+    const vmafgpu__deal *d = last < u->collected ? NULL : vmafgpu__deal_of_place(f, unit, last);
+    return d ? d->first + (last - d->place) + 1 : 0;
+}
+
+/* Also makes the deal. */
+static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__welcome(v, 0);
+    vmafgpu__deal_until(f, position + (is_lent ? 0 : f->history));
+    const vmafgpu__deal *d = vmafgpu__deal_of(f, position);
+    int64_t before = vmafgpu__unit_needs(f, d->unit, d->place + (position - d->first), is_lent);
+    for (int64_t i = f->oldest; i < f->newest && !is_lent; i++) {
+        d = vmafgpu__deal_at(f, i);
+        if (position < d->first && position >= d->first - d->handed) {
+            const int64_t other = vmafgpu__unit_needs(f, d->unit, d->place - (d->first - position), 0);
+            before = other > before ? other : before;
+        }
+    }
+    return before;
+}
+
+/* ---- the backend ---- */
+
+/* A unit's sentence is ours. */
+static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
+    if (result < VMAFGPU_OK)
+        memcpy(v->error, t->error, sizeof v->error);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    const vmafgpu_result result = u->context->backend->collect(u->context, patience, sums);
+    u->collected += result != VMAFGPU_AGAIN;
+    return result;
+}
+
+static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
+    vmafgpu *t = u->context;
+    vmafgpu__sums dropped;
+    while (u->collected < t->backend->needs(t, u->submitted, 0))   /* handed over, see vmafgpu__unit_needs() */
+        (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
+    memcpy(t->subject, v->subject, sizeof t->subject);
+    const vmafgpu_result result = t->backend->submit(t, job);
+    u->submitted += result == VMAFGPU_OK;
+    return vmafgpu__unit_result(v, t, result);
+}
+
+/* Which frames in device memory are on another GPU than the unit's: bits of vmafgpu__job.foreign. */
+static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
+    static const char *const names[3] = { "reference", "distorted", "previous reference" };
+    const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
+    vmafgpu__gpu *g = t->gpu;
+    for (int i = 0; g && v->fleet->count > 1 && i < 3; i++) {
+        int device = g->device;
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_DEVICE)
+            continue;
+        (void)g->vendor->device_of(g, frames[i]->data[0], &device);
+        const int is_foreign = device != g->device;
+        if (!g->is_plain && (is_foreign || v->fleet->history))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
+                                 "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
+        if (is_foreign && i < 2 && g->plane.planes && job->distorted)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the frame is on GPU %d, the pair is due on GPU %d "
+                                 "(vmafgpu_next_device()), and chroma is not copied from one to the other", v->subject, names[i],
+                                 device, g->device);
+        job->foreign |= is_foreign << i;
+    }
+    return VMAFGPU_OK;
+}
+
+/* Whether a frame is in planes that the unit lends, and was brought to the canonical form there. */
+static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
+    return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
+           (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
+}
+
+/* Gives a reference to the unit that has a later run. No hook may leave that out: then it is done without. */
+static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d, int64_t position) {
+    vmafgpu__unit *u = &v->fleet->units[d->unit];
+    vmafgpu_parallel_for *const hook = u->context->config.parallel_for;
+    vmafgpu__job handed;
+    memset(&handed, 0, sizeof handed);
+    handed.reference = job->reference;
+    handed.position = position;
+    handed.history = (int)(position - (d->first - d->handed));
+    handed.foreign = job->reference->memory == VMAFGPU_MEMORY_DEVICE;
+    handed.canonical[0] = vmafgpu__is_converted(from, job->reference);
+    handed.is_trusted = 1;
+    if (vmafgpu__unit_submit(v, u, &handed) == VMAFGPU_OK)
+        return;
+    u->context->config.parallel_for = NULL;
+    (void)vmafgpu__unit_submit(v, u, &handed);
+    u->context->config.parallel_for = hook;
+}
+
+static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job) {
+    vmafgpu__fleet *f = v->fleet;
+    const int64_t position = f->submitted;
+    const vmafgpu__deal *own = vmafgpu__deal_of(f, position);
+    vmafgpu *t = f->units[own->unit].context;
+    const int64_t history = own->handed + (position - own->first);
+    vmafgpu__job job_there = *job;
+    job_there.history = history < 2 ? (int)history : 2;
+    vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__unit_submit(v, &f->units[own->unit], &job_there);
+    if (result != VMAFGPU_OK)
+        return result;
+    f->submitted++;
+    for (int64_t i = f->oldest; i < f->newest; i++) {
+        const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        if (position < d->first && position >= d->first - d->handed)
+            vmafgpu__hand_over(v, job, t, d, position);
+    }
+    if (position + 1 == own->end && t->gpu) {   /* nothing follows soon that would fill the batch */
+        vmafgpu__gpu_enter(t);
+        vmafgpu__launch_filling(t);
+        vmafgpu__gpu_leave(t);
+    }
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums) {
+    vmafgpu__fleet *f = v->fleet;
+    while (f->oldest + 1 < f->newest && f->collected >= vmafgpu__deal_at(f, f->oldest)->end)
+        f->oldest++;
+    const vmafgpu__deal *d = vmafgpu__deal_at(f, f->oldest);
+    vmafgpu__unit *u = &f->units[d->unit];
+    while (u->collected < d->place)
+        if (vmafgpu__unit_collect(u, patience, sums) == VMAFGPU_AGAIN)
+            return VMAFGPU_AGAIN;
+    const vmafgpu_result result = vmafgpu__unit_collect(u, patience, sums);
+    f->collected += result != VMAFGPU_AGAIN;
+    return vmafgpu__unit_result(v, u->context, result);
+}
+
+/* Waits until what was handed over has arrived: its frames are borrowed like others. */
+static void vmafgpu__fleet_settle(vmafgpu__fleet *f) {
+    vmafgpu__sums dropped;
+    for (int i = 0; i < f->count; i++) {
+        vmafgpu__unit *u = &f->units[i];
+        while (u->collected < u->submitted && vmafgpu__is_handed(f, i, u->collected))
+            (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
+    }
+}
+
+/* How many positions are done with at all units. What a run leaves there no later one looks at. */
+static int64_t vmafgpu__fleet_released(vmafgpu__fleet *f) {
+    int64_t least = f->submitted;
+    for (int i = 0; i < f->count; i++) {
+        const vmafgpu__gpu *g = f->units[i].context->gpu;
+        if (!g)
+            continue;
+        const int64_t done = vmafgpu__gpu_done(g);
+        const vmafgpu__deal *d = vmafgpu__deal_of_place(f, i, done);
+        const int64_t before = d ? done - (d->place - d->handed) : 0;
+        const int64_t released = vmafgpu__gpu_released(g, before < f->history ? (int)before : f->history);
+        if (d && released < f->units[i].submitted && d->first + (released - d->place) < least)
+            least = d->first + (released - d->place);
+    }
+    return least;
+}
+
+/* The unit that the next position is for, or would be. */
+static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
+    const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
+    return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
+}
+
+static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
+    const vmafgpu__deal *d = vmafgpu__deal_of(v->fleet, position);
+    vmafgpu *t = v->fleet->units[d->unit].context;
+    return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
+}
+
+/* On the unit that is next. Its places up to the last one on loan have their planes. */
+static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu__welcome(v, 0);
+    vmafgpu__unit *u = vmafgpu__unit_of_next(f, f->submitted);
+    vmafgpu *t = u->context;
+    if (job->count > 1 && t->gpu)
+        return vmafgpu__one_by_one(v, job, sums);
+    vmafgpu__job job_there = *job;
+    t->lending.count = 0;
+    for (int64_t p = f->submitted; p < f->submitted + v->lending.count; p++) {
+        const vmafgpu__deal *d = vmafgpu__deal_of(f, p);
+        if (&f->units[d->unit] == u)
+            t->lending.count = (int)(d->place + (p - d->first) + 1 - u->submitted);
+    }
+    memcpy(t->subject, v->subject, sizeof t->subject);
+    vmafgpu_result result = vmafgpu__find_foreign(v, t, &job_there);
+    t->measured = v->measured;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__unit_result(v, t, t->backend->single(t, &job_there, sums));
+    t->measured = v->values;
+    return result;
+}
+
+static void vmafgpu__fleet_reset(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    for (int i = 0; i < f->count; i++) {
+        vmafgpu__unit *u = &f->units[i];
+        u->context->backend->reset(u->context);
+        u->dealt = u->submitted = u->collected = 0;
+    }
+    f->oldest = f->newest = f->submitted = f->collected = 0;
+}
+
+static void vmafgpu__fleet_close(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    if (!f)
+        return;
+    if (f->opening.context)
+        vmafgpu__atomic_set(&f->opening.context->is_unwanted, 1);
+    vmafgpu__welcome(v, 1);
+    for (int i = 0; i < f->count; i++)
+        vmafgpu__end_unit(v, f->units[i].context);
+#ifndef VMAFGPU_NO_THREADS
+    vmafgpu__threads_close(v);
+#endif
+    vmafgpu__give(v, f);
+    v->fleet = NULL;
+}
+
+/* ---- open ---- */
+
+/* One more of config.gpu.devices. */
+static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int device, int *total) {
+    vmafgpu__fleet *f = v->fleet;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return VMAFGPU_ERROR_MEMORY;
+    t->config.gpu.device = device;
+    if (f->count)
+        t->config.backend = f->units[0].context->config.backend;
+    const vmafgpu_result result = vmafgpu__open_gpu(t);
+    *total = t->gpu_count;
+    if (result == VMAFGPU_OK) {
+        t->config.backend = t->gpu->vendor->backend;
+        vmafgpu__add_unit(f, t);
+        return result;
+    }
+    memcpy(v->note, t->note, sizeof v->note);
+    (void)vmafgpu__unit_result(v, t, result);
+    vmafgpu__end_unit(v, t);
+    return result;
+}
+
+/* All of config.gpu.devices, or those that can be had; VMAFGPU_ERROR_BACKEND with a note if that is none, or not all that are
+ * named. */
+static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
+    vmafgpu__fleet *f = v->fleet;
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const int is_all = c->device_count == VMAFGPU_ALL_DEVICES;
+    int total = 1;
+    char left_out[VMAFGPU__ERROR_SIZE] = "";
+    for (int i = 0; i < (is_all ? total < VMAFGPU__MAX_UNITS ? total : VMAFGPU__MAX_UNITS : c->device_count); i++) {
+        const vmafgpu_result result = vmafgpu__open_device(v, is_all ? i : c->devices[i], &total);
+        if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
+            return result;
+        if (result != VMAFGPU_OK)
+            vmafgpu__sentence(left_out, sizeof left_out, "GPU %d is not used: %.440s", i, v->note);
+    }
+    if (!f->count)
+        return VMAFGPU_ERROR_BACKEND;
+    memcpy(v->note, left_out, sizeof left_out);
+    if (left_out[0])
+        vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+    f->history = f->units[0].context->gpu->history;
+    vmafgpu__name_fleet(f);
+    v->config.gpu.device_count = f->count;
+    return vmafgpu__fleet_furnish(v);
+}
+
+/* The CPU, and a GPU as soon as it is open. */
+static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
+#ifdef VMAFGPU_NO_THREADS
+    (void)v;
+    return VMAFGPU_AGAIN;
+#else
+    vmafgpu__fleet *f = v->fleet;
+    f->history = vmafgpu__looks_back(v);
+    /* Without kernels it is known at once that there will be no GPU. */
+    if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
+        return VMAFGPU_AGAIN;
+    vmafgpu *t = vmafgpu__new_unit(v);
+    if (!t)
+        return VMAFGPU_ERROR_MEMORY;
+    t->backend = &vmafgpu__cpu_backend;
+    const vmafgpu_result result = t->backend->open(t);
+    vmafgpu__add_unit(f, t);
+    return vmafgpu__unit_result(v, t, result);
+#endif
+}
+
+/* VMAFGPU_AGAIN: no fleet can be had, and it is not said that there must be one. */
+static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
+    v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
+    if (!v->fleet)
+        return vmafgpu__fail_memory(v, "the GPUs", sizeof *v->fleet);
+    const vmafgpu_result result = v->config.gpu.device_count ? vmafgpu__open_devices(v) : vmafgpu__open_both(v);
+    if (result != VMAFGPU_OK)
+        vmafgpu__fleet_close(v);
+    return result;
+}
+
+static const vmafgpu__backend_table vmafgpu__fleet_backend = {
+    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_submit, vmafgpu__fleet_collect,
+    vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
+};
+
+VMAFGPU__COLD_END
+
 #endif /* !VMAFGPU_NO_GPU */
+
+VMAFGPU__COLD
 
 /* ================================================================================================
  * >>table                                        the list of features
@@ -17988,11 +18948,12 @@ static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
 
-static void vmafgpu__predict(const vmafgpu *v, double *row) {
+/* scratch: v->model_scratch, or as much. */
+static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
     for (int i = 0; i < v->model_count; i++) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
-        double *out = v->model_scratch;
+        double *out = scratch;
         vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs, out + outputs,
                                out);
         row[use->column] = out[0];
@@ -18066,6 +19027,28 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
     course->value[course->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
+/* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0; after: sums of the following
+ * reference, or NULL. */
+static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after, int64_t position,
+                                   double *row) {
+    vmafgpu__finish_pair(v, sums, position, row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        vmafgpu__course course;
+        if (!e->feature->temporal)
+            continue;
+        memset(&course, 0, sizeof course);
+        for (int64_t k = 0; k <= position; k++)
+            vmafgpu__take_value(v, e, sums, k, &course);
+        if (after)
+            vmafgpu__take_value(v, e, after, position + 1, &course);
+        while (course.emitted <= position)
+            e->feature->temporal->emit(e, &course, row);
+    }
+    vmafgpu__predict(v, v->model_scratch, row);
+    row[v->column_count] = (double)VMAFGPU_OK;
+}
+
 /* Gives every position whose late features are known those and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
@@ -18096,7 +19079,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
                 memcpy(v->first_failure, v->failure, sizeof v->first_failure);
             }
         } else {
-            vmafgpu__predict(v, row);
+            vmafgpu__predict(v, v->model_scratch, row);
             vmafgpu__add_to_totals(v, row);
         }
         if (v->config.on_score) {
@@ -18145,6 +19128,1000 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
 static int64_t vmafgpu__ready(const vmafgpu *v) {
     return v->emitted > v->seeded ? v->emitted - v->seeded : 0;
 }
+
+/* ================================================================================================
+ * >>edits                                        what other samples in a rectangle change
+ * ================================================================================================
+ * VIF's and ADM's sums are sums over samples: of a changed frame they are the base's, less what the samples that see the
+ * rectangle gave, plus what they give now. Both come from the level's own functions. A TILE, the part of a picture around
+ * the changed samples, is scored as if it were a small picture, with the samples that are there now and those of each candidate
+ * as distorted pictures of one job. Where a tile's edge is not the picture's, the reflection there is false, for all of them alike;
+ * tiles are so large that no sample that sees the rectangle sees such an edge. So the difference is exact.
+ *
+ * What of a scale changes, given the columns or rows first..end-1 that have changed in its input, reflections never adding to it:
+ *   VIF   statistics those within reach, the next scale's samples ceil((first - r) / 2) .. floor((end - 1 + r) / 2), r the next
+ *         scale's reach
+ *   ADM   coefficients ceil((first - 2) / 2) .. floor(end / 2), masked cubes one more on either side
+ * ADM's sums are rounded row by row, so what the base's rows add up to is kept.
+ * The base is in the CPU's own planes: the pair's luma, VIF's pictures, ADM's low-pass bands.
+ */
+#ifdef VMAFGPU_NO_EDITS
+static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS, or no adm "
+                         "or vif)", v->config.edit_size);
+}
+
+static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
+    return vmafgpu__edits_check(v);
+}
+#else
+enum {
+    VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
+    VMAFGPU__LEAST_BLOCK = 4,      /* of a map */
+    VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
+};
+
+typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
+typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
+
+/* A part of a picture, or all of it. */
+typedef struct vmafgpu__tile {
+    unsigned char *data;                   /* of the first sample at `at` */
+    ptrdiff_t      pitch;                  /* in bytes */
+    vmafgpu__rect  at;                     /* in the picture */
+} vmafgpu__tile;
+
+/* Its samples: luma; then what a scale reads [0] and what it leaves for the next [1]. */
+typedef struct vmafgpu__candidate { vmafgpu__tile luma, vif[2], band[2]; } vmafgpu__candidate;
+
+/* What a thread works with. */
+typedef struct vmafgpu__editor {
+    vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__sums      sums[VMAFGPU__EDITS_TOGETHER];   /* of the whole frame with each of them */
+    vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates], not rounded */
+    void              *vif_scratch, *adm_scratch;
+    void              *map_scratch;                     /* of plain ADM, for the frame's width */
+    vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
+    vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
+    double            *row, *model_scratch;
+} vmafgpu__editor;
+
+struct vmafgpu__edits {
+    vmafgpu__sums      base;
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
+    double            *row;                             /* its columns */
+    double             prediction;                      /* smooth */
+    const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
+    vmafgpu__editor   *editors;                         /* [config.threads] */
+    /* What is being tried. */
+    const vmafgpu_edit *edits;
+    vmafgpu_edit_score *scores;
+    double            *values;
+    int                count, next;                     /* next: the first that nobody has taken; atomic */
+    /* What is being mapped: rows of blocks instead of edits. */
+    vmafgpu_block     *blocks;
+    vmafgpu_gradient   gradient;
+    int                size, across;
+    uint16_t          *log_table;                       /* of the plain code */
+};
+
+/* ---- ranges and tiles ---- */
+
+static vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
+    vmafgpu__range r;
+    r.first = first > 0 ? first : 0;
+    r.end = end < size ? end : size;
+    return r;
+}
+
+static int vmafgpu__rect_is_empty(const vmafgpu__rect *r) {
+    return r->of[0].first >= r->of[0].end || r->of[1].first >= r->of[1].end;
+}
+
+static int vmafgpu__range_holds(vmafgpu__range all, vmafgpu__range part) {
+    return all.first <= part.first && part.end <= all.end;
+}
+
+static vmafgpu__range vmafgpu__range_over(vmafgpu__range a, vmafgpu__range b) {
+    vmafgpu__range r;
+    r.first = a.first < b.first ? a.first : b.first;
+    r.end = a.end > b.end ? a.end : b.end;
+    return r;
+}
+
+static int vmafgpu__range_size(vmafgpu__range r) {
+    return r.end - r.first;
+}
+
+/* A plane as a tile. */
+static vmafgpu__tile vmafgpu__tile_of(void *data, ptrdiff_t pitch) {
+    vmafgpu__tile t;
+    memset(&t, 0, sizeof t);
+    t.data = (unsigned char *)data;
+    t.pitch = pitch;
+    return t;
+}
+
+static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y, int element) {
+    return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
+}
+
+/* What both hold at r. */
+static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r, int element) {
+    const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
+    for (int y = r->of[1].first; y < r->of[1].end; y++)
+        memcpy(vmafgpu__tile_sample(to, r->of[0].first, y, element), vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
+}
+
+/* ---- the base's planes ---- */
+
+static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
+    return vmafgpu__tile_of(cpu->landing[frame], (ptrdiff_t)cpu->row_bytes);
+}
+
+static vmafgpu__tile vmafgpu__edit_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
+    return scale ? vmafgpu__tile_of(cpu->vif[scale][frame].data, 2 * cpu->vif[scale][frame].stride)
+                 : vmafgpu__edit_luma(cpu, frame);
+}
+
+/* Bytes of a sample that ADM reads at a scale. */
+static int vmafgpu__edit_element(const vmafgpu__cpu *cpu, int scale) {
+    return scale == 0 ? 1 + cpu->wide : scale == 1 ? 2 : 4;
+}
+
+static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int frame) {
+    return scale ? vmafgpu__tile_of(cpu->adm[scale - 1][frame], cpu->adm_stride[scale - 1] * vmafgpu__edit_element(cpu, scale))
+                 : vmafgpu__edit_luma(cpu, frame);
+}
+
+/* ---- VIF ---- */
+
+/* The samples that those of a rectangle's statistics see, and more, so that the tile begins at even ones. */
+static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
+    const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
+    vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
+    r.first &= ~1;
+    return r;
+}
+
+/* What changes at the next scale. */
+static vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
+    const int reach = vmafgpu__vif_reach(scale + 1);
+    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
+}
+
+/* One scale, of which `changed` has other samples in each candidate's tile. */
+static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
+                                    int count, vmafgpu__sums *sums) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int element = scale || cpu->wide ? 2 : 1;
+    vmafgpu__vif_picture picture[2 + VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__vif_sums part[1 + VMAFGPU__EDITS_TOGETHER], *parts[1 + VMAFGPU__EDITS_TOGETHER];
+    vmafgpu__vif_job job;
+    memset(picture, 0, sizeof picture);
+    memset(part, 0, sizeof part);
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__tile plane = vmafgpu__edit_picture(cpu, scale, i);
+        picture[i].row = vmafgpu__tile_sample(&plane, at->of[0].first, at->of[1].first, element);
+        picture[i].pitch = plane.pitch;
+    }
+    for (int i = 0; i < count; i++) {
+        const vmafgpu__candidate *c = &e->candidate[i];
+        const vmafgpu__tile *in = scale ? &c->vif[0] : &c->luma;
+        picture[2 + i].row = in->data;
+        picture[2 + i].pitch = in->pitch;
+        picture[2 + i].next = (uint16_t *)(void *)c->vif[1].data;
+        picture[2 + i].next_stride = c->vif[1].pitch / 2;
+    }
+    for (int i = 0; i <= count; i++)
+        parts[i] = &part[i];
+    job.reference = picture[0];
+    job.distorted = picture + 1;
+    job.distorted_count = 1 + count;
+    job.wide = element == 2;
+    job.scale = scale;
+    job.bit_depth = v->config.bit_depth;
+    job.w = vmafgpu__range_size(at->of[0]);
+    job.h = job.end = vmafgpu__range_size(at->of[1]);
+    job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
+    job.plan = &v->plan;
+    job.log_table = cpu->log_table;
+    job.scratch = e->vif_scratch;
+    job.widest = vmafgpu__vif_strip_width(1 + count, 1);
+    cpu->functions->vif_rows(&job, parts);
+    for (int i = 0; i < count; i++) {
+        sums[i].vif[scale].flat_noise += part[1 + i].flat_noise - part[0].flat_noise;
+        for (int k = 0; k < v->plan.vif_variants; k++)
+            sums[i].vif[scale].numerator[k] += part[1 + i].numerator[k] - part[0].numerator[k];
+    }
+}
+
+static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rect changed, int count, int commits) {
+    const int size[2] = { v->config.width, v->config.height };
+    for (int s = 0; s < VMAFGPU__SCALES && !vmafgpu__rect_is_empty(&changed); s++) {
+        const vmafgpu__tile plane = vmafgpu__edit_picture(v->cpu, s, 1);
+        vmafgpu__rect at;
+        for (int i = 0; i < 2; i++)
+            at.of[i] = vmafgpu__edit_vif_range(changed.of[i], s, size[i] >> s);
+        for (int i = 0; i < count && s; i++) {
+            vmafgpu__candidate *c = &e->candidate[i];
+            c->vif[0].at = at;
+            vmafgpu__copy_rect(&c->vif[0], &plane, &at, 2);
+            vmafgpu__copy_rect(&c->vif[0], &c->vif[1], &changed, 2);
+        }
+        vmafgpu__edit_vif_scale(v, e, s, s ? &at : &e->candidate[0].luma.at, count, e->sums);
+        if (commits && s)
+            vmafgpu__copy_rect(&plane, &e->candidate[0].vif[0], &changed, 2);
+        for (int i = 0; i < count; i++) {
+            const vmafgpu__rect *in = s ? &at : &e->candidate[i].luma.at;
+            for (int k = 0; k < 2; k++) {
+                e->candidate[i].vif[1].at.of[k].first = in->of[k].first / 2;
+                e->candidate[i].vif[1].at.of[k].end = in->of[k].end / 2;
+            }
+        }
+        for (int i = 0; i < 2; i++)
+            changed.of[i] = vmafgpu__edit_vif_next(changed.of[i], s, size[i]);
+    }
+}
+
+/* ---- ADM ---- */
+
+/* The coefficients that change. */
+static vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
+    return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
+}
+
+/* The samples of a scale's input that belong to coefficients. */
+static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
+    return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
+}
+
+/* The tile of a region of masked cubes: two more on either side, of which the outer ones are false. Where a band is too small
+ * for that, all of it. */
+static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
+    vmafgpu__range r = vmafgpu__range_within(0, size, size);
+    if (border < 2)
+        return r;
+    r.first = region.first - 2;
+    r.end = region.end + 2;
+    return r;
+}
+
+/* Scores a tile of bands: sums of rows within the region, if there is one, and the candidates' low-pass bands, if they
+ * are wanted. */
+static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
+                                   const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
+    const vmafgpu__cpu *cpu = v->cpu;
+    const int element = vmafgpu__edit_element(cpu, scale);
+    vmafgpu__adm_task task;
+    memset(&task, 0, sizeof task);
+    task.scale = scale;
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = 1 + cpu->wide;
+    task.in_width = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[0], scale ? vmafgpu__adm_size(v->config.width, scale - 1)
+                                                                                  : v->config.width));
+    task.in_height = vmafgpu__range_size(vmafgpu__edit_band_input(at->of[1], scale ? vmafgpu__adm_size(v->config.height, scale - 1)
+                                                                                   : v->config.height));
+    task.geometry = *whole;
+    task.geometry.w = vmafgpu__range_size(at->of[0]);
+    task.geometry.h = vmafgpu__range_size(at->of[1]);
+    /* Borders that leave nothing, or those of the tile. */
+    task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
+    task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
+    task.geometry.mask_row_shift = 0;
+    task.variants = v->plan.adm;
+    task.variant_count = v->plan.adm_variants;
+    task.distorted = task.apart = 1 + count;
+    task.scratch = e->adm_scratch;
+    for (int i = 0; i < 2 + count; i++) {
+        const vmafgpu__tile in = i < 2 ? vmafgpu__edit_band(cpu, scale, i)
+                                 : scale ? e->candidate[i - 2].band[0] : e->candidate[i - 2].luma;
+        task.image[i].in = vmafgpu__tile_sample(&in, 2 * at->of[0].first, 2 * at->of[1].first, element);
+        task.image[i].in_pitch = in.pitch;
+        if (i < 2 || !makes_low)
+            continue;
+        vmafgpu__tile *out = &e->candidate[i - 2].band[1];
+        out->at = *at;
+        task.image[i].low = out->data;
+        task.image[i].low_stride = out->pitch / vmafgpu__edit_element(cpu, scale + 1);
+    }
+    if (has_region)
+        memset(e->rows, 0, (size_t)(task.geometry.h * task.apart) * sizeof *e->rows);
+    cpu->functions->adm_rows(&task, 0, task.geometry.h, e->rows);
+}
+
+/* What changes in a row's sum, and in the frame's; both variants of a band's sums alike. */
+static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
+    const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
+    *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
+    if (commits)
+        *base = now;
+}
+
+static void vmafgpu__edit_add_rows(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int shift, int count,
+                                   int commits) {
+    for (int y = at->of[1].first; y < at->of[1].end; y++) {
+        const vmafgpu__adm_sums *part = e->rows + (ptrdiff_t)(y - at->of[1].first) * (1 + count);
+        vmafgpu__adm_sums *base = &v->edits->rows[scale][y];
+        for (int k = 0; k < count; k++)
+            for (int i = 0; i < v->plan.adm_variants; i++)
+                for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                    vmafgpu__adm_sums *sums = &e->sums[k].adm[scale];
+                    vmafgpu__edit_add_row(&base->numerator[i][b], part[0].numerator[i][b], part[1 + k].numerator[i][b], shift,
+                                          commits, &sums->numerator[i][b]);
+                    vmafgpu__edit_add_row(&base->impairment[i][b], part[0].impairment[i][b], part[1 + k].impairment[i][b],
+                                          shift, commits, &sums->impairment[i][b]);
+                }
+    }
+}
+
+static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rect changed, int count, int commits) {
+    const int frame[2] = { v->config.width, v->config.height };
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const int size[2] = { g.w, g.h }, border[2] = { g.left, g.top }, element = vmafgpu__edit_element(v->cpu, s);
+        const vmafgpu__tile plane = vmafgpu__edit_band(v->cpu, s, 1);
+        vmafgpu__rect bands, low, region, tile, input;
+        for (int i = 0; i < 2; i++) {
+            bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
+            low.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
+            region.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i] - border[i]);
+            region.of[i].first = region.of[i].first > border[i] ? region.of[i].first : border[i];
+            tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
+        }
+        const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
+        /* Near the frame's edges there are bands to make for the next scale where no sum looks. */
+        const int at_once = has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__range all = !has_region ? low.of[i] : vmafgpu__range_over(low.of[i], tile.of[i]);
+            input.of[i] = vmafgpu__edit_band_input(all, s ? vmafgpu__adm_size(frame[i], s - 1) : frame[i]);
+        }
+        for (int i = 0; i < count && s; i++) {
+            vmafgpu__candidate *c = &e->candidate[i];
+            c->band[0].at = input;
+            vmafgpu__copy_rect(&c->band[0], &plane, &input, element);
+            vmafgpu__copy_rect(&c->band[0], &c->band[1], &changed, element);
+        }
+        if (has_region) {
+            vmafgpu__edit_adm_tile(v, e, s, &tile, &g, 1, wants_low && at_once, count);
+            vmafgpu__edit_add_rows(v, e, s, &tile, g.mask_row_shift, count, commits);
+        }
+        if (wants_low && !at_once)
+            vmafgpu__edit_adm_tile(v, e, s, &low, &g, 0, 1, count);
+        if (commits && s)
+            vmafgpu__copy_rect(&plane, &e->candidate[0].band[0], &changed, element);
+        changed = bands;
+    }
+}
+
+/* ---- from sums to figures ---- */
+
+/* A cube root as powf has it: a strong adm_csf_scale may have sums wrap. */
+static double vmafgpu__edit_root(double x) {
+    return x < 0 ? (double)NAN : cbrt(x);
+}
+
+static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
+    vmafgpu_edit_sums out;
+    memset(&out, 0, sizeof out);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        if (x->vif) {
+            out.vif_information[s] = sums->vif[s].numerator[x->vif->variant];
+            out.vif_noise[s] = sums->vif[s].flat_noise;
+        }
+        for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
+            out.adm[s][b] = sums->adm[s].numerator[x->adm->variant][b];
+            out.aim[s][b] = sums->adm[s].impairment[x->adm->variant][b];
+        }
+    }
+    return out;
+}
+
+/* The first four columns of VIF as vmafgpu__vif_finish() has them, but for its roundings. */
+static void vmafgpu__edit_smooth_vif(const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__vif_sums *x = &sums->vif[s];
+        const double n = (double)x->numerator[e->variant] / 2048 + (double)x->flat_count - (double)x->flat_noise / 16384 / 65025;
+        out[s] = s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 ? 0 : n / ((double)x->denominator / 2048 + (double)x->flat_count);
+    }
+}
+
+/* Roots that ADM's columns are made of. */
+typedef struct vmafgpu__edit_roots {
+    double numerator[VMAFGPU__SCALES][VMAFGPU__BANDS], impairment[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* without noise */
+    double num[VMAFGPU__SCALES], den[VMAFGPU__SCALES];                                               /* of a scale */
+    double all_num, all_den, all_impairment;
+} vmafgpu__edit_roots;
+
+static void vmafgpu__edit_roots_of(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
+                                   vmafgpu__edit_roots *r) {
+    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
+    const double weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT];
+    memset(r, 0, sizeof *r);
+    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const vmafgpu__adm_sums *x = &sums->adm[s];
+        const double noise = vmafgpu__edit_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const double unit = ldexp(1.0, (s ? masked[s] : b < 2 ? 52 : 57) - g.mask_shift[b] - g.mask_row_shift);
+            const double csf = (double)e->csf[s][b == 2];
+            r->numerator[s][b] = vmafgpu__edit_root((double)x->numerator[e->variant][b] / unit);
+            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
+                r->impairment[s][b] = vmafgpu__edit_root((double)x->impairment[e->variant][b] / unit);
+            r->num[s] += r->numerator[s][b] + noise;
+            r->den[s] += noise + csf * vmafgpu__edit_root((double)x->denominator[b] /
+                                                          ldexp(1.0, plain[s] - g.den_shift - g.den_row_shift));
+            r->all_impairment += r->impairment[s][b];
+        }
+        r->all_num += r->num[s];
+        r->all_den += r->den[s];
+    }
+}
+
+/* The first seven columns of ADM likewise. */
+static void vmafgpu__edit_smooth_adm(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, double *out) {
+    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
+    const double adm2 = r->all_den > 0 ? r->all_num / r->all_den : 1, aim = r->all_den > 0 ? r->all_impairment / r->all_den : 0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    out[0] = adm2;
+    out[1] = aim;
+    out[2] = adm3 > least ? adm3 : least;
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        out[3 + s] = r->den[s] > 0 ? r->num[s] / r->den[s] : 0;
+}
+
+enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
+
+/* A row with the columns of ADM and VIF that models look at, smooth, and motion's of the base. */
+static void vmafgpu__edit_smooth_row(const vmafgpu *v, const vmafgpu__sums *sums, double *row) {
+    memcpy(row, v->edits->row, (size_t)v->column_count * sizeof *row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        vmafgpu__edit_roots roots;
+        if (e->feature->cpu == &vmafgpu__vif_cpu)
+            vmafgpu__edit_smooth_vif(e, sums, row + e->columns[0]);
+        if (e->feature->cpu != &vmafgpu__adm_cpu)
+            continue;
+        vmafgpu__edit_roots_of(v, e, sums, &roots);
+        vmafgpu__edit_smooth_adm(e, &roots, row + e->columns[0]);
+    }
+}
+
+/* The first model's prediction before transform and clip, from such a row. */
+static double vmafgpu__edit_smooth(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
+    if (!v->model_count)
+        return (double)NAN;
+    vmafgpu__edit_smooth_row(v, sums, row);
+    return vmafgpu__svm_score(&v->models[0].model->svms[0], row, v->models[0].inputs, scratch);
+}
+
+/* All columns of the base with other sums. */
+static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
+    memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        if (!e->feature->temporal)
+            e->feature->finish(v, e, sums, 0, row + e->columns[0]);
+    }
+    vmafgpu__predict(v, scratch, row);
+}
+
+static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
+                                 vmafgpu_edit_score *out, double *values) {
+    const vmafgpu__edits *x = v->edits;
+    const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
+    out->sums = now;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out->sums.vif_information[s] -= then.vif_information[s];
+        out->sums.vif_noise[s] -= then.vif_noise[s];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            out->sums.adm[s][b] -= then.adm[s][b];
+            out->sums.aim[s][b] -= then.aim[s][b];
+        }
+    }
+    out->change = vmafgpu__edit_smooth(v, sums, e->row, e->model_scratch) - x->prediction;
+    if (no_score)
+        return;
+    vmafgpu__edit_columns(v, sums, e->row, e->model_scratch);
+    if (v->model_count)
+        out->score = e->row[v->models[0].column];
+    if (values)
+        memcpy(values, e->row, (size_t)v->column_count * sizeof *values);
+}
+
+/* ---- the gradient, and maps of blocks ---- */
+
+/* What a column of ADM takes of the numerators and impairments of scale s, roots over the denominators. */
+static void vmafgpu__edit_adm_shares(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, int place, int s, double *share) {
+    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
+    double columns[VMAFGPU__EDIT_SCALARS];
+    vmafgpu__edit_smooth_adm(e, r, columns);
+    const int is_limited = place == 2 && columns[2] <= least;
+    share[0] = is_limited ? 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    share[1] = is_limited ? 0 : place == 1 ? 1 : place == 2 ? weight - 1 : 0;
+    for (int i = 0; i < 2; i++)
+        share[i] = r->all_den > 0 ? share[i] / r->all_den : 0;
+    if (place == 3 + s)
+        share[0] = r->den[s] > 0 ? 1 / r->den[s] : 0;
+}
+
+/* Of the roots of sums: 0 where there is no slope. */
+static double vmafgpu__edit_slope(double root, int64_t sum) {
+    return sum > 0 ? root / (3 * (double)sum) : 0;
+}
+
+/* Adds what a column of the smooth row, of which the prediction changes by `slope`, has to do with the sums. */
+static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, vmafgpu_gradient *g) {
+    const vmafgpu__edits *x = v->edits;
+    const int of_vif = x->vif ? column - x->vif->columns[0] : -1, of_adm = x->adm ? column - x->adm->columns[0] : -1;
+    if (of_vif >= (x->vif && x->vif->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) && of_vif < VMAFGPU__SCALES) {
+        const vmafgpu__vif_sums *sums = &x->base.vif[of_vif];
+        const double denominator = (double)sums->denominator / 2048 + (double)sums->flat_count;
+        g->vif_information[of_vif] += slope / 2048 / denominator;
+        g->vif_noise[of_vif] -= slope / 16384 / 65025 / denominator;
+    }
+    if (of_adm < 0 || of_adm >= VMAFGPU__EDIT_SCALARS)
+        return;
+    vmafgpu__edit_roots roots;
+    vmafgpu__edit_roots_of(v, x->adm, &x->base, &roots);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_sums *sums = &x->base.adm[s];
+        double share[2];
+        vmafgpu__edit_adm_shares(x->adm, &roots, of_adm, s, share);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            g->adm[s][b] += slope * share[0] * vmafgpu__edit_slope(roots.numerator[s][b], sums->numerator[x->adm->variant][b]);
+            g->aim[s][b] += slope * share[1] * vmafgpu__edit_slope(roots.impairment[s][b], sums->impairment[x->adm->variant][b]);
+        }
+    }
+}
+
+static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__editor *e = &v->edits->editors[0];
+    double *row = e->row, *x = e->model_scratch;
+    memset(g, 0, sizeof *g);
+    g->prediction = vmafgpu__edit_smooth(v, &v->edits->base, row, x);   /* leaves the normalised inputs in x */
+    for (int i = 0; svm && i < svm->feature_count; i++) {
+        double slope = 0;
+        for (int k = 0; k < svm->sv_count; k++) {
+            const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
+            double distance = 0;
+            for (int j = 0; j < svm->feature_count; j++)
+                distance += (x[j] - vector[j]) * (x[j] - vector[j]);
+            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * exp(-svm->gamma * distance);
+        }
+        vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
+    }
+}
+
+/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+static vmafgpu__range vmafgpu__edit_block(int k, int count, int size, int shift, int samples) {
+    const int unit = 1 << shift;
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
+                                 samples);
+}
+
+/* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
+static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
+                                  vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__vif_job job;
+    vmafgpu__vif_picture distorted;
+    memset(&job, 0, sizeof job);
+    memset(&distorted, 0, sizeof distorted);
+    job.bit_depth = v->config.bit_depth;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__tile planes[2] = { vmafgpu__edit_picture(v->cpu, s, 0), vmafgpu__edit_picture(v->cpu, s, 1) };
+        job.scale = s;
+        job.wide = s || v->cpu->wide;
+        job.w = v->config.width >> s;
+        job.h = v->config.height >> s;
+        job.reference.row = planes[0].data;
+        job.reference.pitch = planes[0].pitch;
+        distorted.row = planes[1].data;
+        distorted.pitch = planes[1].pitch;
+        const vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s, job.h);
+        for (int y = rows.first; y < rows.end && !(s == 0 && v->plan.vif_skips_scale_0); y++) {
+            vmafgpu__vif_row(&job, &e->lines, &distorted, y);
+            for (int pass = 0; pass < 2; pass++) {
+                for (int k = 0; k < x->across; k++) {
+                    const vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s, job.w);
+                    vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__vif_lines part = e->lines;
+                    vmafgpu__vif_sums sums;
+                    memset(&sums, 0, sizeof sums);
+                    for (int i = 0; i < 3; i++)
+                        part.variance[i] += columns.first;
+                    vmafgpu__vif_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
+                    to->vif_information[s] += sums.numerator[x->vif->variant];
+                    to->vif_noise[s] += sums.flat_noise;
+                }
+                /* Then both pictures are the reference. */
+                for (int i = 0; i < job.w; i++) {
+                    e->lines.variance[2][i] = e->lines.variance[0][i];
+                    e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
+                }
+            }
+        }
+    }
+}
+
+/* ADM's, not rounded, of the base or of the reference against itself. */
+static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
+                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__adm_task task;
+    vmafgpu__adm_work work;
+    memset(&task, 0, sizeof task);
+    task.bit_depth = v->config.bit_depth;
+    task.bytes = 1 + v->cpu->wide;
+    (void)vmafgpu__adm_layout(&work, (unsigned char *)e->map_scratch, v->config.width, v->plan.adm_variants, 1, 0);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
+        vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s + 1, g.h);
+        rows.first = rows.first > g.top ? rows.first : g.top;
+        rows.end = rows.end < g.h - g.top ? rows.end : g.h - g.top;
+        task.scale = s;
+        task.in_width = s ? vmafgpu__adm_size(v->config.width, s - 1) : v->config.width;
+        task.in_height = s ? vmafgpu__adm_size(v->config.height, s - 1) : v->config.height;
+        for (int f = 0; f < 2; f++) {
+            const vmafgpu__tile plane = vmafgpu__edit_band(v->cpu, s, is_ideal ? 0 : f);
+            task.image[f].in = plane.data;
+            task.image[f].in_pitch = plane.pitch;
+        }
+        for (int y = rows.first - 1; y < rows.end + 1 && rows.first < rows.end; y++) {
+            const int done = y - 1, above = vmafgpu__reflect_repeat(done - 1, g.h), below = vmafgpu__reflect_repeat(done + 1, g.h);
+            if (y >= 0 && y < g.h) {
+                for (int f = 0; f < 2; f++)
+                    vmafgpu__adm_wavelet_row(&task, &task.image[f], &work.general, f, y, 0, left, right);
+                vmafgpu__adm_decouple_row(&work.general, left, right);
+                vmafgpu__adm_weigh_row(&work.general, &v->plan.adm[x->adm->variant], s, left, right, &work.rows[y % 3]);
+            }
+            for (int which = 0; which < 2 && done >= rows.first; which++) {
+                vmafgpu__adm_add_sides(&g, &work.rows[above % 3], &work.rows[done % 3], &work.rows[below % 3],
+                                       work.general.column_sum, which);
+                for (int k = 0; k < x->across; k++) {
+                    vmafgpu_edit_sums *sums = is_ideal ? &ideal[k] : &blocks[k].sums;
+                    vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s + 1, g.w);
+                    uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
+                    columns.first = columns.first > g.left ? columns.first : g.left;
+                    columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
+                    vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which, columns.first,
+                                              columns.end, sum);
+                    for (int b = 0; b < VMAFGPU__BANDS; b++)
+                        *(which ? &sums->aim[s][b] : &sums->adm[s][b]) += (int64_t)sum[b];
+                }
+            }
+        }
+    }
+}
+
+/* What the block would add to the prediction if it were the reference. */
+static double vmafgpu__edit_share(const vmafgpu *v, const vmafgpu_edit_sums *is, const vmafgpu_edit_sums *ideal) {
+    const vmafgpu_gradient *g = &v->edits->gradient;
+    double share = 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        const double unit = ldexp(1.0, -geometry.mask_row_shift);
+        share += g->vif_information[s] * (double)(ideal->vif_information[s] - is->vif_information[s]) +
+                 g->vif_noise[s] * (double)(ideal->vif_noise[s] - is->vif_noise[s]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            share += unit * (g->adm[s][b] * (double)(ideal->adm[s][b] - is->adm[s][b]) +
+                             g->aim[s][b] * (double)(ideal->aim[s][b] - is->aim[s][b]));
+    }
+    return share;
+}
+
+/* Rows of blocks, one after the other, each by one thread. */
+static void vmafgpu__edit_map_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    const vmafgpu__editor *e = &x->editors[index];
+    for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
+        vmafgpu_block *blocks = x->blocks + (ptrdiff_t)row * x->across;
+        if (!vmafgpu__atomic_change(&x->next, row, row + 1))
+            continue;
+        memset(blocks, 0, (size_t)x->across * sizeof *blocks);
+        if (x->vif)
+            vmafgpu__edit_map_vif(v, e, x->count, row, blocks, e->ideal);
+        if (x->adm) {
+            vmafgpu__edit_map_adm(v, e, x->count, row, 0, blocks, e->ideal);
+            vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
+        }
+        for (int k = 0; k < x->across; k++) {
+            blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            memset(&e->ideal[k], 0, sizeof e->ideal[k]);
+        }
+    }
+}
+
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__edits_gradient(v, &x->gradient);
+    x->blocks = blocks;
+    x->size = size;
+    x->across = vmafgpu__divide_up(v->config.width, size);
+    x->count = vmafgpu__divide_up(v->config.height, size);
+    x->next = 0;
+    return vmafgpu__run(v, vmafgpu__edit_map_task, v);
+}
+
+/* ---- edits ---- */
+
+static ptrdiff_t vmafgpu__edit_pitch(const vmafgpu_config *c, const vmafgpu_edit *edit) {
+    return edit->pitch ? edit->pitch : (ptrdiff_t)edit->width * c->bytes_per_sample;
+}
+
+/* Names what is wrong with an edit. */
+static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int index, const vmafgpu_edit *edit) {
+    const vmafgpu_config *c = &v->config;
+    const int most = c->edit_size;
+    if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 || edit->y < 0 ||
+        edit->x > c->width - edit->width || edit->y > c->height - edit->height)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.edit_size) and inside the "
+                             "frame of %dx%d", function, index, edit->width, edit->height, edit->x, edit->y, most, most,
+                             c->width, c->height);
+    if (!edit->data)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
+    if (edit->memory != VMAFGPU_MEMORY_HOST)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
+    const ptrdiff_t pitch = vmafgpu__edit_pitch(c, edit), least = (ptrdiff_t)edit->width * c->bytes_per_sample;
+    const ptrdiff_t furthest = PTRDIFF_MAX / edit->height;
+    if ((pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld", function, index,
+                             (long long)pitch, (long long)least);
+    const uint32_t illegal = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    for (int y = 0; illegal && y < edit->height; y++) {
+        const uint8_t *row = (const uint8_t *)edit->data + y * pitch;
+        if (!(v->cpu->functions->or_words(row, edit->width) & illegal))
+            continue;
+        int x = 0;
+        while (!(vmafgpu__or_words_scalar(row + 2 * x, 1) & illegal))
+            x++;
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: the luma word %u at its column %d, row %d %s %d bits", function,
+                             index, (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
+                             vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+    }
+    return VMAFGPU_OK;
+}
+
+/* The part of luma that a candidate has its own copy of. */
+static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
+    return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size) : vmafgpu__edit_vif_range(changed, 0, size);
+}
+
+/* The sums of the base with each of these edits, which have one rectangle; or with the one, which becomes part of it. */
+static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
+    const vmafgpu_config *c = &v->config;
+    const int element = 1 + v->cpu->wide;
+    const vmafgpu__tile plane = vmafgpu__edit_luma(v->cpu, 1);
+    vmafgpu__rect changed, at;
+    changed.of[0].first = edits->x;
+    changed.of[0].end = edits->x + edits->width;
+    changed.of[1].first = edits->y;
+    changed.of[1].end = edits->y + edits->height;
+    at.of[0] = vmafgpu__edit_luma_range(changed.of[0], c->width);
+    at.of[1] = vmafgpu__edit_luma_range(changed.of[1], c->height);
+    for (int i = 0; i < count; i++) {
+        vmafgpu__tile *luma = &e->candidate[i].luma;
+        luma->at = at;
+        vmafgpu__copy_rect(luma, &plane, &at, element);
+        for (int y = 0; y < edits->height; y++)
+            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)edits[i].data + y * vmafgpu__edit_pitch(c, &edits[i]), edits->width,
+                                          vmafgpu__tile_sample(luma, edits->x, edits->y + y, element));
+        e->sums[i] = v->edits->base;
+    }
+    if (v->plan.vif_variants)
+        vmafgpu__edit_vif(v, e, changed, count, commits);
+    if (v->plan.adm_variants)
+        vmafgpu__edit_adm(v, e, changed, count, commits);
+    if (commits)
+        vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
+}
+
+/* How many edits from this one on are done together. */
+static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
+    const vmafgpu_edit *a = &x->edits[first];
+    int count = 1;
+    for (; count < VMAFGPU__EDITS_TOGETHER && first + count < x->count && x->scores[first].result == VMAFGPU_OK; count++) {
+        const vmafgpu_edit *b = a + count;
+        if (a->x != b->x || a->y != b->y || a->width != b->width || a->height != b->height ||
+            x->scores[first + count].result != VMAFGPU_OK)
+            break;
+    }
+    return count;
+}
+
+static void vmafgpu__edit_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[index];
+    for (int first; (first = vmafgpu__atomic_get(&x->next)) < x->count;) {
+        const int count = vmafgpu__edits_alike(x, first);
+        if (!vmafgpu__atomic_change(&x->next, first, first + count) || x->scores[first].result != VMAFGPU_OK)
+            continue;
+        vmafgpu__edit_run(v, e, x->edits + first, count, 0);
+        for (int i = first; i < first + count; i++)
+            vmafgpu__edit_report(v, e, &e->sums[i - first], x->edits[i].no_score, &x->scores[i],
+                                 x->values ? x->values + (size_t)i * (size_t)v->column_count : NULL);
+    }
+}
+
+/* ---- open ---- */
+
+static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
+    if (v->config.no_frames)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.edit_size is %d, but config.no_frames is set", v->config.edit_size);
+    for (int i = 0; i < v->feature_count; i++)
+        if (v->features[i]->measure || v->features[i]->cpu->score)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.edit_size is %d, but there are no edits with the feature %s: only "
+                                 "with adm, vif and motion", v->config.edit_size, v->features[i]->name);
+    return VMAFGPU_OK;
+}
+
+static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
+    vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
+    /* Rows are read up to a chunk beyond their end. */
+    t.data = (unsigned char *)vmafgpu__carve(c, (size_t)t.pitch * (size_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
+    return t;
+}
+
+static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x) {
+    const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
+    /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
+    const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
+    (void)vmafgpu__carve(c, sizeof *x);
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        x->rows[s] = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof(vmafgpu__adm_sums) *
+                                                              (size_t)vmafgpu__adm_size(v->config.height, s));
+    const size_t row = sizeof(double) * (size_t)(v->column_count + 1);
+    size_t scratch = 0;
+    for (int i = 0; i < v->model_count; i++) {
+        const size_t needed = (size_t)vmafgpu__model_scratch(v->models[i].model) + (size_t)vmafgpu__model_outputs(v->models[i].model);
+        scratch = needed > scratch ? needed : scratch;
+    }
+    x->row = (double *)vmafgpu__carve(c, row);
+    x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
+    x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
+    for (int i = 0; i < v->config.threads; i++) {
+        vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER; k++) {
+            e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
+            for (int j = 0; j < 2; j++) {
+                e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
+                e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
+            }
+        }
+        e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
+        e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif_scratch_size(luma, together, 1) : 0);
+        e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
+        e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
+        vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
+        e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->row = (double *)vmafgpu__carve(c, row);
+        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
+    }
+}
+
+/* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
+static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
+    const vmafgpu__extractor *found = NULL;
+    for (int i = v->extractor_count - 1; i >= 0; i--) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        int is_used = !found;
+        for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
+            is_used |= v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS;
+        if (e->feature->cpu == feature && is_used)
+            found = e;
+    }
+    return found;
+}
+
+static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
+    vmafgpu__carver carver = { NULL, 0 };
+    vmafgpu__edits unused;
+    vmafgpu__edits_layout(v, &carver, &unused);
+    unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
+    if (!base)
+        return vmafgpu__fail_memory(v, "edits", carver.used);
+    v->edits = (vmafgpu__edits *)(void *)base;
+    carver.base = base;
+    carver.used = 0;
+    vmafgpu__edits_layout(v, &carver, v->edits);
+    vmafgpu__log_table(v->edits->log_table);
+    v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
+    v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
+    return VMAFGPU_OK;
+}
+
+/* ---- the base ---- */
+
+static void vmafgpu__edits_settle(const vmafgpu *v) {
+    v->edits->prediction = vmafgpu__edit_smooth(v, &v->edits->base, v->edits->editors[0].row, v->edits->editors[0].model_scratch);
+}
+
+static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                           const vmafgpu_frame *following, const vmafgpu_frame *distorted) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__sums after;
+    vmafgpu__job job;
+    vmafgpu_result result = VMAFGPU_OK;
+    memset(&job, 0, sizeof job);
+    memset(&after, 0, sizeof after);
+    job.detached = 1;
+    if (following && v->plan.motion[0]) {
+        job.reference = following;
+        job.previous = reference;
+        snprintf(v->subject, sizeof v->subject, "motion to the following frame");
+        result = v->backend->submit(v, &job);
+        if (result == VMAFGPU_OK)
+            vmafgpu__add_workers(v, v->cpu, &after);
+    }
+    if (result != VMAFGPU_OK)
+        return result;
+    job.previous = previous;
+    job.reference = reference;
+    job.distorted = distorted ? distorted : reference;
+    job.count = 1;
+    snprintf(v->subject, sizeof v->subject, "the base");
+    memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
+    result = v->backend->single(v, &job, &x->base);
+    memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (result != VMAFGPU_OK)
+        return result;
+    vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
+    vmafgpu__edits_settle(v);
+    v->has_base = 1;
+    return VMAFGPU_OK;
+}
+
+static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu_result first = VMAFGPU_OK;
+    char sentence[VMAFGPU__ERROR_SIZE];
+    for (int i = 0; i < count; i++) {
+        memset(&scores[i], 0, sizeof scores[i]);
+        scores[i].score = scores[i].change = (double)NAN;
+        for (int k = 0; k < v->column_count && values; k++)
+            values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
+        scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
+        if (first == VMAFGPU_OK && scores[i].result != VMAFGPU_OK) {
+            first = scores[i].result;
+            memcpy(sentence, v->error, sizeof sentence);
+        }
+    }
+    x->edits = edits;
+    x->scores = scores;
+    x->values = values;
+    x->count = count;
+    x->next = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
+    if (result == VMAFGPU_OK && first != VMAFGPU_OK)
+        memcpy(v->error, sentence, sizeof sentence);
+    return result == VMAFGPU_OK ? first : result;
+}
+
+static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[0];
+    for (int i = 0; i < count; i++) {
+        const vmafgpu_result result = vmafgpu__edit_check(v, "vmafgpu_edit_commit", i, &edits[i]);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+    for (int i = 0; i < count; i++) {
+        vmafgpu__edit_run(v, e, &edits[i], 1, 1);
+        x->base = e->sums[0];
+    }
+    vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
+    memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edits_settle(v);
+    return VMAFGPU_OK;
+}
+#endif /* !VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
  * >>open                                         from a config to a context
@@ -18218,6 +20195,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"discard_scores", c->discard_scores, 0, 1},
         {"backend", (int)c->backend, VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_HIP},
         {"gpu.device", c->gpu.device, 0, INT_MAX},
+        {"gpu.device_count", c->gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS},
+        {"gpu.in_background", c->gpu.in_background, 0, 1},
         {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
@@ -18227,6 +20206,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
+        {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
         {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
@@ -18250,6 +20230,21 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.context)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "config.gpu.context is a CUDA context: with HIP config.gpu.device names the device");
+    if (c->gpu.device_count > 0 && !c->gpu.devices)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices is NULL but config.gpu.device_count is %d",
+                             c->gpu.device_count);
+    if (c->gpu.device_count && (c->gpu.context || c->gpu.stream))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.%s is of one GPU: it does not go with gpu.devices",
+                             c->gpu.context ? "context" : "stream");
+    for (int i = 0; i < c->gpu.device_count; i++) {
+        if (c->gpu.devices[i] < 0)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] must be 0 or more, not %d", i,
+                                 c->gpu.devices[i]);
+        for (int k = 0; k < i; k++)
+            if (c->gpu.devices[i] == c->gpu.devices[k])
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] is %d again, as devices[%d]", i,
+                                     c->gpu.devices[i], k);
+    }
     if (!c->gpu.kernels != !c->gpu.kernels_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
 #if defined(VMAFGPU_NO_THREADS) || defined(VMAFGPU__NO_ATOMICS)
@@ -18586,40 +20581,13 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
 }
 
 static void vmafgpu__clear_clip(vmafgpu *v) {
+    v->has_base = 0;
     v->seeded = v->pushed = v->tailed = v->collected = v->emitted = v->delivered = v->pooled = v->told_reusable = 0;
     for (int i = 0; i < v->extractor_count; i++)
         memset(&v->extractors[i].whole_clip, 0, sizeof v->extractors[i].whole_clip);
     v->flushed = 0;
     v->failed_result = VMAFGPU_OK;
     v->first_failed_frame = -1;
-}
-
-/* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
-static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
-#ifdef VMAFGPU_NO_GPU
-    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
-    return VMAFGPU_ERROR_BACKEND;
-#else
-    const vmafgpu_config *c = &v->config;
-    /* A stream, context or address that comes without a backend's name is CUDA's. */
-    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
-    char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
-    vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
-    if (c->backend != VMAFGPU_BACKEND_HIP) {
-        v->backend = &vmafgpu__cuda_backend;
-        result = v->backend->open(v);
-        vmafgpu__sentence(before, sizeof before, "%.240s; ", v->note);
-    }
-    if (result == VMAFGPU_ERROR_BACKEND &&
-        (c->backend == VMAFGPU_BACKEND_HIP || (c->backend == VMAFGPU_BACKEND_AUTO && !is_cudas))) {
-        v->backend = &vmafgpu__hip_backend;
-        result = v->backend->open(v);
-        memcpy(note, v->note, sizeof note);
-        if (result == VMAFGPU_ERROR_BACKEND)
-            vmafgpu__sentence(v->note, sizeof v->note, "%s%s", before, note);
-    }
-    return result;
-#endif
 }
 
 /* What of an extractor has no kernels, for a sentence; NULL: they have all. */
@@ -18634,6 +20602,10 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
 
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
+    if (v->config.edit_size) {
+        vmafgpu__sentence(v->note, sizeof v->note, "edits (config.edit_size) are made by the CPU only");
+        return 1;
+    }
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const char *lacking = vmafgpu__has_no_kernels(v, e);
@@ -18649,18 +20621,42 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
+/* GPUs that the config allows: several, one that is opened in the background, or one. VMAFGPU_ERROR_BACKEND with a note where
+ * none can be used. */
+static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
+#ifdef VMAFGPU_NO_GPU
+    vmafgpu__sentence(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+    return VMAFGPU_ERROR_BACKEND;
+#else
+    const vmafgpu_config *c = &v->config;
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames != VMAFGPU_MEMORY_DEVICE;
+    vmafgpu_result result = VMAFGPU_AGAIN;
+    if (c->gpu.device_count || is_later) {
+        v->backend = &vmafgpu__fleet_backend;
+        result = v->backend->open(v);
+    }
+    if (result != VMAFGPU_AGAIN)
+        return result;
+    result = vmafgpu__open_gpu(v);
+    return result == VMAFGPU_OK ? vmafgpu__gpu_threads(v) : result;
+#endif
+}
+
 /* The GPU if it may and can be used. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE ||
+                          (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
-        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpu(v);
+        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
-                                 is_named ? "config.backend" : "config.gpu.frames is device", v->note);
+                                 is_named                ? "config.backend"
+                                 : c->gpu.device_count > 0 ? "config.gpu.devices"
+                                                         : "config.gpu.frames is device", v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
@@ -18674,6 +20670,11 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
+}
+
+static int64_t vmafgpu__none_needs(vmafgpu *v, int64_t position, int is_lent) {
+    (void)v, (void)position, (void)is_lent;
+    return 0;
 }
 
 static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
@@ -18703,8 +20704,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
     (void)v;
 }
 
-static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_lend,
-                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
+                                                            vmafgpu__none_lend, vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
                                                             vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
@@ -18766,6 +20767,8 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
     vmafgpu_result result = vmafgpu__understand(v, models, features);
     if (result == VMAFGPU_OK)
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
+    if (result == VMAFGPU_OK && v->config.edit_size)
+        result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
 
@@ -18784,9 +20787,12 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (c->no_frames)
         v->backend = &vmafgpu__no_backend;
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
+    if (result == VMAFGPU_OK && c->edit_size)
+        result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
+    v->config.gpu.devices = NULL;
     if (v->is_open && !c->no_frames && (c->width <= 32 || c->height <= 32))
         vmafgpu__log(v, VMAFGPU_LOG_WARNING,
                      "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
@@ -18801,8 +20807,9 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 /* How many pairs' frames are. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
 #ifndef VMAFGPU_NO_GPU
-    if (v->gpu && !v->flushed) {
-        const int64_t pairs = vmafgpu__gpu_released(v->gpu) - v->seeded;
+    if ((v->gpu || v->fleet) && !v->flushed) {
+        const int64_t released = v->gpu ? vmafgpu__gpu_released(v->gpu, v->gpu->history) : vmafgpu__fleet_released(v->fleet);
+        const int64_t pairs = released - v->seeded;
         return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
     }
 #endif
@@ -18950,6 +20957,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     for (int i = 0; i < VMAFGPU__MAX_CHUNKS; i++)
         vmafgpu__give(v, v->chunks[i]);
     vmafgpu__drop_models(v);
+    vmafgpu__give(v, v->edits);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
@@ -19033,6 +21041,15 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
+/* Whether pairs go to GPUs from the first one on. */
+static int vmafgpu__has_gpu(const vmafgpu *v) {
+#ifndef VMAFGPU_NO_GPU
+    if (v->fleet)
+        return v->fleet->units[0].context->gpu != NULL;
+#endif
+    return v->gpu != NULL;
+}
+
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
@@ -19044,9 +21061,11 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
-    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !v->gpu)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but the backend is the CPU", function,
-                             which);
+    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but %s", function, which,
+                             v->config.gpu.in_background && v->fleet
+                                 ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
+                                 : "the backend is the CPU");
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], row, v->config.height);
 }
 
@@ -19071,14 +21090,23 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
+/* Whether an address is in memory that is lent. */
+static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; v->fleet && i < v->fleet->count; i++)
+        if (vmafgpu__is_ours(v->fleet->units[i].context, address))
+            return 1;
+#endif
+    return v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size;
+}
+
 /* Frames in memory of ours must be those that this very position has on loan: of others nobody knows what they hold. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
     vmafgpu_frame lent[2];
     for (int i = 0; i < 2; i++) {
-        if (!frames[i] || !v->lending.memory || frames[i]->memory != VMAFGPU_MEMORY_HOST ||
-            (uintptr_t)frames[i]->data[0] - (uintptr_t)v->lending.memory >= v->lending.size)
+        if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_HOST || !vmafgpu__is_ours(v, frames[i]->data[0]))
             continue;
         const vmafgpu_result result = v->backend->lend(v, position, lent);
         if (result != VMAFGPU_OK)
@@ -19107,15 +21135,13 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
+    const int64_t before = v->backend->needs(v, position, 0);
+    if (v->collected < before)
+        vmafgpu__collect(v, before, VMAFGPU__GLANCE);
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = vmafgpu__check_lent(v, position, reference, distorted);
-    if (result != VMAFGPU_OK)
-        return result;
-    result = v->backend->submit(v, &job);
-    if (result == VMAFGPU_AGAIN) {
-        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
+    if (result == VMAFGPU_OK)
         result = v->backend->submit(v, &job);
-    }
     if (result != VMAFGPU_OK)
         return result;
     v->lending.count -= v->lending.count > 0;
@@ -19150,14 +21176,15 @@ static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgp
     vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_lend", VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK && (!reference || !distorted))
         result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_lend: %s is NULL", reference ? "distorted" : "reference");
-    if (result == VMAFGPU_OK)
-        result = v->backend->lend(v, position, lent);
     if (result != VMAFGPU_OK)
         return result;
-    const int64_t before = position + 1 - v->lending.limit;   /* these must have let go of theirs */
+    const int64_t before = v->backend->needs(v, position, 1);
+    result = v->backend->lend(v, position, lent);
+    if (result != VMAFGPU_OK)
+        return result;
     if (v->collected < before)
         vmafgpu__collect(v, v->lending.count ? 0 : before, v->lending.count ? VMAFGPU__LOOK : VMAFGPU__GLANCE);
-    if (v->lending.count == v->lending.limit || v->collected < before)
+    if (v->collected < before)
         return VMAFGPU_AGAIN;
     v->lending.count++;
     *reference = lent[0];
@@ -19327,8 +21354,18 @@ VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score) 
     VMAFGPU__CALL(context, "vmafgpu_next", 0, vmafgpu__next(context, score));
 }
 
+/* All that was collected is done with its frames, besides. */
+static void vmafgpu__settle(vmafgpu *v) {
+#ifndef VMAFGPU_NO_GPU
+    if (v->fleet)
+        vmafgpu__fleet_settle(v->fleet);
+#endif
+    (void)v;
+}
+
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
+    vmafgpu__settle(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
     return v->first_failed_frame < 0 ? VMAFGPU_OK : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
@@ -19336,24 +21373,6 @@ static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
 
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
     VMAFGPU__CALL(context, "vmafgpu_flush", 0, vmafgpu__flush(context));
-}
-
-/* The row of a single pair, from its sums. `position` is 1 with a previous reference, else 0. */
-static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
-    vmafgpu__finish_pair(v, sums, position, row);
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
-        vmafgpu__course course;
-        if (!e->feature->temporal)
-            continue;
-        memset(&course, 0, sizeof course);
-        for (int64_t k = 0; k <= position; k++)
-            vmafgpu__take_value(v, e, sums, k, &course);
-        while (course.emitted < course.count)
-            e->feature->temporal->emit(e, &course, row);
-    }
-    vmafgpu__predict(v, row);
-    row[v->column_count] = (double)VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__check_candidate(vmafgpu *v, const char *function, const char *which,
@@ -19400,7 +21419,7 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         double *row = v->pair_rows + (size_t)i * (size_t)vmafgpu__row_size(v);
         v->found = v->values ? v->values + (ptrdiff_t)i * v->value_count : NULL;
-        vmafgpu__finish_single(v, &v->pair_sums[i], previous ? 1 : 0, row);
+        vmafgpu__finish_single(v, &v->pair_sums[i], NULL, previous ? 1 : 0, row);
         vmafgpu__fill_score(v, 0, row, &scores[i]);
     }
     v->found = v->values;
@@ -19420,6 +21439,147 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
     VMAFGPU__CALL(context, "vmafgpu_score_pair_many", 0,
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
+
+/* ---- edits ---- */
+
+#ifndef VMAFGPU_NO_EDITS
+/* Whether there are edits, and if wanted a base. */
+static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
+    if (!v->edits)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
+    if (needs_base && !v->has_base)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
+                             "frames have been scored since", function);
+    return vmafgpu__check_float(v);
+}
+
+static void vmafgpu__edits_score(const vmafgpu *v, vmafgpu_score *score) {
+    if (!score)
+        return;
+    memcpy(v->pair_rows, v->edits->row, (size_t)vmafgpu__row_size(v) * sizeof *v->pair_rows);
+    vmafgpu__fill_score(v, 0, v->pair_rows, score);
+}
+
+static vmafgpu_result vmafgpu__edit_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                          const vmafgpu_frame *following, const vmafgpu_frame *distorted, vmafgpu_score *score) {
+    static const char function[] = "vmafgpu_edit_begin";
+    const struct { const char *which; const vmafgpu_frame *frame; } frames[] = {
+        { "previous", previous }, { "reference", reference }, { "following", following }, { "distorted", distorted }
+    };
+    vmafgpu_result result = vmafgpu__edits_ready(v, function, 0);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames && result == VMAFGPU_OK; i++)
+        if (frames[i].frame || i == 1)
+            result = vmafgpu__check_frame(v, function, frames[i].which, frames[i].frame);
+    v->has_base = 0;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_begin(v, previous, reference, following, distorted);
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_score(v, score);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__check_edits(vmafgpu *v, const char *function, const vmafgpu_edit *edits, int count) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
+    if (result == VMAFGPU_OK && (count < 1 || !edits))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, count < 1 ? "%s: count is %d" : "%s: edits is NULL, count is %d", function,
+                             count);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
+    vmafgpu_result result = vmafgpu__check_edits(v, "vmafgpu_edit_try", edits, count);
+    if (result == VMAFGPU_OK && !scores)
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_try: scores is NULL");
+    return result == VMAFGPU_OK ? vmafgpu__edits_try(v, edits, count, scores, values) : result;
+}
+
+static vmafgpu_result vmafgpu__edit_commit(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    vmafgpu_result result = vmafgpu__check_edits(v, "vmafgpu_edit_commit", edits, count);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_commit(v, edits, count);
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_score(v, score);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_gradient(vmafgpu *v, vmafgpu_gradient *gradient) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_gradient", 1);
+    if (result == VMAFGPU_OK && !gradient)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_gradient: gradient is NULL");
+    if (result == VMAFGPU_OK)
+        vmafgpu__edits_gradient(v, gradient);
+    return result;
+}
+
+static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blocks, int *across, int *down) {
+    const vmafgpu_result result = vmafgpu__edits_ready(v, "vmafgpu_edit_map", 1);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: size must be from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, size);
+    if (!across || !down)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
+    *across = vmafgpu__divide_up(v->config.width, size);
+    *down = vmafgpu__divide_up(v->config.height, size);
+    return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0,
+                  vmafgpu__edit_begin(context, previous, reference, following, distorted, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edit_try(context, edits, count, scores, values));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edit_commit(context, edits, count, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edit_gradient(context, gradient));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edit_map(context, size, blocks, across, down));
+}
+
+#else /* VMAFGPU_NO_EDITS: no open context has config.edit_size */
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *following, const vmafgpu_frame *distorted,
+                                              vmafgpu_score *score) {
+    (void)previous, (void)reference, (void)following, (void)distorted, (void)score;
+    VMAFGPU__CALL(context, "vmafgpu_edit_begin", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values) {
+    (void)edits, (void)count, (void)scores, (void)values;
+    VMAFGPU__CALL(context, "vmafgpu_edit_try", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score) {
+    (void)edits, (void)count, (void)score;
+    VMAFGPU__CALL(context, "vmafgpu_edit_commit", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    (void)gradient;
+    VMAFGPU__CALL(context, "vmafgpu_edit_gradient", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down) {
+    (void)size, (void)blocks, (void)across, (void)down;
+    VMAFGPU__CALL(context, "vmafgpu_edit_map", 0, vmafgpu__edits_check(context));
+}
+
+#endif /* VMAFGPU_NO_EDITS */
 
 /* ---- scores ---- */
 
@@ -19473,7 +21633,7 @@ static vmafgpu_result vmafgpu__predict_features(vmafgpu *v, const double *featur
         return result;
     const int count = v->model_count ? v->models[0].column : v->column_count;
     memmove(v->pair_rows, features, (size_t)count * sizeof *features);
-    vmafgpu__predict(v, v->pair_rows);
+    vmafgpu__predict(v, v->model_scratch, v->pair_rows);
     v->pair_rows[v->column_count] = (double)VMAFGPU_OK;
     vmafgpu__fill_score(v, 0, v->pair_rows, score);
     return VMAFGPU_OK;
@@ -19683,7 +21843,11 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     if (result != VMAFGPU_OK)
         return result;
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
+    vmafgpu__settle(v);
 #ifndef VMAFGPU_NO_GPU
+    for (int i = 0; v->fleet && i < v->fleet->count; i++)
+        if (v->fleet->units[i].context->gpu)
+            vmafgpu__gpu_keep(v->fleet->units[i].context);
     if (v->gpu)
         vmafgpu__gpu_keep(v);
 #endif
@@ -19698,6 +21862,9 @@ static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t 
     int64_t position = 0;
     const vmafgpu_result result = vmafgpu__position_behind(v, "vmafgpu_wait_on_stream", pairs, &position);
 #ifndef VMAFGPU_NO_GPU
+    if (result == VMAFGPU_OK && v->fleet)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_wait_on_stream: with config.gpu.%s there is vmafgpu_wait() only",
+                             vmafgpu__has_gpu(v) ? "devices" : "in_background");
     if (result == VMAFGPU_OK && v->gpu)
         return vmafgpu__gpu_wait_on_stream(v, stream, position);
 #endif
@@ -19709,12 +21876,28 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait_on_stream(vmafgpu *context, void *stream
     VMAFGPU__CALL(context, "vmafgpu_wait_on_stream", 0, vmafgpu__wait_on_stream(context, stream, pairs));
 }
 
+#ifndef VMAFGPU_NO_GPU
+/* The first GPU, one that works if there is one; of a fleet that has none yet NULL. */
+static const vmafgpu__gpu *vmafgpu__first_gpu(const vmafgpu *v) {
+    const vmafgpu__gpu *found = v ? v->gpu : NULL;
+    for (int i = 0; v && v->fleet && i < v->fleet->count; i++) {
+        const vmafgpu__unit *u = &v->fleet->units[i];
+        if (u->context->gpu && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
+            found = u->context->gpu;
+    }
+    return found;
+}
+#endif
+
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context) {
     if (!context || !context->is_open)
         return "";
 #ifndef VMAFGPU_NO_GPU
-    if (context->gpu && context->gpu->is_dead)
-        return vmafgpu__cpu_backend.name;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (context->fleet)   /* who is next, but for a GPU that failed while others work */
+        g = vmafgpu__unit_of_next(context->fleet, context->fleet->submitted)->context->gpu ? g : NULL;
+    if (g || context->fleet)
+        return g && !g->is_dead ? g->vendor->name : vmafgpu__cpu_backend.name;
 #endif
     return context->backend->name;
 }
@@ -19723,8 +21906,34 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
     return context ? vmafgpu__choose_level(context->config.cpumask)->name : "";
 }
 
+VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
+#ifndef VMAFGPU_NO_GPU
+    return context && context->fleet && context->fleet->opening.context &&
+           !vmafgpu__atomic_get(&context->fleet->opening.is_over);
+#else
+    return (void)context, 0;
+#endif
+}
+
+VMAFGPU_API int vmafgpu_next_device(vmafgpu *context) {
+    int device = -1;
+    if (vmafgpu__enter(context, "vmafgpu_next_device", 0) != VMAFGPU_OK)
+        return device;
+#ifndef VMAFGPU_NO_GPU
+    vmafgpu__fleet *f = context->fleet;
+    if (f && vmafgpu__has_gpu(context))
+        vmafgpu__deal_until(f, f->submitted + context->lending.count);
+    const vmafgpu__gpu *g = f ? vmafgpu__unit_of_next(f, f->submitted + context->lending.count)->context->gpu : context->gpu;
+    device = g ? g->device : device;
+#endif
+    vmafgpu__leave(context);
+    return device;
+}
+
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
+    if (context && context->fleet)
+        return context->fleet->name;
     if (context && context->gpu)
         return context->gpu->name;
 #endif
@@ -19734,8 +21943,9 @@ VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context) {
 
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    if (context && context->gpu)
-        return context->gpu->driver_name;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (g)
+        return g->driver_name;
 #endif
     (void)context;
     return "";
@@ -19743,20 +21953,24 @@ VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context) {
 
 VMAFGPU_API uint64_t vmafgpu_self_test_sum(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    if (context && context->gpu)
-        return context->gpu->tested;
+    const vmafgpu__gpu *g = vmafgpu__first_gpu(context);
+    if (g)
+        return g->tested;
 #endif
     (void)context;
     return 0;
 }
 
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context) {
+    size_t size = 0;
 #ifndef VMAFGPU_NO_GPU
+    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
+        size += vmafgpu_device_memory(context->fleet->units[i].context);
     if (context && context->gpu)
-        return context->gpu->memory_size;
+        size += context->gpu->memory_size;
 #endif
     (void)context;
-    return 0;
+    return size;
 }
 
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
@@ -19764,7 +21978,12 @@ VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context) {
 }
 
 VMAFGPU_API size_t vmafgpu_memory(const vmafgpu *context) {
-    return context ? context->memory : 0;
+    size_t size = context ? context->memory : 0;
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; context && context->fleet && i < context->fleet->count; i++)
+        size += vmafgpu_memory(context->fleet->units[i].context);
+#endif
+    return size;
 }
 
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {
@@ -19803,6 +22022,8 @@ VMAFGPU_API const char *vmafgpu_version(void) {
 VMAFGPU_API int vmafgpu_version_number(void) {
     return VMAFGPU_VERSION;
 }
+
+VMAFGPU__COLD_END
 
 /* The caller's floating-point settings come back. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
@@ -19864,6 +22085,13 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #  define VMAFGPU__V_ANY "+w"
 #endif
 
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512   /* see >>level lanes */
+#  define VMAFGPU__LANES_OF_AVX2
+#  define VMAFGPU__LANES_NAME(name) name##_avx2
+#else
+#  define VMAFGPU__LANES_NAME(name) VMAFGPU__LEVEL_NAME(name)
+#endif
+
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
 /* ---- names ----
@@ -19879,67 +22107,67 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
-#define vmafgpu__lanes_floats VMAFGPU__LEVEL_NAME(vmafgpu__lanes_floats)
-#define vmafgpu__float_row VMAFGPU__LEVEL_NAME(vmafgpu__float_row)
-#define vmafgpu__ssim_import VMAFGPU__LEVEL_NAME(vmafgpu__ssim_import)
+#define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
+#define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
+#define vmafgpu__ssim_import VMAFGPU__LANES_NAME(vmafgpu__ssim_import)
 #define vmafgpu__ssim_eleven VMAFGPU__LEVEL_NAME(vmafgpu__ssim_eleven)
 #define vmafgpu__ssim_along VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
-#define vmafgpu__lanes_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__lanes_sqrt)
+#define vmafgpu__lanes_sqrt VMAFGPU__LANES_NAME(vmafgpu__lanes_sqrt)
 #define vmafgpu__ssim_down VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
-#define vmafgpu__ssim_compare VMAFGPU__LEVEL_NAME(vmafgpu__ssim_compare)
-#define vmafgpu__ssim_split VMAFGPU__LEVEL_NAME(vmafgpu__ssim_split)
-#define vmafgpu__ssim_nine VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine)
-#define vmafgpu__ssim_halve VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve)
-#define vmafgpu__ssim_nine_alike VMAFGPU__LEVEL_NAME(vmafgpu__ssim_nine_alike)
-#define vmafgpu__ssim_add VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add)
-#define vmafgpu__ssim_halve_luma_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_halve_luma_row)
-#define vmafgpu__ssim_round VMAFGPU__LEVEL_NAME(vmafgpu__ssim_round)
-#define vmafgpu__ssim_add_row VMAFGPU__LEVEL_NAME(vmafgpu__ssim_add_row)
+#define vmafgpu__ssim_compare VMAFGPU__LANES_NAME(vmafgpu__ssim_compare)
+#define vmafgpu__ssim_split VMAFGPU__LANES_NAME(vmafgpu__ssim_split)
+#define vmafgpu__ssim_nine VMAFGPU__LANES_NAME(vmafgpu__ssim_nine)
+#define vmafgpu__ssim_halve VMAFGPU__LANES_NAME(vmafgpu__ssim_halve)
+#define vmafgpu__ssim_nine_alike VMAFGPU__LANES_NAME(vmafgpu__ssim_nine_alike)
+#define vmafgpu__ssim_add VMAFGPU__LANES_NAME(vmafgpu__ssim_add)
+#define vmafgpu__ssim_halve_luma_row VMAFGPU__LANES_NAME(vmafgpu__ssim_halve_luma_row)
+#define vmafgpu__ssim_round VMAFGPU__LANES_NAME(vmafgpu__ssim_round)
+#define vmafgpu__ssim_add_row VMAFGPU__LANES_NAME(vmafgpu__ssim_add_row)
 #define vmafgpu__ssim_rows VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
-#define vmafgpu__hvs_add_terms VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_terms)
-#define vmafgpu__hvs_activity VMAFGPU__LEVEL_NAME(vmafgpu__hvs_activity)
-#define vmafgpu__hvs_add_four VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_four)
-#define vmafgpu__hvs_add_masks VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_masks)
-#define vmafgpu__hvs_add_squares VMAFGPU__LEVEL_NAME(vmafgpu__hvs_add_squares)
-#define vmafgpu__hvs_along VMAFGPU__LEVEL_NAME(vmafgpu__hvs_along)
-#define vmafgpu__hvs_columns_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_columns_of)
-#define vmafgpu__hvs_eight VMAFGPU__LEVEL_NAME(vmafgpu__hvs_eight)
-#define vmafgpu__hvs_error VMAFGPU__LEVEL_NAME(vmafgpu__hvs_error)
-#define vmafgpu__hvs_fold VMAFGPU__LEVEL_NAME(vmafgpu__hvs_fold)
-#define vmafgpu__hvs_lanes VMAFGPU__LEVEL_NAME(vmafgpu__hvs_lanes)
-#define vmafgpu__hvs_load VMAFGPU__LEVEL_NAME(vmafgpu__hvs_load)
-#define vmafgpu__hvs_row VMAFGPU__LEVEL_NAME(vmafgpu__hvs_row)
-#define vmafgpu__hvs_rows_of VMAFGPU__LEVEL_NAME(vmafgpu__hvs_rows_of)
-#define vmafgpu__hvs_variances VMAFGPU__LEVEL_NAME(vmafgpu__hvs_variances)
-#define vmafgpu__float_adm_split VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_split)
-#define vmafgpu__float_adm_vertical VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_vertical)
-#define vmafgpu__float_adm_horizontal VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_horizontal)
-#define vmafgpu__float_adm_reciprocals VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_reciprocals)
-#define vmafgpu__float_adm_restore VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_restore)
-#define vmafgpu__float_adm_decouple VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_decouple)
-#define vmafgpu__float_adm_band VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_band)
-#define vmafgpu__float_adm_threshold VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_threshold)
-#define vmafgpu__float_adm_term VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_term)
-#define vmafgpu__float_adm_mask VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_mask)
-#define vmafgpu__float_adm_powers VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_powers)
-#define vmafgpu__float_adm_add VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_add)
-#define vmafgpu__float_adm_lanes VMAFGPU__LEVEL_NAME(vmafgpu__float_adm_lanes)
-#define vmafgpu__ciede_at_once VMAFGPU__LEVEL_NAME(vmafgpu__ciede_at_once)
-#define vmafgpu__ciede_count VMAFGPU__LEVEL_NAME(vmafgpu__ciede_count)
-#define vmafgpu__ciede_bells VMAFGPU__LEVEL_NAME(vmafgpu__ciede_bells)
-#define vmafgpu__ciede_chunk VMAFGPU__LEVEL_NAME(vmafgpu__ciede_chunk)
-#define vmafgpu__ciede_differences VMAFGPU__LEVEL_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_guess VMAFGPU__LEVEL_NAME(vmafgpu__ciede_guess)
-#define vmafgpu__ciede_hues VMAFGPU__LEVEL_NAME(vmafgpu__ciede_hues)
-#define vmafgpu__ciede_labs VMAFGPU__LEVEL_NAME(vmafgpu__ciede_labs)
-#define vmafgpu__ciede_lengths VMAFGPU__LEVEL_NAME(vmafgpu__ciede_lengths)
-#define vmafgpu__ciede_powers7 VMAFGPU__LEVEL_NAME(vmafgpu__ciede_powers7)
-#define vmafgpu__ciede_roots VMAFGPU__LEVEL_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_settle VMAFGPU__LEVEL_NAME(vmafgpu__ciede_settle)
-#define vmafgpu__ciede_sine VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sine)
-#define vmafgpu__ciede_sqrt VMAFGPU__LEVEL_NAME(vmafgpu__ciede_sqrt)
-#define vmafgpu__ciede_straighten VMAFGPU__LEVEL_NAME(vmafgpu__ciede_straighten)
-#define vmafgpu__ciede_weights VMAFGPU__LEVEL_NAME(vmafgpu__ciede_weights)
+#define vmafgpu__hvs_add_terms VMAFGPU__LANES_NAME(vmafgpu__hvs_add_terms)
+#define vmafgpu__hvs_activity VMAFGPU__LANES_NAME(vmafgpu__hvs_activity)
+#define vmafgpu__hvs_add_four VMAFGPU__LANES_NAME(vmafgpu__hvs_add_four)
+#define vmafgpu__hvs_add_masks VMAFGPU__LANES_NAME(vmafgpu__hvs_add_masks)
+#define vmafgpu__hvs_add_squares VMAFGPU__LANES_NAME(vmafgpu__hvs_add_squares)
+#define vmafgpu__hvs_along VMAFGPU__LANES_NAME(vmafgpu__hvs_along)
+#define vmafgpu__hvs_columns_of VMAFGPU__LANES_NAME(vmafgpu__hvs_columns_of)
+#define vmafgpu__hvs_eight VMAFGPU__LANES_NAME(vmafgpu__hvs_eight)
+#define vmafgpu__hvs_error VMAFGPU__LANES_NAME(vmafgpu__hvs_error)
+#define vmafgpu__hvs_fold VMAFGPU__LANES_NAME(vmafgpu__hvs_fold)
+#define vmafgpu__hvs_lanes VMAFGPU__LANES_NAME(vmafgpu__hvs_lanes)
+#define vmafgpu__hvs_load VMAFGPU__LANES_NAME(vmafgpu__hvs_load)
+#define vmafgpu__hvs_row VMAFGPU__LANES_NAME(vmafgpu__hvs_row)
+#define vmafgpu__hvs_rows_of VMAFGPU__LANES_NAME(vmafgpu__hvs_rows_of)
+#define vmafgpu__hvs_variances VMAFGPU__LANES_NAME(vmafgpu__hvs_variances)
+#define vmafgpu__float_adm_split VMAFGPU__LANES_NAME(vmafgpu__float_adm_split)
+#define vmafgpu__float_adm_vertical VMAFGPU__LANES_NAME(vmafgpu__float_adm_vertical)
+#define vmafgpu__float_adm_horizontal VMAFGPU__LANES_NAME(vmafgpu__float_adm_horizontal)
+#define vmafgpu__float_adm_reciprocals VMAFGPU__LANES_NAME(vmafgpu__float_adm_reciprocals)
+#define vmafgpu__float_adm_restore VMAFGPU__LANES_NAME(vmafgpu__float_adm_restore)
+#define vmafgpu__float_adm_decouple VMAFGPU__LANES_NAME(vmafgpu__float_adm_decouple)
+#define vmafgpu__float_adm_band VMAFGPU__LANES_NAME(vmafgpu__float_adm_band)
+#define vmafgpu__float_adm_threshold VMAFGPU__LANES_NAME(vmafgpu__float_adm_threshold)
+#define vmafgpu__float_adm_term VMAFGPU__LANES_NAME(vmafgpu__float_adm_term)
+#define vmafgpu__float_adm_mask VMAFGPU__LANES_NAME(vmafgpu__float_adm_mask)
+#define vmafgpu__float_adm_powers VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
+#define vmafgpu__float_adm_add VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
+#define vmafgpu__float_adm_lanes VMAFGPU__LANES_NAME(vmafgpu__float_adm_lanes)
+#define vmafgpu__ciede_at_once VMAFGPU__LANES_NAME(vmafgpu__ciede_at_once)
+#define vmafgpu__ciede_count VMAFGPU__LANES_NAME(vmafgpu__ciede_count)
+#define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
+#define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
+#define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
+#define vmafgpu__ciede_guess VMAFGPU__LANES_NAME(vmafgpu__ciede_guess)
+#define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
+#define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
+#define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
+#define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
+#define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
+#define vmafgpu__ciede_settle VMAFGPU__LANES_NAME(vmafgpu__ciede_settle)
+#define vmafgpu__ciede_sine VMAFGPU__LANES_NAME(vmafgpu__ciede_sine)
+#define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
+#define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
+#define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
 #define vmafgpu__float_convert VMAFGPU__LEVEL_NAME(vmafgpu__float_convert)
 #define vmafgpu__float_along VMAFGPU__LEVEL_NAME(vmafgpu__float_along)
 #define vmafgpu__float_weigh VMAFGPU__LEVEL_NAME(vmafgpu__float_weigh)
@@ -20132,6 +22360,12 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 #    define VMAFGPU__SANITIZED
 #  endif
 #endif
+/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. */
+#if defined(__GNUC__) || defined(__clang__)
+#  define VMAFGPU__APART __attribute__((noinline))
+#else
+#  define VMAFGPU__APART
+#endif
 #ifdef VMAFGPU__SANITIZED
 #  define VMAFGPU__INLINE static VMAFGPU__UNUSED
 #  define VMAFGPU__UNROLL
@@ -20154,9 +22388,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
  * lane sees the operations of the formula, one after another, on every level.
  *
  * clang makes no vectors where exceptions count, and without that it may fuse products and sums (see >>settings); so on x86 it
- * compiles this room for processors that cannot, AVX-512's as AVX2's.
+ * compiles this room for processors that cannot, and AVX-512 has AVX2's.
  */
 #define VMAFGPU__LANES 32
+#ifndef VMAFGPU__LANES_OF_AVX2
 #if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 #    pragma clang attribute push(__attribute__((target("no-fma"))), apply_to = function)
@@ -20257,7 +22492,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 }
 
 static inline void vmafgpu__lanes_sqrt(float *x) {
-#if defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
         __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
         memcpy(&root, x + i, sizeof root);
@@ -21060,11 +23295,11 @@ VMAFGPU__INLINE float vmafgpu__ciede_settle(double x, float *doubt) {
     return high;
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_sqrt(double *x) {
-#if VMAFGPU__LEVEL == VMAFGPU__AVX512 && !defined(__clang__)
+static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
+#if VMAFGPU__LEVEL == VMAFGPU__AVX512
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 8)
         _mm512_storeu_pd(x + l, _mm512_sqrt_pd(_mm512_loadu_pd(x + l)));
-#elif defined(__clang__) && (VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512)
+#elif defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
         __m256d root;
         memcpy(&root, x + l, sizeof root);
@@ -21097,7 +23332,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_guess(const double *VMAFGPU__RESTRICT x, flo
 }
 
 /* c of the three channels made linear. A root that is off by h is better by a series in h. */
-VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
@@ -21119,8 +23354,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c
 }
 
 /* The roots that L*a*b* is made of. */
-VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double threshold = 216.0 / 24389.0;
     double z[N];
@@ -21144,8 +23379,9 @@ VMAFGPU__INLINE void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, flo
     }
 }
 
-static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
-                                float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[3],
+                                               float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
+                                               float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double black = scale->black, grey = scale->grey, by_y = scale->y, by_c = scale->c;
     double c[3][N], x[3][N];
@@ -21178,8 +23414,8 @@ static void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale, const uint16_
     }
 }
 
-VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
-                                            float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
+                                                  float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     for (int l = 0; l < N; l++)
@@ -21190,8 +23426,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, co
 }
 
 /* Angles from 0 to 2 pi: the arc of a tangent below that of pi/8, in the eighth of the circle where it is. */
-static void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
-                                float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
+                                               float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double t[N];
@@ -21247,8 +23483,8 @@ VMAFGPU__INLINE double vmafgpu__ciede_sine(double x) {
 }
 
 /* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
-VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
-                                            float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
+                                                  float *VMAFGPU__RESTRICT doubt) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
         const double x = ((double)h[l] - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
         double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
@@ -21278,8 +23514,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, fl
 }
 
 /* 60 degrees times exp(-x), in degrees. Where it is next to nothing, nothing comes of it. */
-VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
-                                          float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
+                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double p[N];
     int32_t bits[N];
@@ -21311,7 +23547,7 @@ VMAFGPU__INLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, floa
 
 /* x to the power of 7 as powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should
  * be; of all floats the farthest that is not is nearer than 0.003 last bits. */
-VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
+static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
     for (int l = 0; l < N; l++) {
@@ -21326,8 +23562,8 @@ VMAFGPU__INLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, fl
             out[l] = vmafgpu__powf(x[l], 7, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-static void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES], float *VMAFGPU__RESTRICT out,
-                                 float *VMAFGPU__RESTRICT doubt) {
+static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
+                                                float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
     const double pi = VMAFGPU__CIEDE_PI;
     double x[N];
@@ -21490,6 +23726,10 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
 #if defined(__clang__) && defined(__x86_64__)
 #  pragma float_control(pop)
 #  pragma clang attribute pop
+#endif
+#endif /* !VMAFGPU__LANES_OF_AVX2 */
+
+#if defined(__clang__) && defined(__x86_64__)
 #  if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #    pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #  elif VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -22314,8 +24554,8 @@ VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vma
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
-                                                        int y, char *to) {
+static VMAFGPU__APART void vmafgpu__vif_take(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
+                                             int y, char *to) {
     if (s->job->wide)
         vmafgpu__vif_take_of(s, image, 1, y, to);
     else
@@ -22412,9 +24652,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const ch
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
-                                                         const ptrdiff_t *at, int means, int line,
-                                                         uint16_t *const *next_line, const char *const *ahead) {
+static VMAFGPU__APART void vmafgpu__vif_means(const vmafgpu__vif_strip *s, const char *from,
+                                              const ptrdiff_t *at, int means, int line,
+                                              uint16_t *const *next_line, const char *const *ahead) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
@@ -22487,16 +24727,16 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
     }
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
-                                                           const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_squares(const vmafgpu__vif_strip *s, const char *from,
+                                                const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, from, 1, 0, at, line, VMAFGPU__VIF_MOST);
     else
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, from, 1, 1, at, line);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
-                                                            const char *other, const ptrdiff_t *at, int line) {
+static VMAFGPU__APART void vmafgpu__vif_products(const vmafgpu__vif_strip *s, const char *from,
+                                                 const char *other, const ptrdiff_t *at, int line) {
     if (!s->job->wide)
         vmafgpu__vif_products_of(s, from, other, 0, 0, at, line, VMAFGPU__VIF_MOST);
     else
@@ -22548,9 +24788,9 @@ static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
 }
 
 /* Along the line, into row y / 2 of the next image. */
-static __attribute__((noinline)) void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
-                                                                const vmafgpu__vif_picture *image, int y,
-                                                                const uint16_t *line) {
+static VMAFGPU__APART void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip *s,
+                                                     const vmafgpu__vif_picture *image, int y,
+                                                     const uint16_t *line) {
     const int pairs = s->next_along.pairs, halved = s->job->scale == 2;
     const ptrdiff_t *at = s->next_along_at;
     const int end = (s->end < s->job->w ? s->end : s->job->w & ~1) / 2;
@@ -22884,7 +25124,7 @@ VMAFGPU__INLINE void vmafgpu__vif_reference_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[row]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_reference_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
@@ -22909,7 +25149,7 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
     vmafgpu__vif_clear_outside(s, s->variance[4]);
 }
 
-static __attribute__((noinline)) void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
+static VMAFGPU__APART void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
 }
 
@@ -22947,9 +25187,9 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
 }
 
 /* Apart from the rest, so that its registers are its own. */
-static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
-                                                              const vmafgpu__vif_constants *constants,
-                                                              vmafgpu__vif_totals *totals) {
+static VMAFGPU__APART void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
+                                                   const vmafgpu__vif_constants *constants,
+                                                   vmafgpu__vif_totals *totals) {
     const int variants = s->job->plan->vif_variants;
     if (variants == 1 && reference)
         vmafgpu__vif_statistics_of(s, row, 1, 1, constants, totals);
@@ -22965,7 +25205,7 @@ static __attribute__((noinline)) void vmafgpu__vif_statistics(const vmafgpu__vif
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
-    const int has_next = job->scale < 3 && job->reference.next != NULL, has_sums = !job->images_only;
+    const int has_sums = !job->images_only;
     /* From one pair of rows to the next, not a multiple of 4096 bytes, and from one image to the next. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
@@ -22989,7 +25229,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
-            const int line = d < 0 ? 0 : 3;
+            const int line = d < 0 ? 0 : 3, has_next = job->scale < 3 && picture->next != NULL;
             for (int i = 0; i < 4; i++)
                 ahead[i] = vmafgpu__vif_row_at(s, picture, job->wide, job->first - reach + 2 * taken + i);
             vmafgpu__vif_means(s, image, at, has_sums, line, has_next ? s->next_line[d >= 0] : NULL, ahead);
@@ -23155,8 +25395,8 @@ typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_rounding mask[2], den;     /* mask: of h and v, d */
 } vmafgpu__adm_constants;
 
-static void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
-                                      const vmafgpu__adm_work *work) {
+static VMAFGPU__APART void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
+                                                     const vmafgpu__adm_work *work) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     c->left = g->left > 0 ? g->left - 1 : 0;
     c->right = g->left > 0 ? g->w - g->left + 1 : g->w;
@@ -23303,8 +25543,8 @@ VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *
     *h = vmafgpu__v_even_odd16(vmafgpu__v_srli32(vmafgpu__v_add32(a, half), 16), vmafgpu__v_add32(b, half));
 }
 
-static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
-                                    const void *const *rows, int needed, int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu__adm_constants *c,
+                                                   const void *const *rows, int needed, int16_t *(*line)[2]) {
     enum { WORDS = VMAFGPU__V_WORDS };
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const vmafgpu__v half = vmafgpu__v_set32(32768);
@@ -23342,9 +25582,9 @@ static void vmafgpu__adm_vertical32(const vmafgpu__adm_task *task, const vmafgpu
 }
 
 /* Vertical filters of one row, and the border of the lines. */
-static void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y, int needed,
-                                  int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_image *image, int y,
+                                                 int needed, int16_t *(*line)[2]) {
     const int w = task->in_width;
     const void *rows[6];
     for (int k = 0; k < 6; k++)
@@ -23409,8 +25649,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, 
 }
 
 /* The low-pass band of a row. */
-static void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
-                                 int16_t *(*line)[2]) {
+static VMAFGPU__APART void vmafgpu__adm_low_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y,
+                                                int16_t *(*line)[2]) {
     const vmafgpu__adm_taps t = vmafgpu__adm_taps_of();
     const int w = task->geometry.w;
     if (task->scale == 0) {
@@ -23503,7 +25743,7 @@ VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_pa
         }
 }
 
-static void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
+static VMAFGPU__APART void vmafgpu__adm_den_row(const vmafgpu__adm_task *task, const vmafgpu__v *row, vmafgpu__adm_sums *sums) {
     const int shift = task->geometry.den_row_shift;
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -23546,9 +25786,9 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
 }
 
 /* Does columns again by the definition, where `rare` is not 0. */
-static void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
-                               const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
-                               const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
+                                              const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
+                                              const vmafgpu__adm_row *row) {
     enum { CHUNK = VMAFGPU__ADM_CHUNK };
     int16_t o[VMAFGPU__BANDS][CHUNK], t[VMAFGPU__BANDS][CHUNK], rare[CHUNK];
     vmafgpu__v_store(rare, rare_packed);
@@ -23642,9 +25882,9 @@ static void vmafgpu__adm_keep0(const vmafgpu__v *coefficients, int x, int32_t *c
     }
 }
 
-static void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                  const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                  vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals0(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                 const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                 vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     vmafgpu__adm_den_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -23808,9 +26048,9 @@ VMAFGPU__INLINE void vmafgpu__adm_bands(int16_t *const (*line)[2], int x, const 
     out[2] = vmafgpu__adm_horizontal(line[1], x, taps, 1, scale);
 }
 
-static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
-                                    vmafgpu__v *den) {
+static VMAFGPU__APART void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_row *rows, int ring,
+                                                   vmafgpu__v *den) {
     const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
     for (int at = 0; at < c->right - c->left; at += VMAFGPU__V_WORDS) {
         const int x = c->left + at;
@@ -23851,8 +26091,8 @@ static void vmafgpu__adm_signals_of(const vmafgpu__adm_task *task, const vmafgpu
 
 /* Outside the region no signal may be above its threshold: takes away signals there, and centres, which may be negative
  * where they have wrapped. Only the first and the last register have such columns. */
-static void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                       const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
+static VMAFGPU__APART void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                      const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const int lanes = task->scale ? WORDS : CHUNK, last = (c->right - c->left - 1) / lanes;
     for (int place = 0; place <= last; place += last ? last : 1) {
@@ -23922,10 +26162,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_threshold(const uint32_t *column_sum, co
         vmafgpu__v_add32(vmafgpu__v_load(column_sum + x + 1), vmafgpu__v_load(centre + x)));
 }
 
-static void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
-                                    const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
-                                    const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
-                                    const vmafgpu__adm_row *below, int which, int64_t *sums) {
+static VMAFGPU__APART void vmafgpu__adm_masked_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
+                                                   const vmafgpu__adm_constants *c, const vmafgpu__adm_variant_of *variant,
+                                                   const vmafgpu__adm_row *above, const vmafgpu__adm_row *row,
+                                                   const vmafgpu__adm_row *below, int which, int64_t *sums) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
     const vmafgpu__adm_geometry *g = &task->geometry;
     uint32_t *column_sum = work->column_sum;
@@ -24014,9 +26254,10 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
         const int above = vmafgpu__reflect_repeat(done - 1, g->h), below = vmafgpu__reflect_repeat(done + 1, g->h);
         vmafgpu__v den[VMAFGPU__BANDS];
         for (int f = 0; f <= task->distorted; f++) {
-            if (makes_low || needed)
+            const int low = makes_low && task->image[f].low;
+            if (low || needed)
                 vmafgpu__adm_vertical(task, &work, &c, &task->image[f], y, needed, work.line[f > 0]);
-            if (makes_low)
+            if (low)
                 vmafgpu__adm_low_row(task, &task->image[f], y, work.line[f > 0]);
             if (f == 0)
                 continue;
@@ -24028,12 +26269,13 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
                     den[band] = vmafgpu__v_zero();
                 vmafgpu__adm_signals(task, &work, &c, rows, y % 3, adds ? den : NULL);
                 if (adds)
-                    vmafgpu__adm_den_row(task, den, sums);
+                    vmafgpu__adm_den_row(task, den, sums + y * task->apart);
             }
             for (int i = 0; masks && i < task->variant_count; i++)
                 for (int which = 0; which < 2; which++) {
                     const vmafgpu__adm_row *r = rows + 3 * i;
-                    int64_t *out = which ? sums[f - 1].impairment[i] : sums[f - 1].numerator[i];
+                    vmafgpu__adm_sums *to = &sums[done * task->apart + f - 1];
+                    int64_t *out = which ? to->impairment[i] : to->numerator[i];
                     if (c.variant[i].fast)
                         vmafgpu__adm_masked_row(task, &work, &c, &c.variant[i], &r[above % 3], &r[done % 3],
                                                 &r[below % 3], which, out);
@@ -25384,6 +27626,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__speed_variances
 #undef vmafgpu__speed_vectors
 #undef VMAFGPU__LEVEL_NAME
+#undef VMAFGPU__LANES_NAME
+#undef VMAFGPU__LANES_OF_AVX2
 #undef VMAFGPU__V_ANY
 #undef vmafgpu__v
 #undef VMAFGPU__V_BYTES

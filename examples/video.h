@@ -79,9 +79,11 @@ typedef struct video {
     video_sampling sampling;
     vmafgpu_layout layout;
     video_range    range;
+    int            rate_num, rate_den; /* frames per second, as y4m says; 0: it doesn't */
     unsigned char *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
     long long      frames_read;
     long long      frames_total; /* an estimate from the file's size; -1 when that isn't known */
+    int            is_whole;     /* the file has room for just so many frames */
     char           error[VIDEO_NAME_SHOWN + 300];
 
     /* Private. */
@@ -266,7 +268,20 @@ static inline void video_y4m_comment(video *v, const char *value) {
     }
 }
 
-/* The tags that matter here are W, H, I, C and X; F and A say nothing about the samples. */
+/* NUMBER:NUMBER, or nothing that is known. */
+static inline void video_y4m_rate(video *v, char *value) {
+    char *colon = strchr(value, ':');
+    if (colon) {
+        *colon = '\0';
+        v->rate_num = video_number(value);
+        v->rate_den = video_number(colon + 1);
+    }
+    if (v->rate_num <= 0 || v->rate_den <= 0) {
+        v->rate_num = v->rate_den = 0;
+    }
+}
+
+/* The tags that matter here are W, H, I, C, F and X; A says nothing about the samples. */
 static inline video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
     video_result result = video_y4m_colour(v, "420", alpha); /* what a file without a C tag holds */
     while (result == VIDEO_OK && *tags) {
@@ -277,6 +292,7 @@ static inline video_result video_y4m_tags(video *v, char *tags, int *width, int 
         case 'W': *width = video_number(tags + 1); break;
         case 'H': *height = video_number(tags + 1); break;
         case 'I': result = video_y4m_interlacing(v, tags + 1); break;
+        case 'F': video_y4m_rate(v, tags + 1); break;
         case 'C': result = video_y4m_colour(v, tags + 1, alpha); break;
         case 'X': video_y4m_comment(v, tags + 1); break;
         default: break;
@@ -383,6 +399,7 @@ static inline video_result video_begin(video *v, const video_raw *raw, int luma_
         size_t frame_line = v->is_y4m ? strlen("FRAME\n") : 0;
         size_t frame_bytes = frame_line + video_frame_bytes(v) + v->skipped_bytes;
         v->frames_total = (v->file_bytes - v->bytes_read) / (long long)frame_bytes;
+        v->is_whole = (v->file_bytes - v->bytes_read) % (long long)frame_bytes == 0;
     }
     return result;
 }

@@ -3,6 +3,10 @@
  * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
+ * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos, cut.h
+ * and scale.h take parts of them and make them larger or smaller, align.h finds frames that correspond; scores.h pools, rows.h keeps rows in
+ * files, report.h writes libvmaf's reports, html.h (with html_page.h, thumbnail.h, png.h, xxh64.h) those to look at, plot.h draws in the terminal.
+ *
  * Build:
  *
  *     cc -O2 examples/vmafgpu.c -o vmafgpu -lm -lpthread
@@ -19,8 +23,17 @@
 
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
+#include "align.h"
+#include "cut.h"
+#include "html.h"
+#include "plot.h"
 #include "report.h"
+#include "rows.h"
+#include "scale.h"
+#include "scores.h"
+#include "thumbnail.h"
 #include "video.h"
+#include "xxh64.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,6 +54,7 @@
 #else
 #  include <fcntl.h>
 #  include <signal.h>
+#  include <sys/ioctl.h>
 #  include <sys/stat.h>
 #  include <unistd.h>
 #endif
@@ -53,14 +67,18 @@ enum {
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
     MAX_DISTORTED = 16,
+    MAX_REPORTS = MAX_DISTORTED + 1, /* with --html */
+    MAX_NOTES = 24,
     MAX_THREADS = 256,
     MAX_GPU = 255,
+    MAX_GPUS = 16,
     MAX_MODEL_FILE = 64 << 20,
     MAX_AHEAD = 24 << 20, /* bytes that are read of pipes before they are needed, where one frame of each is less */
     MAX_SLOTS = 16,       /* frames of a pipe that are in memory */
     PART = 1 << 20,       /* bytes of a file that a thread reads at once, about */
     MAX_PARTS = 16,       /* that it takes at once, where they are small */
     MAX_READERS = 16,     /* threads that read if nobody says how many */
+    BRIEF = 24 * 1920 * 1080, /* pixels that the CPU has scored before a GPU is open */
     SHOWN_PATH = VIDEO_NAME_SHOWN + 3
 };
 
@@ -101,9 +119,22 @@ static void put_text(FILE *out, const char *text) {
     }
 }
 
-static void put_sentence(const char *before, const char *format, va_list arguments) {
+/* What was said of the videos, for reports that have room for it. */
+static char notes[MAX_NOTES][1024];
+static int note_count;
+
+static void note(const char *sentence) {
+    if (note_count < MAX_NOTES) {
+        snprintf(notes[note_count++], sizeof notes[0], "%.1023s", sentence);
+    }
+}
+
+static void put_sentence(const char *before, const char *format, va_list arguments, int is_noted) {
     char sentence[16384]; /* some paths */
     vsnprintf(sentence, sizeof sentence, format, arguments);
+    if (is_noted) {
+        note(sentence);
+    }
     fputs(before, stderr);
     put_text(stderr, sentence);
     fputs(".\n", stderr);
@@ -114,17 +145,29 @@ static void put_sentence(const char *before, const char *format, va_list argumen
 static int fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: ", format, arguments);
+    put_sentence("vmafgpu: ", format, arguments, 0);
     va_end(arguments);
     return 0;
 }
+
+/* Likewise, of what is neither. */
+static void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_sentence("vmafgpu: ", format, arguments, 1);
+    va_end(arguments);
+}
+
+/* With --strict a warning is a failure, which shows in the exit status. */
+static int is_strict, strict_failures;
 
 /* Likewise, of what is no failure. */
 static void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: warning: ", format, arguments);
+    put_sentence(is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments, 1);
     va_end(arguments);
+    strict_failures += is_strict;
 }
 
 static int out_of_memory(void) {
@@ -154,6 +197,8 @@ static const struct {
     {"config.float_reciprocal", "--float_reciprocal"},
     {"config.subsample", "--subsample"},
     {"config.backend", "--backend"},
+    {"config.gpu.devices#", "--gpu"},
+    {"config.gpu.devices", "--gpu"},
     {"config.gpu.device", "--gpu"},
     {"config.gpu.kernels_path", "--kernels"},
     {"config.cpumask", "--cpumask"},
@@ -292,10 +337,22 @@ typedef struct destination {
     FILE       *out;       /* that or, where `path` is NULL, the thing itself */
 } destination;
 
+typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progress_kind;
+
 typedef struct options {
     const char             *reference;
     file_list               distorted, output; /* as many outputs as distorted videos, or none */
-    destination             destinations[MAX_DISTORTED]; /* of the outputs */
+    destination             destinations[MAX_REPORTS]; /* of the outputs and, last, of --html */
+    progress_kind           progress;
+    const char             *html;
+    int                     plot;
+    int                     is_plain; /* no tables, whatever standard output is */
+    const char             *state;
+    int64_t                 segment, segments; /* which of how many, counted from 1; 0: the whole */
+    const char            **join; /* parts that are put together; NULL: there are none */
+    int                     join_count;
+    int                     argc; /* the command */
+    char                  **argv;
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
     report_format           report;
@@ -308,8 +365,13 @@ typedef struct options {
     pooling                 poolings[MAX_POOLINGS];
     char                   *pooling_text; /* owns the names that are not standard */
     int                     pooling_count;
-    int64_t                 threads, subsample, cpumask, gpumask, gpu;
+    int64_t                 threads, subsample, cpumask, gpumask;
+    int                     gpus[MAX_GPUS], gpu_count; /* VMAFGPU_ALL_DEVICES: all; 0: the first one, or none */
     int64_t                 frame_count, skip_reference, skip_distorted;
+    cut_point               from, to;
+    cut_window              crop;
+    scale_kernel            scale;
+    int64_t                 align; /* the largest offset; 0: none is looked for */
     const char             *kernels;
     vmafgpu_backend         backend;
     int                     names_backend; /* --backend was given: then reports say what ran */
@@ -331,6 +393,15 @@ typedef struct option_row {
     int         is_ours;     /* libvmaf's tool doesn't have it */
     const char *help;        /* one line or several */
 } option_row;
+
+/* How many files of whatever kind are written at the end, and their names. */
+static int report_count(const options *o) {
+    return o->output.count + (o->html != NULL);
+}
+
+static const char *report_name(const options *o, int i) {
+    return i < o->output.count ? o->output.names[i] : o->html;
+}
 
 static void *option_target(options *o, const option_row *row) {
     return (char *)o + row->offset;
@@ -363,6 +434,26 @@ static int apply_file(options *o, const option_row *row, const char *value) {
     return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
 }
 
+/* The first of the parts; words behind it are parts, too. */
+static int apply_join(options *o, const option_row *row, const char *value) {
+    if (!o->join) {
+        o->join = (const char **)malloc(sizeof *o->join * (size_t)o->argc);
+    }
+    if (!o->join) {
+        return out_of_memory();
+    }
+    o->join[o->join_count++] = value;
+    return *value ? 1 : fail("option --%s needs a value that isn't empty", row->name);
+}
+
+static int apply_segment(options *o, const option_row *row, const char *value) {
+    int64_t segment = cut_digits(&value, 1000000), segments = *value == '/' ? (value++, cut_digits(&value, 1000000)) : 0;
+    o->segment = segment;
+    o->segments = segments;
+    return (segment >= 1 && segment <= segments && *value == '\0') ||
+           fail("option --%s needs I/N, the I-th of N segments, counted from 1", row->name);
+}
+
 static int apply_flag(options *o, const option_row *row, const char *value) {
     (void)value;
     *(int *)option_target(o, row) = (int)row->low;
@@ -393,6 +484,22 @@ static int apply_pixel_format(options *o, const option_row *row, const char *val
                 value);
 }
 
+static int apply_point(options *o, const option_row *row, const char *value) {
+    return cut_parse((cut_point *)option_target(o, row), value) ||
+           fail("option --%s needs a frame's number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name, value);
+}
+
+static int apply_crop(options *o, const option_row *row, const char *value) {
+    return cut_parse_window(&o->crop, value) ||
+           fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"", row->name,
+                VIDEO_MIN_SIDE, value);
+}
+
+static int apply_scale(options *o, const option_row *row, const char *value) {
+    o->scale = strcmp(value, "bicubic") == 0 ? SCALE_BICUBIC : strcmp(value, "lanczos") == 0 ? SCALE_LANCZOS : SCALE_NONE;
+    return o->scale != SCALE_NONE || fail("option --%s needs bicubic or lanczos, not \"%s\"", row->name, value);
+}
+
 static int apply_report(options *o, const option_row *row, const char *value) {
     (void)value;
     o->report = (report_format)row->low;
@@ -409,6 +516,16 @@ static int find_name(const char *const *names, const char *value) {
     return -1;
 }
 
+static int apply_progress(options *o, const option_row *row, const char *value) {
+    static const char *const names[] = {"line", "none", "json", NULL};
+    const int i = find_name(names, value);
+    if (i < 0) {
+        return fail("option --%s needs line, none or json, not \"%s\"", row->name, value);
+    }
+    o->progress = (progress_kind)i;
+    return 1;
+}
+
 static int apply_backend(options *o, const option_row *row, const char *value) {
     static const char *const names[] = {"auto", "cpu", "cuda", "hip", NULL};
     static const vmafgpu_backend backends[] = {VMAFGPU_BACKEND_AUTO, VMAFGPU_BACKEND_CPU, VMAFGPU_BACKEND_CUDA,
@@ -420,6 +537,33 @@ static int apply_backend(options *o, const option_row *row, const char *value) {
     o->backend = backends[i];
     o->names_backend = 1;
     return 1;
+}
+
+/* all, or numbers with commas between them. */
+static int apply_gpus(options *o, const option_row *row, const char *value) {
+    const char *at = value;
+    o->gpu_count = 0;
+    if (strcmp(value, "all") == 0) {
+        o->gpu_count = VMAFGPU_ALL_DEVICES;
+        return 1;
+    }
+    for (;;) {
+        char *end = NULL;
+        long number = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        int is_again = 0;
+        for (int i = 0; i < o->gpu_count; i++) {
+            is_again |= o->gpus[i] == number;
+        }
+        if (number < 0 || number > MAX_GPU || is_again || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
+            return fail("option --%s needs all, or up to %d different numbers from 0 to %d with commas between them, not \"%s\"",
+                        row->name, (int)MAX_GPUS, (int)MAX_GPU, value);
+        }
+        o->gpus[o->gpu_count++] = (int)number;
+        if (!*end) {
+            return 1;
+        }
+        at = end + 1;
+    }
 }
 
 static int apply_reciprocal(options *o, const option_row *row, const char *value) {
@@ -713,6 +857,19 @@ static const option_row option_rows[] = {
      "leave out the first N frames of the reference"},
     {"frame_skip_dist", 0, "N", apply_number, AT(skip_distorted), 0, UINT32_MAX, 0,
      "leave out the first N frames of the distorted"},
+    {"from", 0, "POINT", apply_point, AT(from), 0, 0, 1,
+     "begin there, in both (after what is skipped): a\nframe's number, counted from 0, or a time: 12.5s,\n"
+     "1:02.5 (y4m files, which say their rate),"},
+    {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "and end before that one"},
+    {"crop", 0, "W:H:X:Y", apply_crop, 0, 0, 0, 1,
+     "compare only this part of the pictures; W:H: the\none in the middle"},
+    {"scale", 0, "KERNEL", apply_scale, 0, 0, 0, 1,
+     "bicubic or lanczos: distorted videos of another size\nare scaled to the reference's, in integers: every\n"
+     "machine has the same samples"},
+    {"align", 0, "N", apply_number, AT(align), 1, 1000, 1,
+     "find out by the pictures which frames correspond, up\nto N frames apart, and which were dropped or\n"
+     "repeated, say so, and score those that do. Files\nonly. Without it there is a warning where another\n"
+     "offset fits far better"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
@@ -730,7 +887,8 @@ static const option_row option_rows[] = {
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
-     "refuse options that a feature does not have, which\nare otherwise ignored, with a warning"},
+     "what is otherwise a warning is an error: videos that\ndiffer in length, rate or range, that seem shifted,\n"
+     "or cannot be aligned for sure, options that a\nfeature does not have"},
     {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
      "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
      "all but host give one score on every machine"},
@@ -748,19 +906,34 @@ static const option_row option_rows[] = {
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
     {"sub", 0, NULL, apply_report, 0, REPORT_SUB, 0, 0, "as subtitles"},
+    {"html", 0, "FILE", apply_text, AT(html), 0, 0, 1,
+     "write a report to look at, of all distorted videos:\ncurves, distribution, worst frames; one file that\n"
+     "every browser opens, without a network"},
+    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the scores' curve in the terminal"},
+    {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
+     "keep what was scored there: a run that was ended at\nany moment goes on from it, with the same report.\n"
+     "Files only. It stays"},
+    {"segment", 0, "I/N", apply_segment, 0, 0, 0, 1,
+     "score the I-th of N segments of the clip, counted\nfrom 1, and write its rows to -o, for --join"},
+    {"join", 0, "FILES", apply_join, 0, 0, 0, 1,
+     "put the segments in these files together: the same\nreport as of the whole; with -o, --json and so on"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
      "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
      "the report: mean, harmonic_mean, min, max, median,\np5 (a percentile). Without a report the default is\n"
      "--pool mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
      "numbers: N decimals, max (every bit), or legacy\n(default: as libvmaf, mostly 6 decimals)"},
+    {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
+     "line (default, in a terminal), none, or json: lines\nof JSON on the error stream, for programs: frames,\n"
+     "total, seconds, fps, left, done"},
     {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "no progress line"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
     {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
      "auto (default): a GPU if one can be used, else the\nCPU; cpu; cuda: an NVIDIA GPU, or one sentence why\n"
      "not; hip: an AMD GPU, likewise. Scores don't depend\non it. When given, XML and JSON reports say what ran"},
-    {"gpu", 0, "N", apply_number, AT(gpu), 0, MAX_GPU, 1, "which GPU, counted from 0 (default)"},
+    {"gpu", 0, "LIST", apply_gpus, 0, 0, 0, 1,
+     "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
@@ -774,13 +947,14 @@ static const option_row option_rows[] = {
     {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
      "have a GPU (--backend, --gpu) compute small pictures\nwith every kernel, compare with the CPU, and print one\n"
      "line about it"},
-    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version"},
+    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version, and the backends of this machine"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this"},
 };
 enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 static void print_option_help(const option_row *row) {
-    enum { help_column = 30 };
+    enum { help_column = 32 };
     char left[64];
     int length = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
                           row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name, row->value ? " " : "",
@@ -820,6 +994,7 @@ static void print_help(void) {
            "truncated frame the frames before it are still scored and reported, and the status is 1.\n\n"
            "Example: ffmpeg -v error -i out.mp4 -f yuv4mpegpipe -strict -1 - | vmafgpu -r ref.y4m -d -\n");
 }
+#endif
 
 /* The row of a long option, `length` characters of it. A beginning is enough when it fits one row only, or one row
  * only of those that libvmaf's tool has: what is short there must not become ambiguous here. */
@@ -903,6 +1078,10 @@ static int parse_arguments(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         int is_option = word[0] == '-' && word[1] != '\0' && strcmp(word, "--") != 0;
+        if (!is_option && o->join_count > 0) {
+            o->join[o->join_count++] = word;
+            continue;
+        }
         if (!is_option) {
             return fail("unexpected argument \"%s\"", word);
         }
@@ -1098,7 +1277,7 @@ static const char *path_of(const options *o, int i) {
 /* Everything that is read. */
 static int list_inputs(const options *o, input inputs[MAX_INPUTS]) {
     int count = 0;
-    for (int i = 0; i <= o->distorted.count; i++) {
+    for (int i = 0; i <= o->distorted.count && !o->join; i++) {
         add_input(inputs, &count, "video", path_of(o, i), 1);
     }
     for (int i = 0; i < o->model_count; i++) {
@@ -1142,10 +1321,10 @@ static int is_same_destination(const destination *a, const destination *b) {
 
 /* A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. What is
  * listed here goes when the program is interrupted. */
-static char *volatile temporaries[MAX_DISTORTED];
+static char *volatile temporaries[MAX_REPORTS];
 
 static void remove_temporaries(void) {
-    for (int i = 0; i < MAX_DISTORTED; i++) {
+    for (int i = 0; i < MAX_REPORTS; i++) {
         char *path = temporaries[i];
         if (path) {
 #ifdef _WIN32
@@ -1261,7 +1440,7 @@ static int open_destination(destination *d, int slot) {
 }
 
 static int open_destinations(options *o) {
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         if (!open_destination(&o->destinations[i], i)) {
             return 0;
         }
@@ -1382,13 +1561,16 @@ static int check_files(options *o) {
     if (from_stdin > 1) {
         return fail("only one of the videos can come from standard input");
     }
-    if (o->output.count && o->output.count != o->distorted.count) {
+    if (o->segments && (o->output.count != 1 || o->html || o->plot || o->pooling_count)) {
+        return fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for what is joined");
+    }
+    if (o->output.count && o->output.count != o->distorted.count && !o->segments && !o->join) {
         return fail("%d distorted videos need as many reports (-o), or none, not %d", o->distorted.count,
                     o->output.count);
     }
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         destination *d = &o->destinations[i];
-        if (!find_destination(d, o->output.names[i])) {
+        if (!find_destination(d, report_name(o, i))) {
             return 0;
         }
         for (int k = 0; k < count; k++) {
@@ -1405,8 +1587,7 @@ static int check_files(options *o) {
     return 1;
 }
 
-/* The files of one distorted video would be those of the others. */
-static int check_heatmaps(const options *o) {
+static int has_heatmaps(const options *o) {
     int found = 0;
     for (int i = 0; i < o->feature_count; i++) {
         found |= o->features[i].options && strstr(o->features[i].options, "heatmaps_path=");
@@ -1414,17 +1595,47 @@ static int check_heatmaps(const options *o) {
     for (int i = 0; i < o->model_count; i++) {
         found |= o->models[i].options && strstr(o->models[i].options, "heatmaps_path=");
     }
-    return !found || o->distorted.count == 1 || fail("heatmaps_path of cambi is for one distorted video, not for several");
+    return found;
+}
+
+/* The files of one distorted video would be those of the others. */
+static int check_heatmaps(const options *o) {
+    return !has_heatmaps(o) || o->distorted.count == 1 || fail("heatmaps_path of cambi is for one distorted video, not for several");
+}
+
+/* What --join reads: no report overwrites it. */
+static int check_join(options *o) {
+    if (o->reference || o->distorted.count || o->segments || o->state || o->html) {
+        return fail("--join puts together what was scored: -r, -d, --state, --segment and --html are for runs");
+    }
+    if (!check_files(o)) {
+        return 0;
+    }
+    for (int i = 0; i < o->join_count; i++) {
+        file_id part = identify(o->join[i]);
+        for (int k = 0; k < o->output.count; k++) {
+            if (is_same_file(&part, &o->destinations[k].file)) {
+                return fail("the report %s would overwrite a part", o->destinations[k].title);
+            }
+        }
+    }
+    return 1;
 }
 
 static int check_options(options *o) {
+    if (o->join) {
+        if (!o->output.count && o->pooling_count == 0) {
+            o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
+        }
+        return check_join(o);
+    }
     if (!o->reference || !o->distorted.count) {
         return fail("a reference (-r) and a distorted video (-d) are needed");
     }
     if (!check_files(o)) {
         return 0;
     }
-    if (!o->output.count && o->pooling_count == 0) {
+    if (!report_count(o) && o->pooling_count == 0) {
         o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
     }
     return check_raw_options(o) && check_model_names(o) && check_heatmaps(o);
@@ -1438,10 +1649,11 @@ static void free_options(options *o) {
     for (int i = 0; i < o->feature_count; i++) {
         free(o->feature_texts[i]);
     }
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         free(o->destinations[i].path);
     }
     free(o->pooling_text);
+    free((void *)o->join);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1478,24 +1690,28 @@ static int needs_chroma(const options *o) {
 }
 
 /* The second half of opening a video, on whatever thread. */
-static video_result begin_video(video *v, const options *o) {
+static video_result begin_video_as(video *v, const options *o, int luma_only) {
     video_raw raw;
     if (!o->pixel_format) {
-        return video_begin(v, NULL, !needs_chroma(o));
+        return video_begin(v, NULL, luma_only);
     }
     raw.width = (int)o->width;
     raw.height = (int)o->height;
     raw.bit_depth = (int)o->bit_depth;
     raw.chroma = o->pixel_format->chroma;
     raw.layout = o->pixel_format->layout;
-    return video_begin(v, &raw, !needs_chroma(o));
+    return video_begin(v, &raw, luma_only);
 }
 
-static int check_videos(const video *r, const video *d) {
+static video_result begin_video(video *v, const options *o) {
+    return begin_video_as(v, o, !needs_chroma(o));
+}
+
+static int check_videos(const options *o, const video *r, const video *d) {
     static const char *const ranges[] = {"unknown", "limited", "full"};
-    if (r->width != d->width || r->height != d->height) {
-        return fail("the sizes differ: %s is %dx%d, %s is %dx%d", r->title, r->width, r->height, d->title, d->width,
-                    d->height);
+    if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
+        return fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
+                    "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
         return fail("the bit depths differ: %s has %d bits, %s has %d", r->title, r->bit_depth, d->title, d->bit_depth);
@@ -1507,6 +1723,10 @@ static int check_videos(const video *r, const video *d) {
     if (r->range != d->range && r->range != VIDEO_RANGE_UNKNOWN && d->range != VIDEO_RANGE_UNKNOWN) {
         warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
              ranges[r->range], d->title, ranges[d->range]);
+    }
+    if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
+        warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they are shown",
+             r->title, r->rate_num, r->rate_den, d->title, d->rate_num, d->rate_den);
     }
     return 1;
 }
@@ -1609,21 +1829,54 @@ static int is_terminal(FILE *file) {
 #endif
 }
 
+enum { PROGRESS_MARKS = 16 };
+
 typedef struct progress {
-    int     enabled;
+    progress_kind kind;
     double  start, shown;
-    int64_t total; /* -1: unknown */
+    int64_t total; /* below 0: unknown */
     int     width; /* of the line that is on the screen */
+    /* The latest times, a second or more apart, and the frames by then: what is left goes as fast as these went. */
+    double  times[PROGRESS_MARKS];
+    int64_t frames[PROGRESS_MARKS];
+    int     marks;
 } progress;
+
+/* Seconds that are left; below 0: nobody knows. */
+static double progress_left(progress *p, int64_t frames, double now) {
+    int last = (p->marks + PROGRESS_MARKS - 1) % PROGRESS_MARKS;
+    if (p->marks == 0 || now - p->times[last] >= 1) {
+        p->times[p->marks % PROGRESS_MARKS] = now;
+        p->frames[p->marks % PROGRESS_MARKS] = frames;
+        p->marks++;
+    }
+    int first = p->marks > PROGRESS_MARKS ? p->marks % PROGRESS_MARKS : 0;
+    double since = now - p->times[first] >= 1 ? p->times[first] : p->start;
+    int64_t done = frames - (now - p->times[first] >= 1 ? p->frames[first] : 0);
+    return p->total >= frames && done > 0 && now > since ? (double)(p->total - frames) * (now - since) / (double)done : -1;
+}
+
+static void progress_json(double elapsed, int64_t frames, int64_t total, double left, int is_done) {
+    fprintf(stderr, "{\"frames\":%lld,\"total\":", (long long)frames);
+    fprintf(stderr, total >= 0 ? "%lld" : "null", (long long)total);
+    fprintf(stderr, ",\"seconds\":%.3f,\"fps\":%.2f,\"left\":", elapsed, elapsed > 0 ? (double)frames / elapsed : 0);
+    fprintf(stderr, left >= 0 ? "%.1f" : "null", left);
+    fprintf(stderr, ",\"done\":%s}\n", is_done ? "true" : "false");
+}
 
 static void progress_line(progress *p, int64_t frames, double now, const char *backend) {
     char line[320];
     double elapsed = now - p->start;
-    double speed = elapsed > 0 ? (double)frames / elapsed : 0;
+    double speed = elapsed > 0 ? (double)frames / elapsed : 0, seconds = progress_left(p, frames, now);
+    if (p->kind == PROGRESS_JSON) {
+        progress_json(elapsed, frames, p->total, seconds, 0);
+        p->shown = now;
+        return;
+    }
     int length = snprintf(line, sizeof line, "%lld frames, %.1f frames/s%s%s", (long long)frames, speed,
                           *backend ? ", " : "", backend);
-    if (p->total >= frames && speed > 0) {
-        long long left = (long long)((double)(p->total - frames) / speed + 0.5);
+    if (seconds >= 0) {
+        long long left = (long long)(seconds + 0.5);
         length = snprintf(line, sizeof line, "%lld of %lld frames, %.1f frames/s, %lld:%02lld:%02lld left",
                           (long long)frames, (long long)p->total, speed, left / 3600, left / 60 % 60, left % 60);
     }
@@ -1636,8 +1889,8 @@ static void progress_line(progress *p, int64_t frames, double now, const char *b
 }
 
 static void progress_frame(progress *p, int64_t frames) {
-    double now = p->enabled ? wall_clock() : 0;
-    if (p->enabled && now - p->shown >= 0.1) {
+    double now = p->kind != PROGRESS_NONE ? wall_clock() : 0;
+    if (p->kind != PROGRESS_NONE && now - p->shown >= (p->kind == PROGRESS_JSON ? 0.5 : 0.1)) {
         progress_line(p, frames, now, "");
     }
 }
@@ -1652,7 +1905,9 @@ static void backend_text(char *out, size_t size, const vmafgpu *context) {
 static void progress_end(progress *p, int64_t frames, const options *o, const vmafgpu *context) {
     char backend[160];
     backend_text(backend, sizeof backend, context);
-    if (p->enabled) {
+    if (p->kind == PROGRESS_JSON) {
+        progress_json(wall_clock() - p->start, frames, p->total, 0, 1);
+    } else if (p->kind == PROGRESS_LINE) {
         p->total = -1; /* nothing is left */
         progress_line(p, frames, wall_clock(), backend);
         fputc('\n', stderr);
@@ -1666,10 +1921,10 @@ static void progress_end(progress *p, int64_t frames, const options *o, const vm
 /* A GPU that began the clip, or was named, did not score it: the scores are right all the same, but late. */
 static void warn_of_fallback(const options *o, const vmafgpu *context) {
     const char *note = vmafgpu_backend_note(context);
-    if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu)) {
+    if (*note && (*vmafgpu_device_name(context) || o->kernels || o->gpu_count)) {
         char text[1024];
         translate(text, sizeof text, note);
-        warn("%s; the CPU took over", text);
+        warn(strcmp(vmafgpu_backend_name(context), "cpu") == 0 ? "%s; the CPU took over" : "%s; other GPUs did the rest", text);
     }
 }
 
@@ -1726,6 +1981,7 @@ typedef struct pool {
     int          has_ended;                  /* there is no whole pair after this one */
     int          has_failed;                 /* a part could not be read: nobody wants any more */
     int          is_awaited;                 /* the caller waits for a pair */
+    int          was_tried;                  /* there is a GPU */
     pthread_cond_t more;                     /* to read */
 } pool;
 #endif
@@ -1745,10 +2001,26 @@ typedef struct session {
     vmafgpu        *contexts[MAX_DISTORTED];
     int             count; /* of distorted videos */
     const options  *o;
+    int             width, height; /* of what is compared */
+    cut_window      crop;
+    scaler          scalers[1 + MAX_DISTORTED]; /* of those that have another size */
+    int64_t         first;      /* pairs that are passed over */
+    int64_t         limit;      /* how many are wanted then; 0: all */
+    int64_t        *plan[1 + MAX_DISTORTED]; /* the frame of each pair where they are not simply the next ones */
+    int64_t         plan_count;
+    rows_file       rows;       /* with --state and --segment: what was scored, this time and before */
+    int             has_rows;
+    FILE           *state;
+    int64_t         seeds;      /* of the pairs that are read: references before the first one that is scored; */
+    int64_t         lead;       /* pairs whose scores are known, for those behind them; */
+    int64_t         wanted;     /* pairs that are scored, below 0: all. Then come those behind them */
+    int64_t         collected;  /* of the contexts' rows, those that are in `rows`, or were there before */
+    int             is_done;    /* nothing is left to score */
     char            warning[512]; /* of the library, that was printed last */
     map_files       maps[MAX_MAPS];
     int             map_count;
     int             maps_failed;
+    int64_t         pairs; /* that were read and taken */
 #ifdef READ_AHEAD
     feed            feeds[1 + MAX_DISTORTED];
     int             feed_count; /* of those that were made */
@@ -1896,9 +2168,56 @@ static int reader_threads(const options *o) {
 #endif
 }
 
+static int64_t frames_to_skip(const options *o, int i) {
+    return i ? o->skip_distorted : o->skip_reference;
+}
+
+/* The n-th frame of a video that is wanted; below 0: there is none. */
+static int64_t wanted_frame(const session *all, int i, int64_t n) {
+    n += all->first;
+    if (all->plan[i]) {
+        return n < all->plan_count ? all->plan[i][n] : -1;
+    }
+    return frames_to_skip(all->o, i) + n;
+}
+
+/* How many pairs the files have from the n-th on, as far as their sizes tell; below 0: they don't. */
+static int64_t pairs_behind(const session *all, int64_t n) {
+    int64_t total = all->plan[0] ? all->plan_count : INT64_MAX;
+    for (int i = 0; i <= all->count && !all->plan[0]; i++) {
+        int64_t frames = all->videos[i].frames_total - frames_to_skip(all->o, i);
+        if (all->videos[i].frames_total < 0) {
+            return -1;
+        }
+        total = frames < total ? frames : total;
+    }
+    return total > n ? total - n : 0;
+}
+
+/* How many pairs there will be; below 0: nobody knows. */
+static int64_t expected_frames(const session *all) {
+    int64_t total = pairs_behind(all, all->first);
+    return all->limit > 0 && (total < 0 || all->limit < total) ? all->limit : total;
+}
+
+/* Whether all of the videos is scored sooner than a GPU could be opened, and nobody asks for one. */
+static int is_brief(const options *o, const session *all) {
+    int64_t frames = expected_frames(all), pixels = (int64_t)all->width * all->height * all->count;
+    return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 && frames <= BRIEF / pixels;
+}
+
+static void choose_gpus(vmafgpu_config *config, const options *o) {
+    config->gpu.device = o->gpu_count > 0 ? o->gpus[0] : 0;
+    config->gpu.devices = o->gpu_count > 1 ? o->gpus : NULL;
+    config->gpu.device_count = o->gpu_count == 1 ? 0 : o->gpu_count;
+    config->gpu.kernels_path = o->kernels;
+}
+
 static vmafgpu *open_context(session *all, const options *o) {
     vmafgpu_config config = video_config(&all->videos[0]);
     vmafgpu *context = NULL;
+    config.width = all->width;
+    config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
     /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
@@ -1908,9 +2227,10 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.strict_options = o->strict;
     config.float_reciprocal = o->reciprocal;
     config.subsample = (int)o->subsample;
-    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && o->gpumask ? VMAFGPU_BACKEND_CPU : o->backend;
-    config.gpu.device = (int)o->gpu;
-    config.gpu.kernels_path = o->kernels;
+    config.backend = o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
+    choose_gpus(&config, o);
+    /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
+    config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.serial_first = o->threads > 0;
     config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
@@ -1935,21 +2255,617 @@ static vmafgpu *open_context(session *all, const options *o) {
     return context;
 }
 
-static int64_t frames_to_skip(const options *o, int i) {
-    return i ? o->skip_distorted : o->skip_reference;
+/* ---- what is compared with what ---- */
+
+/* What the options say by themselves, before the videos are open. */
+static int arrange_options(session *all, const options *o) {
+    int64_t count = INT64_MAX;
+    if (o->to.is_given && !o->to.is_time && !o->from.is_time) {
+        count = o->to.value - o->from.value;
+        if (count <= 0) {
+            return fail("--to must come after --from");
+        }
+    }
+    all->first = o->from.is_time ? 0 : o->from.value;
+    all->limit = o->frame_count && o->frame_count < count ? o->frame_count : count < INT64_MAX ? count : 0;
+    return 1;
 }
 
-/* How many pairs there will be, as far as the files' sizes tell. */
-static int64_t expected_frames(const options *o, const session *all) {
-    int64_t total = o->frame_count ? o->frame_count : INT64_MAX;
-    for (int i = 0; i <= all->count; i++) {
-        int64_t frames = all->videos[i].frames_total - frames_to_skip(o, i);
-        if (all->videos[i].frames_total < 0) {
-            return o->frame_count ? o->frame_count : -1;
-        }
-        total = frames < total ? frames : total;
+/* Times, which only y4m files have. */
+static int arrange_times(session *all, const options *o) {
+    const video *r = &all->videos[0];
+    if (!o->from.is_time && !o->to.is_time) {
+        return 1;
     }
-    return total;
+    for (int i = 0; i <= all->count; i++) {
+        if (all->videos[i].file_bytes <= 0) {
+            return fail("--from and --to can be times for files only; of pipes give them frames");
+        }
+    }
+    if (!r->rate_num) {
+        return fail("--from and --to need frames, for %s does not say how many there are in a second", r->title);
+    }
+    all->first = cut_frame(&o->from, r->rate_num, r->rate_den);
+    int64_t count = o->to.is_given ? cut_frame(&o->to, r->rate_num, r->rate_den) - all->first : 0;
+    if (o->to.is_given && count <= 0) {
+        return fail("--to must come after --from");
+    }
+    all->limit = count > 0 && (!o->frame_count || count < o->frame_count) ? count : o->frame_count;
+    return 1;
+}
+
+/* What part of the pictures, and of what size. */
+static int arrange_pictures(session *all, const options *o) {
+    video *r = &all->videos[0];
+    all->width = r->width;
+    all->height = r->height;
+    all->crop = o->crop;
+    if (o->crop.is_given) {
+        cut_centre(&all->crop, r);
+        const cut_window *w = &all->crop;
+        if (w->x + w->width > r->width || w->y + w->height > r->height) {
+            return fail("--crop %d:%d:%d:%d is not inside the picture of %s, %dx%d", w->width, w->height, w->x, w->y, r->title,
+                        r->width, r->height);
+        }
+        if (!cut_is_on_grid(w, r)) {
+            return fail("--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
+                        w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
+        }
+        all->width = w->width;
+        all->height = w->height;
+    }
+    for (int i = 1; i <= all->count; i++) {
+        const video *d = &all->videos[i];
+        if ((d->width != r->width || d->height != r->height) &&
+            !scaler_open(&all->scalers[i], o->scale, d, r->width, r->height)) {
+            return out_of_memory();
+        }
+    }
+    return 1;
+}
+
+/* The part of the pictures that is compared, in the size in which it is. */
+static vmafgpu_frame arrange_frame(session *all, int i, vmafgpu_frame frame) {
+    if (all->scalers[i].planes) {
+        frame = scaler_frame(&all->scalers[i], &all->videos[i], &frame);
+    }
+    return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
+}
+
+/* Another reader of a file that is being read, from its first frame on. 0: there can be none. */
+static int open_again(const session *all, int i, int luma_only, video *again) {
+    const char *path = path_of(all->o, i);
+    video_start(again, path);
+    return strcmp(path, "-") != 0 && all->videos[i].file_bytes > 0 && all->videos[i].start == 0 &&
+           identify(path).kind == FILE_REGULAR && video_open_file(again, path) == VIDEO_OK &&
+           begin_video_as(again, all->o, luma_only) == VIDEO_OK && again->width == all->videos[i].width &&
+           again->height == all->videos[i].height;
+}
+
+static align_signature *sign_again(const session *all, int i, int64_t first, int64_t most, int step, int64_t *count) {
+    video again;
+    align_signature *list = NULL;
+    *count = 0;
+    if (open_again(all, i, 1, &again)) {
+        list = align_sign_video(&again, first, most, step, count);
+    }
+    video_close(&again);
+    return list;
+}
+
+enum { LOOK_FRAMES = 24, LOOK_OFFSET = 12 };
+
+/* Signatures of the first frames of a file, from some of their rows. NULL: it is none, or all of it would have to be read. */
+static align_signature *look_at(const session *all, int i, int64_t *count) {
+    int64_t first = wanted_frame(all, i, 0);
+    align_signature *list = NULL;
+#ifdef VIDEO_MAP
+    video again;
+    if (open_again(all, i, 1, &again)) {
+        list = align_sign_rows(&again, first, LOOK_FRAMES, count);
+    }
+    video_close(&again);
+#else
+    if (first == 0 && video_frame_bytes(&all->videos[i]) * LOOK_FRAMES <= 32 << 20) {
+        list = sign_again(all, i, 0, LOOK_FRAMES, 1, count);
+    }
+#endif
+    return list;
+}
+
+/* Looks at the first frames of files, and warns where they seem to be shifted. */
+static void look_for_shift(const session *all) {
+    const video *r = &all->videos[0];
+    int64_t counts[2] = {0, 0};
+    align_signature *reference = look_at(all, 0, &counts[0]);
+    for (int i = 1; i <= all->count && reference; i++) {
+        const video *d = &all->videos[i];
+        align_signature *distorted = look_at(all, i, &counts[1]);
+        int offset = distorted ? align_look(reference, counts[0], distorted, counts[1], 0, LOOK_OFFSET) : 0;
+        free(distorted);
+        if (offset != 0) {
+            warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d compares what "
+                 "corresponds", d->title, r->title, offset < 0 ? -offset : offset, offset < 0 ? "former" : "latter",
+                 offset == 1 || offset == -1 ? "is" : "are", offset < 0 ? -offset + 2 : offset + 2);
+        }
+    }
+    free(reference);
+}
+
+/* "3", or "3 to 5" */
+static const char *range_text(char text[64], int64_t first, int64_t last) {
+    snprintf(text, 64, first == last ? "%lld" : "%lld to %lld", (long long)first, (long long)last);
+    return text;
+}
+
+/* Says what was found; with doubts, as a warning. `first` is the first frame of the distorted video that was looked at. */
+static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
+    enum { MOST_EVENTS = 8 };
+    const video *d = &all->videos[i];
+    char text[64], other[64];
+    say("alignment: %s: its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated", d->title,
+        a->offset, (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
+    for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
+        const align_range *e = &a->events[k];
+        say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last), e->low < 0 ? -e->low : e->low,
+            e->low < 0 ? "repeated" : "dropped before it");
+    }
+    if (a->event_count > MOST_EVENTS) {
+        say("alignment: and %d more", a->event_count - MOST_EVENTS);
+    }
+    for (int k = 0; k < a->doubt_count && k < 1; k++) {
+        const align_range *e = &a->doubts[k];
+        warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little moves, what "
+             "moves comes back, or more than --align %lld is needed%s", d->title, range_text(text, first + e->first, first + e->last),
+             range_text(other, e->low, e->high), (long long)all->o->align, a->doubt_count > 1 ? "; so do others" : "");
+    }
+    if (a->doubt_count == 0 && a->unsure) {
+        warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is said above",
+             d->title);
+    }
+}
+
+/* The pairs of frames that correspond in all videos. */
+static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const *counterparts) {
+    for (int i = 0; i <= all->count; i++) {
+        all->plan[i] = (int64_t *)malloc(sizeof *all->plan[i] * (size_t)(count + 1));
+        if (!all->plan[i]) {
+            return out_of_memory();
+        }
+    }
+    for (int64_t k = 0; k < count; k++) {
+        int has_all = 1;
+        for (int i = 1; i <= all->count; i++) {
+            has_all &= counterparts[i][k] >= 0;
+        }
+        for (int i = 0; i <= all->count && has_all; i++) {
+            all->plan[i][all->plan_count] = i ? counterparts[i][k] : begin + k;
+        }
+        all->plan_count += has_all;
+    }
+    all->first = 0;
+    return all->plan_count > 0 || fail("no frames of the videos correspond");
+}
+
+/* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its neighbours. */
+typedef struct aligned_part {
+    align_signature *signatures;
+    int64_t          first, count; /* frames of the file */
+    int64_t          begin, wanted; /* those that are to be scored */
+} aligned_part;
+
+/* Finds the reference's frame for each of a distorted video, and writes it the other way round to `counterparts`. */
+static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
+    int64_t most = all->o->align + 2; /* two more, so that what is at the end of these is sure */
+    int64_t usual = frames_to_skip(all->o, i) - frames_to_skip(all->o, 0), expected = r->begin + usual, frames;
+    int64_t first = expected > most ? expected - most : 0;
+    align_signature *distorted = sign_again(all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX,
+                                            1, &frames);
+    alignment a;
+    memset(&a, 0, sizeof a);
+    int apart = (int)(r->first - first); /* what equal places in both lists differ by in the files */
+    int ok = distorted && align_find(&a, r->signatures, r->count, distorted, frames, (int)(-usual - apart - most), 2 * (int)most + 1);
+    for (int64_t j = 0; j < frames && ok; j++) {
+        int64_t k = a.match[j] < 0 ? -1 : r->first + a.match[j] - r->begin;
+        if (k >= 0 && k < r->wanted) {
+            counterparts[k] = first + j;
+        }
+    }
+    if (ok) {
+        a.offset += apart;
+        for (int k = 0; k < a.doubt_count; k++) {
+            a.doubts[k].low += apart;
+            a.doubts[k].high += apart;
+        }
+        report_alignment(all, i, &a, first);
+    } else {
+        out_of_memory();
+    }
+    align_free(&a);
+    free(distorted);
+    return ok;
+}
+
+static int arrange_alignment(session *all) {
+    int64_t begin = wanted_frame(all, 0, 0), more = 2 * (all->o->align + 2), *counterparts[1 + MAX_DISTORTED] = {NULL};
+    aligned_part r = {NULL, begin > more ? begin - more : 0, 0, begin, all->limit > 0 ? all->limit : INT64_MAX};
+    video again;
+    for (int i = 0; i <= all->count; i++) {
+        int is_file = open_again(all, i, 1, &again);
+        video_close(&again);
+        if (!is_file) {
+            return fail("--align reads the videos twice: %s would have to be a file", all->videos[i].title);
+        }
+    }
+    r.signatures = sign_again(all, 0, r.first, all->limit > 0 ? begin - r.first + all->limit + more : INT64_MAX, 1, &r.count);
+    int64_t count = r.count - (begin - r.first);
+    count = count < 0 ? 0 : count < r.wanted ? count : r.wanted;
+    int ok = r.signatures != NULL || out_of_memory();
+    for (int i = 1; i <= all->count && ok; i++) {
+        counterparts[i] = (int64_t *)malloc(sizeof **counterparts * (size_t)(count + 1));
+        ok = counterparts[i] != NULL || out_of_memory();
+        for (int64_t k = 0; k < count && ok; k++) {
+            counterparts[i][k] = -1;
+        }
+        ok = ok && align_video(all, i, &r, counterparts[i]);
+    }
+    ok = ok && make_plan(all, begin, count, counterparts);
+    for (int i = 1; i <= all->count; i++) {
+        free(counterparts[i]);
+    }
+    free(r.signatures);
+    return ok;
+}
+
+/* Files that are not equally long, unless they are made equal, or less is wanted. */
+static void check_lengths(const session *all) {
+    const video *r = &all->videos[0];
+    int64_t pairs = pairs_behind(all, all->first);
+    for (int i = 1; i <= all->count; i++) {
+        const video *d = &all->videos[i];
+        int is_known = r->is_whole && d->is_whole && r->frames_total > 0 && d->frames_total > 0;
+        int is_cut = all->limit > 0 && pairs >= all->limit;
+        if (is_known && !is_cut && r->frames_total != d->frames_total &&
+            r->frames_total - frames_to_skip(all->o, 0) != d->frames_total - frames_to_skip(all->o, i)) {
+            warn("the frame counts differ: %s has %lld, %s has %lld; %lld pairs are scored, up to the end of the shortest",
+                 r->title, r->frames_total, d->title, d->frames_total, (long long)pairs);
+        }
+    }
+}
+
+/* Everything that can be known before the first pair is scored. */
+static int arrange(session *all, const options *o) {
+    if (!arrange_times(all, o) || !arrange_pictures(all, o)) {
+        return 0;
+    }
+    if (o->align) {
+        if (!arrange_alignment(all)) {
+            return 0;
+        }
+    } else {
+        check_lengths(all);
+        look_for_shift(all);
+    }
+    return strict_failures == 0;
+}
+
+/* The models' columns come last; --no_prediction leaves them out. */
+static int shown_columns(const vmafgpu *context, const options *o) {
+    int columns = vmafgpu_column_count(context);
+    for (int m = 0; o->no_prediction && m < o->model_count; m++) {
+        int column = vmafgpu_score_column(context, m);
+        columns = column >= 0 && column < columns ? column : columns;
+    }
+    return columns;
+}
+
+/* ---- what was scored before, and elsewhere ---- */
+
+/* The hash of a whole file. 0: it cannot be read. */
+static int hash_file(const char *path, html_input *in) {
+    static unsigned char buffer[1 << 16];
+    FILE *file = strcmp(path, "-") != 0 && identify(path).kind == FILE_REGULAR ? fopen(path, "rb") : NULL;
+    xxh64 h;
+    size_t count = 0;
+    xxh64_start(&h);
+    while (file && (count = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        xxh64_add(&h, buffer, count);
+    }
+    in->has_hash = file && !ferror(file);
+    in->size = h.size;
+    in->hash = xxh64_end(&h);
+    if (file) {
+        fclose(file);
+    }
+    return in->has_hash;
+}
+
+static void hash_text(xxh64 *h, const char *text) {
+    xxh64_add(h, text ? text : "", (text ? strlen(text) : 0) + 1);
+}
+
+static void hash_number(xxh64 *h, int64_t number) {
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
+    }
+    xxh64_add(h, bytes, sizeof bytes);
+}
+
+/* Size and samples of a file: blocks all over it. */
+static void hash_samples(xxh64 *h, const video *v, const char *path) {
+    enum { BLOCKS = 64, BLOCK = 4096 };
+    static unsigned char block[BLOCK];
+    FILE *file = fopen(path, "rb");
+    hash_number(h, v->file_bytes);
+    for (int i = 0; i < BLOCKS && file; i++) {
+        long long at = v->file_bytes > BLOCK ? (v->file_bytes - BLOCK) / (BLOCKS - 1) * i : 0;
+#ifdef _WIN32
+        int found = _fseeki64(file, at, SEEK_SET) == 0;
+#else
+        int found = fseeko(file, (off_t)at, SEEK_SET) == 0;
+#endif
+        xxh64_add(h, block, found ? fread(block, 1, BLOCK, file) : 0);
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
+/* Everything that scores depend on; not what makes them faster, or writes them. */
+static uint64_t hash_run(const session *all, const options *o) {
+    xxh64 h;
+    xxh64_start(&h);
+    hash_text(&h, vmafgpu_version());
+    for (int i = 0; i <= all->count; i++) {
+        hash_samples(&h, &all->videos[i], path_of(o, i));
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        html_input file = {NULL, NULL, 0, 0, 0};
+        hash_text(&h, o->models[i].version);
+        hash_text(&h, o->models[i].name);
+        hash_text(&h, o->models[i].options);
+        hash_number(&h, o->models[i].disable_clip);
+        hash_number(&h, o->models[i].enable_transform);
+        hash_number(&h, o->model_options[i].path && hash_file(o->model_options[i].path, &file) ? (int64_t)file.hash : 0);
+    }
+    for (int i = 0; i < o->feature_count; i++) {
+        hash_text(&h, o->features[i].name);
+        hash_text(&h, o->features[i].options);
+    }
+    const int64_t numbers[] = {o->width, o->height, o->bit_depth, o->pixel_format ? o->pixel_format - pixel_formats + 1 : 0, o->frame_count,
+                               o->skip_reference, o->skip_distorted, o->from.is_time, o->from.value, o->to.is_given, o->to.is_time,
+                               o->to.value, all->crop.is_given, all->crop.x, all->crop.y, all->width, all->height, o->scale, o->align,
+                               o->reciprocal, o->no_prediction, o->subsample, o->threads > 0, all->plan_count};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        hash_number(&h, numbers[i]);
+    }
+    return xxh64_end(&h);
+}
+
+static uint64_t hash_dates(const session *all) {
+    xxh64 h;
+    xxh64_start(&h);
+#ifndef _WIN32
+    for (int i = 0; i <= all->count; i++) {
+        struct stat about;
+        hash_number(&h, stat(path_of(all->o, i), &about) == 0 ? (int64_t)about.st_mtime : 0);
+    }
+#else
+    (void)all;
+#endif
+    return xxh64_end(&h);
+}
+
+/* What the rows are of. 0 after a message. */
+static int describe_rows(session *all, const options *o) {
+    rows_file *r = &all->rows;
+    const vmafgpu *context = all->contexts[0];
+    r->run = hash_run(all, o);
+    r->files = o->state ? hash_dates(all) : 0;
+    r->segment = o->segments ? o->segment : 1;
+    r->segments = o->segments ? o->segments : 1;
+    r->step = o->subsample > 1 ? o->subsample : 1;
+    r->width = all->width;
+    r->height = all->height;
+    r->videos = all->count;
+    r->columns = vmafgpu_column_count(context);
+    r->shown = shown_columns(context, o);
+    r->names_backend = o->names_backend;
+    r->is_intact = 1;
+    snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(context));
+    for (int m = 0; m < (o->model_count ? o->model_count : 1) && !o->no_prediction; m++) {
+        r->scores[r->score_count++] = vmafgpu_score_column(context, m);
+    }
+    r->names = (char **)calloc((size_t)r->columns + 1, sizeof *r->names);
+    for (int c = 0; c < r->columns && r->names; c++) {
+        r->names[c] = copy_text(vmafgpu_column_name(context, c), 0);
+        if (!r->names[c]) {
+            return out_of_memory();
+        }
+    }
+    for (int i = 0; i < r->videos; i++) {
+        r->tables[i].columns = r->columns;
+    }
+    return r->names != NULL || out_of_memory();
+}
+
+static int state_failure(const options *o, const char *what) {
+    return fail("the state \"%s\" %s", o->state, what);
+}
+
+/* Opens a state for reading and writing, for nobody else. */
+static FILE *open_state_file(const options *o) {
+#ifdef _WIN32
+    FILE *file = fopen(o->state, "r+b");
+    file = file ? file : fopen(o->state, "w+b");
+#else
+    int number = open(o->state, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    FILE *file = number < 0 ? NULL : fdopen(number, "r+b");
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (file && fcntl(number, F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN)) {
+        state_failure(o, "is in use by another run");
+        fclose(file);
+        return NULL;
+    }
+#endif
+    if (!file) {
+        fail("the state \"%s\" cannot be opened (%s)", o->state, strerror(errno));
+    }
+    return file;
+}
+
+/* Is this what a run leaves that is ended before its first line is written? */
+static int is_new_state(FILE *file) {
+    static const char begin[] = "[{\"vmafgpu_rows\":1,";
+    char line[sizeof begin];
+    rewind(file);
+    size_t count = fread(line, 1, sizeof begin - 1, file);
+    int c, has_line = 0;
+    if (memcmp(line, begin, count) != 0) {
+        return 0;
+    }
+    while ((c = getc(file)) != EOF) {
+        has_line |= c == '\n';
+    }
+    return !has_line;
+}
+
+static int cut_state(FILE *file, long size) {
+#ifdef _WIN32
+    return fflush(file) == 0 && _chsize(_fileno(file), size) == 0 && fseek(file, size, SEEK_SET) == 0;
+#else
+    return fflush(file) == 0 && ftruncate(fileno(file), size) == 0 && fseek(file, size, SEEK_SET) == 0;
+#endif
+}
+
+/* Takes over the rows that are there. */
+static int open_state(session *all, const options *o) {
+    rows_file before, *mine = &all->rows;
+    file_id id = identify(o->state);
+    for (int i = 0; i <= all->count; i++) {
+        file_id video = identify(path_of(o, i));
+        if (is_same_file(&id, &video)) {
+            return state_failure(o, "is a video");
+        }
+    }
+    if (id.kind != FILE_NONE && id.kind != FILE_REGULAR) {
+        return state_failure(o, "would have to be a file");
+    }
+    all->state = open_state_file(o);
+    if (!all->state) {
+        return 0;
+    }
+    if (is_new_state(all->state)) {
+        return (cut_state(all->state, 0) && rows_put_header(all->state, mine) && fflush(all->state) == 0) ||
+               state_failure(o, "cannot be written");
+    }
+    rewind(all->state);
+    int ok = rows_read(&before, all->state) || state_failure(o, before.error);
+    if (ok && (before.run != mine->run || before.files != mine->files || before.segment != mine->segment ||
+               before.segments != mine->segments || before.columns != mine->columns || before.videos != mine->videos)) {
+        ok = state_failure(o, "is of another run: videos, options or the program's version are not those that it was made with. "
+                              "Remove it, or name another one");
+    }
+    if (ok) {
+        for (int i = 0; i < mine->videos; i++) {
+            mine->tables[i] = before.tables[i];
+            memset(&before.tables[i], 0, sizeof before.tables[i]);
+        }
+        mine->is_whole = before.is_whole;
+        mine->pairs = before.pairs;
+        mine->seconds = before.seconds;
+        ok = cut_state(all->state, before.end) || state_failure(o, "cannot be written");
+    }
+    rows_free(&before);
+    return ok;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Which pairs are to be read, so that those that are to be scored have their neighbours. */
+static void choose_pairs(session *all, const options *o, int64_t begin, int64_t end) {
+    rows_file *r = &all->rows;
+    int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit, seeds = vmafgpu_seed_count(all->contexts[0]);
+    all->seeds = seeds < 0 ? 0 : least(seeds, start);
+    all->lead = seeds < 0 ? least(r->step, start) : 0;
+    all->collected = all->lead / r->step;
+    end = o->segments && o->segment < o->segments ? end : limit > 0 ? limit : -1;
+    all->wanted = end < 0 ? -1 : end > start ? end - start : 0;
+    all->is_done = r->is_whole || all->wanted == 0 || (r->total >= 0 && start >= r->total);
+    int64_t before = all->seeds + all->lead, behind = o->segments && o->segment < o->segments ? 2 : 0;
+    all->first += start - before;
+    all->limit = all->wanted < 0 ? 0 : before + all->wanted + behind;
+    if (limit > 0 && all->limit > 0) {
+        all->limit = least(all->limit, limit - (start - before));
+    }
+}
+
+/* Sets up what --state and --segment need; the contexts are open. */
+static int begin_rows(session *all, const options *o) {
+    all->wanted = -1;
+    all->has_rows = o->state != NULL || o->segments > 0;
+    if (!all->has_rows) {
+        return 1;
+    }
+    for (int i = 0; i <= all->count; i++) {
+        if (identify(path_of(o, i)).kind != FILE_REGULAR || strcmp(path_of(o, i), "-") == 0) {
+            return fail("--state and --segment need files: %s is none", all->videos[i].title);
+        }
+    }
+    if (vmafgpu_aggregate_count(all->contexts[0]) > 0 || has_heatmaps(o)) {
+        return fail("--state and --segment do not go with psnr's enable_apsnr and cambi's heatmaps_path, which need the whole clip");
+    }
+    int64_t first = all->first, total = pairs_behind(all, first), step = o->subsample > 1 ? o->subsample : 1;
+    total = all->limit > 0 ? least(total, all->limit) : total;
+    if (!describe_rows(all, o)) {
+        return 0;
+    }
+    int64_t parts = all->rows.segments, begin = total / parts * (all->rows.segment - 1) + total % parts * (all->rows.segment - 1) / parts;
+    int64_t end = total / parts * all->rows.segment + total % parts * all->rows.segment / parts;
+    begin = begin / step * step;
+    end = end / step * step;
+    all->rows.first = begin;
+    all->rows.total = total;
+    if (o->state && !open_state(all, o)) {
+        return 0;
+    }
+    choose_pairs(all, o, begin, end);
+    return 1;
+}
+
+/* Takes the rows that are ready out of the contexts, and writes them to the state. 0 after a message. */
+static int collect_rows(session *all) {
+    rows_file *r = &all->rows;
+    int64_t ready = INT64_MAX;
+    vmafgpu_score score;
+    for (int i = 0; i < all->count; i++) {
+        ready = least(ready, vmafgpu_score_count(all->contexts[i]));
+    }
+    for (; all->collected < ready; all->collected++) {
+        for (int i = 0; i < all->count; i++) {
+            int is_there = vmafgpu_score_at(all->contexts[i], all->collected * r->step, &score) == VMAFGPU_OK;
+            if (!scores_append(&r->tables[i], is_there ? score.values : NULL, is_there)) {
+                return out_of_memory();
+            }
+        }
+        if (all->state && !rows_put(all->state, r, r->tables[0].rows - 1)) {
+            return out_of_memory();
+        }
+    }
+    return !all->state || fflush(all->state) == 0 || fail("the state \"%s\" cannot be written (%s)", all->o->state, strerror(errno));
+}
+
+static void end_rows(session *all) {
+    if (all->state) {
+        fclose(all->state);
+    }
+    rows_free(&all->rows);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1968,14 +2884,14 @@ typedef struct scoring {
     int     intact; /* 0: an error, already reported, cut the clip short */
 } scoring;
 
-/* Reads the next frame that is wanted. */
-static video_result read_wanted(const session *all, video *v, int index) {
+/* Reads the n-th frame that is wanted. */
+static video_result read_wanted(const session *all, video *v, int index, int64_t n) {
     video_result result = VIDEO_OK;
-    int64_t skipped = frames_to_skip(all->o, index);
-    while (result == VIDEO_OK && v->frames_read < skipped) {
+    int64_t wanted = wanted_frame(all, index, n);
+    while (result == VIDEO_OK && v->frames_read <= wanted) {
         result = video_read(v);
     }
-    return result == VIDEO_OK ? video_read(v) : result;
+    return wanted < 0 ? VIDEO_END : result;
 }
 
 /* What libvmaf's tool says, word for word: it isn't an error. */
@@ -2011,6 +2927,7 @@ static video_result judge_pair(const session *all, const pair *now, const char *
     }
     if (worst == VIDEO_END && longer >= 0) {
         report_early_end(&all->videos[ended], &all->videos[longer]);
+        strict_failures += is_strict;
     }
     return worst;
 }
@@ -2018,6 +2935,18 @@ static video_result judge_pair(const session *all, const pair *now, const char *
 static int push_pair(const session *all, const pair *now) {
     return !all->contexts[0] ||
            vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1]) == VMAFGPU_OK;
+}
+
+/* Gives the contexts the n-th pair that is read, or the neighbour that it is. */
+static int take_pair(const session *all, int64_t n, const pair *now) {
+    int is_seed = n < all->seeds, is_tail = all->wanted >= 0 && n >= all->seeds + all->lead + all->wanted, ok = 1;
+    if (!is_seed && !is_tail) {
+        return push_pair(all, now);
+    }
+    for (int i = 0; i < all->count; i++) {
+        ok &= (is_seed ? vmafgpu_seed : vmafgpu_tail)(all->contexts[i], &now->frames[0]) == VMAFGPU_OK;
+    }
+    return ok;
 }
 
 static int flush_all(session *all) {
@@ -2064,7 +2993,7 @@ static video_result open_fed_video(session *all, const feed *f) {
 /* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
 static int take_slot(session *all, feed *f) {
     video *v = &all->videos[f->index];
-    if (all->o->frame_count && f->read >= all->o->frame_count) {
+    if (all->limit > 0 && f->read >= all->limit) {
         return 0;
     }
     for (;;) {
@@ -2099,7 +3028,7 @@ static void *feed_work(void *user) {
     pthread_cond_broadcast(&all->changed);
     while (result == VIDEO_OK && take_slot(all, f)) {
         pthread_mutex_unlock(&all->lock);
-        result = read_wanted(all, v, f->index);
+        result = read_wanted(all, v, f->index, f->read);
         pthread_mutex_lock(&all->lock);
         f->read += result == VIDEO_OK;
         f->state = result;
@@ -2340,8 +3269,8 @@ static void pass_video(session *all) {
 static void locate_frame(session *all, lent_pair *s) {
     pool *p = &all->pool;
     video *v = &all->videos[p->video];
-    int64_t wanted = frames_to_skip(all->o, p->video) + p->pair;
-    video_result result = VIDEO_OK;
+    int64_t wanted = wanted_frame(all, p->video, p->pair);
+    video_result result = wanted < 0 ? VIDEO_END : VIDEO_OK;
     while (result == VIDEO_OK && v->frames_read <= wanted) {
         result = video_locate(v, &s->at[p->video]);
     }
@@ -2448,7 +3377,7 @@ static int offer_slots(session *all) {
     pool *p = &all->pool;
     int64_t first = p->offered, offered = first;
     vmafgpu_result result = VMAFGPU_OK;
-    while (offered - p->taken < p->slot_count && (!all->o->frame_count || offered < all->o->frame_count)) {
+    while (offered - p->taken < p->slot_count && (all->limit <= 0 || offered < all->limit)) {
         lent_pair *s = slot_of(p, offered);
         while (s->lent < all->count &&
                (result = vmafgpu_lend(all->contexts[s->lent], &s->reference[s->lent], &s->distorted[s->lent])) == VMAFGPU_OK) {
@@ -2514,7 +3443,7 @@ static int next_pooled_pair(session *all, pair *now) {
         }
         if (!is_fed(all, i) && s->errors[i]) {
             p->has_failed = 1; /* so that no thread writes a sentence, too */
-            now->states[i] = video_lose(&all->videos[i], frames_to_skip(all->o, i) + p->taken, s->errors[i]);
+            now->states[i] = video_lose(&all->videos[i], wanted_frame(all, i, p->taken), s->errors[i]);
         }
     }
     memset(s, 0, sizeof *s);
@@ -2523,14 +3452,28 @@ static int next_pooled_pair(session *all, pair *now) {
     return 1;
 }
 
-/* Starts reading ahead for a GPU, with one thread fewer than there are to be: the caller reads, too, while it waits. Where that
- * fails, it reads frame by frame. */
+/* Are frames compared otherwise than they are in the files? */
+static int has_other_pictures(const session *all) {
+    int found = all->crop.is_given;
+    for (int i = 1; i <= all->count; i++) {
+        found |= all->scalers[i].planes != NULL;
+    }
+    return found;
+}
+
+/* Starts reading ahead for a GPU, as soon as there is one, with one thread fewer than there are to be: the caller reads, too,
+ * while it waits. Where that fails, it reads frame by frame. */
 static void start_pool(session *all) {
     pool *p = &all->pool;
     int is_pipe[1 + MAX_DISTORTED], files = 0;
-    if (!all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || !make_lock(all)) {
+    if (p->was_tried || !all->contexts[0] || strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") == 0 || has_other_pictures(all)) {
         return;
     }
+    p->was_tried = 1;
+    if (!make_lock(all)) {
+        return;
+    }
+    p->pair = p->offered = p->taken = all->pairs;
     const vmafgpu_config *config = vmafgpu_get_config(all->contexts[0]);
     for (int i = 0; i <= all->count; i++) {
         is_pipe[i] = !is_fed(all, i) && !video_is_file(&all->videos[i]);
@@ -2543,7 +3486,7 @@ static void start_pool(session *all) {
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0) {
         return;
     }
-    p->slot_count = config->gpu.queue * config->gpu.batch;
+    p->slot_count = config->gpu.queue * config->gpu.batch * (config->gpu.device_count ? config->gpu.device_count : 1);
     p->slots = (lent_pair *)calloc((size_t)p->slot_count, sizeof *p->slots);
     if (!p->slots) {
         pthread_cond_destroy(&p->more);
@@ -2583,8 +3526,9 @@ static int next_pooled_pair(session *all, pair *now) { return (void)all, (void)n
 static void stop_pool(session *all) { (void)all; }
 #endif
 
-/* Gives the next pair. */
-static video_result next_pair(session *all, pair *now, const char **problem) {
+/* Gives the n-th pair; they come in order. */
+static video_result next_pair(session *all, int64_t n, pair *now, const char **problem) {
+    start_pool(all);
     if (is_pooled(all)) {
         if (next_pooled_pair(all, now)) {
             return judge_pair(all, now, problem);
@@ -2597,10 +3541,13 @@ static video_result next_pair(session *all, pair *now, const char **problem) {
         if (is_fed(all, i)) {
             now->states[i] = next_fed_frame(all, i, &now->frames[i]);
         } else {
-            now->states[i] = read_wanted(all, v, i);
+            now->states[i] = read_wanted(all, v, i, n);
             if (now->states[i] == VIDEO_OK) {
                 now->frames[i] = video_frame(v);
             }
+        }
+        if (now->states[i] == VIDEO_OK) {
+            now->frames[i] = arrange_frame(all, i, now->frames[i]);
         }
     }
     return judge_pair(all, now, problem);
@@ -2610,23 +3557,31 @@ static video_result next_pair(session *all, pair *now, const char **problem) {
  * scores. */
 static scoring score_videos(session *all, const options *o) {
     scoring s = {0, 0, 1};
-    progress p = {0, 0, 0, -1, 0};
+    progress p;
     const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
     pair now;
-    p.enabled = !o->quiet && is_terminal(stderr);
-    p.total = expected_frames(o, all);
+    memset(&p, 0, sizeof p);
+    p.kind = o->progress == PROGRESS_JSON ? PROGRESS_JSON
+             : o->quiet || o->progress == PROGRESS_NONE || !is_terminal(stderr) ? PROGRESS_NONE : PROGRESS_LINE;
+    int64_t before = all->seeds + all->lead, read = 0;
+    p.total = all->wanted >= 0 ? all->wanted : expected_frames(all) - before;
     p.start = wall_clock();
-    while (!lost && (!o->frame_count || s.frames < o->frame_count) &&
-           next_pair(all, &now, &problem) == VIDEO_OK) {
-        if (push_pair(all, &now)) {
-            s.frames++;
+    while (!lost && s.intact && !all->is_done && (all->limit <= 0 || read < all->limit) &&
+           next_pair(all, read, &now, &problem) == VIDEO_OK) {
+        if (take_pair(all, read, &now)) {
+            all->pairs = ++read;
+            s.frames += read > before && (all->wanted < 0 || s.frames < all->wanted);
             progress_frame(&p, s.frames);
+            s.intact = !all->has_rows || collect_rows(all);
         } else {
             lost = first_error(all);
         }
     }
     if (s.frames > 0 && !flush_all(all) && !problem && !lost) {
         lost = first_error(all);
+    }
+    if (all->has_rows && s.frames > 0 && s.intact) {
+        s.intact = collect_rows(all);
     }
     s.seconds = wall_clock() - p.start;
     progress_end(&p, s.frames, o, all->contexts[0]);
@@ -2647,6 +3602,8 @@ static scoring score_videos(session *all, const options *o) {
 /* The figures of one distorted video. */
 typedef struct figures {
     vmafgpu       *context; /* NULL: there are no columns */
+    const rows_file *about; /* not NULL: the figures are these, whatever the context has */
+    const scores  *table;
     const options *o;
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
@@ -2654,10 +3611,44 @@ typedef struct figures {
     double         fps;
 } figures;
 
-static int pool_column(vmafgpu *context, int column, const pooling *p, double *value) {
-    vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(context, column, p->percentile, value)
-                                             : vmafgpu_pool(context, column, p->method, value);
+static int pool_table(const scores *table, int column, const pooling *p, double *value) {
+    scores_total t = scores_pool(table, column, 0, table->rows);
+    const double totals[] = {t.mean, t.harmonic_mean, t.min, t.max}; /* in the order of vmafgpu_pooling */
+    if (t.count > 0 && p->is_percentile) {
+        int64_t count;
+        double *sorted = scores_sorted(table, column, &count);
+        *value = sorted ? scores_percentile(sorted, count, p->percentile) : 0;
+        free(sorted);
+        return sorted != NULL;
+    }
+    *value = totals[p->method];
+    return t.count > 0;
+}
+
+static int pool_column(const figures *f, int column, const pooling *p, double *value) {
+    if (f->about) {
+        return pool_table(f->table, column, p, value);
+    }
+    vmafgpu_result result = p->is_percentile ? vmafgpu_percentile(f->context, column, p->percentile, value)
+                                             : vmafgpu_pool(f->context, column, p->method, value);
     return result == VMAFGPU_OK;
+}
+
+static const char *figure_name(const figures *f, int column) {
+    return f->about ? f->about->names[column] : vmafgpu_column_name(f->context, column);
+}
+
+static int figure_score_column(const figures *f, int model) {
+    return !f->about ? vmafgpu_score_column(f->context, model) : model < f->about->score_count ? f->about->scores[model] : -1;
+}
+
+static int figure_column(const figures *f, const char *name) {
+    for (int c = 0; f->about && c < f->about->columns; c++) {
+        if (strcmp(f->about->names[c], name) == 0) {
+            return c;
+        }
+    }
+    return f->about ? -1 : vmafgpu_column_index(f->context, name);
 }
 
 /* The ways of pooling in the report: the standard ones, then what --pool names besides. NULL past the last. */
@@ -2675,12 +3666,18 @@ static const pooling *reported_pooling(const options *o, int i) {
 }
 
 static const char *reported_column_name(void *user, int column) {
-    return vmafgpu_column_name(((const figures *)user)->context, column);
+    return figure_name((const figures *)user, column);
 }
 
 static int reported_value(void *user, int64_t frame, int column, double *value) {
+    const figures *f = (const figures *)user;
     vmafgpu_score score;
-    int is_there = vmafgpu_score_at(((const figures *)user)->context, frame, &score) == VMAFGPU_OK;
+    if (f->about) {
+        int64_t row = frame / f->about->step;
+        *value = scores_value(f->table, row, column);
+        return f->table->has_row[row];
+    }
+    int is_there = vmafgpu_score_at(f->context, frame, &score) == VMAFGPU_OK;
     *value = is_there ? score.values[column] : 0;
     return is_there;
 }
@@ -2691,7 +3688,7 @@ static const char *reported_pooling_name(void *user, int i) {
 
 static int reported_pooled(void *user, int column, int i, double *value) {
     const figures *f = (const figures *)user;
-    return pool_column(f->context, column, reported_pooling(f->o, i), value);
+    return pool_column(f, column, reported_pooling(f->o, i), value);
 }
 
 static const char *reported_aggregate_name(void *user, int i) {
@@ -2712,7 +3709,8 @@ static void write_report(FILE *out, void *user) {
     r.out = out;
     r.version = vmafgpu_version();
     /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
-    r.backend = o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
+    r.backend = f->about ? (f->about->names_backend ? f->about->backend : NULL)
+                : o->names_backend && f->context ? vmafgpu_backend_name(f->context) : NULL;
     r.fps = f->fps;
     r.width = f->width;
     r.height = f->height;
@@ -2722,7 +3720,7 @@ static void write_report(FILE *out, void *user) {
         r.poolings++;
     }
     r.aggregates = f->context ? vmafgpu_aggregate_count(f->context) : 0;
-    r.step = o->subsample > 1 ? o->subsample : 1;
+    r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;
     r.column_name = reported_column_name;
@@ -2734,9 +3732,253 @@ static void write_report(FILE *out, void *user) {
     report_write(&r, o->report);
 }
 
+/* ---- a report to look at ---- */
+
+/* Copies what a context scored. 0: no memory. */
+static int copy_scores(const figures *f, scores *s) {
+    vmafgpu_score score;
+    int step = f->o->subsample > 1 ? (int)f->o->subsample : 1, ok = 1;
+    s->columns = f->about ? f->about->columns : vmafgpu_column_count(f->context);
+    for (int64_t i = 0; i < f->rows && ok; i++) {
+        if (f->about) {
+            ok = scores_append(s, f->table->values + i * s->columns, f->table->has_row[i]);
+        } else {
+            int is_there = vmafgpu_score_at(f->context, i * step, &score) == VMAFGPU_OK;
+            ok = scores_append(s, is_there ? score.values : NULL, is_there);
+        }
+    }
+    return ok;
+}
+
+/* How far the reference's picture is from the one before, of every row; 0 where it cannot be read again. */
+static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
+    float *distances = (float *)calloc((size_t)rows + 1, sizeof *distances);
+    align_signature *signatures = (align_signature *)malloc(2 * sizeof *signatures);
+    video again;
+    if (open_again(all, 0, 1, &again) && distances && signatures) {
+        for (int64_t i = 0; i < rows; i++) {
+            int64_t wanted = wanted_frame(all, 0, i * step);
+            video_result result = VIDEO_OK;
+            while (result == VIDEO_OK && again.frames_read <= wanted) {
+                result = video_read(&again);
+            }
+            if (result != VIDEO_OK) {
+                break;
+            }
+            vmafgpu_frame frame = video_frame(&again);
+            align_picture picture = align_picture_of(&again, &frame);
+            align_sign(&signatures[i & 1], &picture, again.height / (3 * ALIGN_DOWN) + 1);
+            distances[i] = i ? (float)align_distance(&signatures[0], &signatures[1]) : 0;
+        }
+    }
+    video_close(&again);
+    free(signatures);
+    return distances;
+}
+
+/* Reads on to a frame, and gives what is compared of it. */
+static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
+    int64_t wanted = wanted_frame(all, i, n);
+    video_result result = VIDEO_OK;
+    while (result == VIDEO_OK && v->frames_read <= wanted) {
+        result = video_read(v);
+    }
+    if (result != VIDEO_OK || wanted < 0) {
+        return 0;
+    }
+    *frame = video_frame(v);
+    if (all->scalers[i].planes) {
+        *frame = scaler_frame(scaled, v, frame);
+    }
+    if (all->crop.is_given && cut_is_on_grid(&all->crop, v)) {
+        *frame = cut_picture(&all->crop, v, *frame);
+    }
+    return 1;
+}
+
+/* Draws the worst frames of a video, as far as both videos can be read again. */
+static void draw_worst(const session *all, int i, html_video *v, int64_t step, int width) {
+    video reference, distorted;
+    scaler scaled;
+    int ok = open_again(all, 0, 0, &reference);
+    ok = open_again(all, i, 0, &distorted) && ok;
+    memset(&scaled, 0, sizeof scaled);
+    if (ok && all->scalers[i].planes) {
+        ok = scaler_open(&scaled, all->o->scale, &distorted, reference.width, reference.height);
+    }
+    int64_t before = -1;
+    for (int k = 0; k < v->worst_count && ok; k++) {
+        html_frame *next = NULL; /* in the clip's order */
+        for (int n = 0; n < v->worst_count; n++) {
+            next = v->worst[n].row > before && (!next || v->worst[n].row < next->row) ? &v->worst[n] : next;
+        }
+        vmafgpu_frame a, b;
+        before = next->row;
+        ok = read_picture(all, 0, &reference, NULL, before * step, &a) &&
+             read_picture(all, i, &distorted, &scaled, before * step, &b);
+        if (ok) {
+            thumbnail_source r = {&reference, &a, all->width, all->height}, d = {&distorted, &b, all->width, all->height};
+            thumbnail_colour(&next->pictures[0], &r, width);
+            thumbnail_colour(&next->pictures[1], &d, width);
+            thumbnail_difference(&next->pictures[2], &r, &d, width);
+        }
+    }
+    scaler_close(&scaled);
+    video_close(&reference);
+    video_close(&distorted);
+}
+
+/* The arguments, as a shell takes them. */
+static void join_command(char *out, size_t size, const options *o) {
+    size_t used = (size_t)snprintf(out, size, "vmafgpu");
+    for (int i = 1; i < o->argc && used + 1 < size; i++) {
+        int is_plain = o->argv[i][0] && o->argv[i][strspn(o->argv[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%")] == '\0';
+        used += (size_t)snprintf(out + used, size - used, is_plain ? " %s" : " '%s'", o->argv[i]);
+    }
+}
+
+/* What a page is written from. */
+typedef struct page_data {
+    html_page  page;
+    html_video videos[MAX_DISTORTED];
+    html_input inputs[1 + MAX_DISTORTED + MAX_MODELS];
+    int        score_columns[MAX_MODELS];
+    char       models[MAX_MODELS][256];
+    const char *model_names[MAX_MODELS], *note_texts[MAX_NOTES], **columns;
+    char       command[8192], backend[192];
+} page_data;
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
+}
+
+static void write_page(FILE *out, void *user) {
+    page_data *d = (page_data *)user;
+    d->page.out = out;
+    html_write(&d->page);
+}
+
+static void list_page_inputs(const options *o, page_data *d) {
+    html_page *p = &d->page;
+    for (int i = 0; i <= o->distorted.count; i++) {
+        html_input *in = &d->inputs[p->input_count++];
+        in->what = i ? "Distorted" : "Reference";
+        in->name = path_of(o, i);
+        hash_file(in->name, in);
+    }
+    for (int i = 0; i < o->model_count; i++) {
+        if (o->model_options[i].path) {
+            html_input *in = &d->inputs[p->input_count++];
+            in->what = "Model";
+            in->name = o->model_options[i].path;
+            hash_file(in->name, in);
+        }
+    }
+    for (int i = 0; i < (o->model_count ? o->model_count : 1) && !(o->no_prediction && !o->model_count); i++) {
+        const char *version = o->model_count && o->models[i].version ? o->models[i].version
+                              : o->model_count && o->model_options[i].path ? last_part(o->model_options[i].path) : "vmaf_v0.6.1";
+        const char *name = o->model_count ? model_name(o, i) : "vmaf";
+        snprintf(d->models[i], sizeof d->models[i], strcmp(name, "vmaf") == 0 ? "%s" : "%s (%s)", version, name);
+        d->model_names[p->model_count++] = d->models[i];
+    }
+}
+
+static void fill_page(const session *all, const options *o, const figures *reports, page_data *d) {
+    html_page *p = &d->page;
+    const figures *f = &reports[0];
+    int models = o->no_prediction ? 0 : o->model_count ? o->model_count : 1;
+    p->version = vmafgpu_version();
+    p->libvmaf = "3.2.0";
+    p->command = d->command;
+    p->backend = d->backend;
+    p->reference = last_part(o->reference);
+    p->fps = f->fps;
+    p->width = f->width;
+    p->height = f->height;
+    p->rate_num = all->videos[0].rate_num;
+    p->rate_den = all->videos[0].rate_den;
+    p->step = o->subsample > 1 ? o->subsample : 1;
+    p->columns = f->columns;
+    p->names = d->columns;
+    p->score_columns = d->score_columns;
+    p->models = d->model_names;
+    p->videos = d->videos;
+    p->video_count = o->distorted.count;
+    p->inputs = d->inputs;
+    p->notes = d->note_texts;
+    for (int m = 0; m < models; m++) {
+        d->score_columns[p->score_count++] = figure_score_column(f, m);
+    }
+    for (int c = 0; c < f->columns; c++) {
+        d->columns[c] = vmafgpu_column_name(f->context, c);
+    }
+    for (p->note_count = 0; p->note_count < note_count; p->note_count++) {
+        d->note_texts[p->note_count] = notes[p->note_count];
+    }
+    join_command(d->command, sizeof d->command, o);
+    backend_text(d->backend, sizeof d->backend, f->context);
+    if (!*vmafgpu_device_name(f->context)) {
+        snprintf(d->backend, sizeof d->backend, "%s (%s)", vmafgpu_backend_name(f->context), vmafgpu_cpu_level(f->context));
+    }
+    list_page_inputs(o, d);
+}
+
+static int report_page(const session *all, options *o, const figures *reports) {
+    page_data *d = (page_data *)calloc(1, sizeof *d);
+    int ok = d != NULL, columns = reports[0].context ? vmafgpu_column_count(reports[0].context) : 0;
+    if (columns == 0) {
+        free(d);
+        return fail("--html: there is nothing to show");
+    }
+    if (ok) {
+        d->columns = (const char **)calloc((size_t)columns, sizeof *d->columns);
+        ok = d->columns != NULL;
+    }
+    if (ok) {
+        fill_page(all, o, reports, d);
+    }
+    int64_t step = ok ? d->page.step : 1, shot_count = 0;
+    int first = ok && d->page.score_count ? d->score_columns[0] : 0, many = o->distorted.count;
+    for (int i = 0; i < many && ok; i++) {
+        html_video *v = &d->videos[i];
+        v->name = last_part(o->distorted.names[i]);
+        ok = copy_scores(&reports[i], &v->figures);
+        if (ok) {
+            int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
+            v->worst_count = html_find_worst(&v->figures, first, many < HTML_WORST ? HTML_WORST / many : 1, apart > 250 ? 250 : apart, v->worst);
+            draw_worst(all, 1 + i, v, step, many > 2 ? 192 : 320);
+        }
+    }
+    float *distances = ok ? measure_cuts(all, reports[0].rows, step) : NULL;
+    html_shot *shots = distances ? html_find_shots(distances, reports[0].rows, &shot_count) : NULL;
+    if (ok) {
+        d->page.shots = shots;
+        d->page.shot_count = shots ? shot_count : 0;
+        ok = fill_destination(&o->destinations[o->output.count], o->output.count, write_page, d);
+    } else {
+        out_of_memory();
+    }
+    for (int i = 0; i < many && d; i++) {
+        scores_free(&d->videos[i].figures);
+        for (int k = 0; k < HTML_WORST; k++) {
+            for (int n = 0; n < 3; n++) {
+                free(d->videos[i].worst[k].pictures[n].data);
+            }
+        }
+    }
+    free(distances);
+    free(shots);
+    if (d) {
+        free((void *)d->columns);
+    }
+    free(d);
+    return ok;
+}
+
 /* Standard output, unless a report goes there. */
 static FILE *pooled_output(const options *o) {
-    for (int i = 0; i < o->output.count; i++) {
+    for (int i = 0; i < report_count(o); i++) {
         if (o->destinations[i].is_stdout) {
             return stderr;
         }
@@ -2744,45 +3986,118 @@ static FILE *pooled_output(const options *o) {
     return stdout;
 }
 
+static int terminal_width(FILE *out) {
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+#if !defined(_WIN32) && defined(TIOCGWINSZ)
+    struct winsize size;
+    if (width <= 0 && ioctl(fileno(out), TIOCGWINSZ, &size) == 0) {
+        width = size.ws_col;
+    }
+#endif
+    (void)out;
+    return width < 40 ? 80 : width > 240 ? 240 : width;
+}
+
+/* Draws the first model's curve or, without one, the first feature's. */
+static int plot_report(const figures *f) {
+    FILE *out = pooled_output(f->o);
+    scores s;
+    memset(&s, 0, sizeof s);
+    int ok = (f->context || f->about) && copy_scores(f, &s);
+    if (ok && f->columns > 0) {
+        int column = f->o->no_prediction ? 0 : figure_score_column(f, 0);
+        column = column < 0 ? 0 : column;
+        plot_curve(out, &s, column, figure_name(f, column), f->about ? f->about->step : f->o->subsample > 1 ? f->o->subsample : 1,
+                   terminal_width(out));
+    }
+    scores_free(&s);
+    return ok || out_of_memory();
+}
+
 /* "NAME POOLING VALUE" for each way of pooling. */
-static void print_pooled_column(vmafgpu *context, const options *o, int column) {
-    FILE *out = pooled_output(o);
+static void print_pooled_column(const figures *f, int column) {
+    FILE *out = pooled_output(f->o);
     double value;
-    for (int i = 0; i < o->pooling_count; i++) {
-        if (pool_column(context, column, &o->poolings[i], &value)) {
-            fprintf(out, "%s %s ", vmafgpu_column_name(context, column), o->poolings[i].name);
-            report_put_number(out, o->digits, value);
+    for (int i = 0; i < f->o->pooling_count; i++) {
+        if (pool_column(f, column, &f->o->poolings[i], &value)) {
+            fprintf(out, "%s %s ", figure_name(f, column), f->o->poolings[i].name);
+            report_put_number(out, f->o->digits, value);
             fputc('\n', out);
         }
     }
 }
 
-static void print_pooled_model(vmafgpu *context, const options *o, int model) {
+static void print_pooled_model(const figures *f, int column) {
     static const char *const suffixes[] = {"_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi"};
-    int column = vmafgpu_score_column(context, model);
-    const char *name = vmafgpu_column_name(context, column);
-    print_pooled_column(context, o, column);
+    print_pooled_column(f, column);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) { /* a bootstrap model has these too */
         char output_name[1024];
-        int length = snprintf(output_name, sizeof output_name, "%s%s", name, suffixes[i]);
-        int output = length < (int)sizeof output_name ? vmafgpu_column_index(context, output_name) : -1;
+        int length = snprintf(output_name, sizeof output_name, "%s%s", figure_name(f, column), suffixes[i]);
+        int output = length < (int)sizeof output_name ? figure_column(f, output_name) : -1;
         if (output >= 0) {
-            print_pooled_column(context, o, output);
+            print_pooled_column(f, output);
         }
     }
 }
 
-/* The scores; without any, the features. */
-static int print_pooled(const figures *r) {
-    int models = r->o->model_count ? r->o->model_count : 1;
-    if (r->o->no_prediction) {
-        for (int c = 0; c < r->columns; c++) {
-            print_pooled_column(r->context, r->o, c);
-        }
-    } else {
+/* The scores of all videos, a row each, where somebody looks at them: only more than one value makes a table. */
+static int print_table(const figures *reports, int count) {
+    const options *o = reports[0].o;
+    FILE *out = pooled_output(o);
+    int width = 5, models = 0;
+    if (o->is_plain || !is_terminal(out)) {
+        return 0;
+    }
+    while (models < MAX_MODELS && figure_score_column(&reports[0], models) >= 0) {
+        models++;
+    }
+    if (models == 0 || (o->no_prediction && !reports[0].about) || models * count * o->pooling_count < 2) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        int length = o->join || count == 1 ? 8 : (int)strlen(last_part(o->distorted.names[i]));
+        width = length > width ? length : width;
+    }
+    width = width > 40 ? 40 : width;
+    fprintf(out, "%-*s  %-20s", count > 1 ? width : 0, count > 1 ? "video" : "", "model");
+    for (int k = 0; k < o->pooling_count; k++) {
+        fprintf(out, " %13s", o->poolings[k].name);
+    }
+    fputc('\n', out);
+    for (int i = 0; i < count; i++) {
         for (int m = 0; m < models; m++) {
-            print_pooled_model(r->context, r->o, m);
+            int column = figure_score_column(&reports[i], m);
+            char name[64] = "";
+            if (count > 1 && o->join) {
+                snprintf(name, sizeof name, "%d", i + 1);
+            } else if (count > 1) {
+                snprintf(name, sizeof name, "%.40s", last_part(o->distorted.names[i]));
+            }
+            put_text(out, name);
+            fprintf(out, "%*s  %-20s", count > 1 && width > (int)strlen(name) ? width - (int)strlen(name) : 0, "",
+                    figure_name(&reports[i], column));
+            for (int k = 0; k < o->pooling_count; k++) {
+                double value;
+                int digits = o->digits == REPORT_DIGITS_LEGACY ? 6 : o->digits == REPORT_DIGITS_MAX ? 10 : o->digits;
+                if (pool_column(&reports[i], column, &o->poolings[k], &value)) {
+                    fprintf(out, " %13.*f", digits, value);
+                }
+            }
+            fputc('\n', out);
         }
+    }
+    return 1;
+}
+
+/* The scores; without any, the features. */
+static int print_pooled(const figures *f) {
+    int has_scores = f->about ? f->about->score_count > 0 : !f->o->no_prediction;
+    for (int c = 0; c < f->columns && !has_scores; c++) {
+        print_pooled_column(f, c);
+    }
+    for (int m = 0; m < MAX_MODELS && has_scores && figure_score_column(f, m) >= 0; m++) {
+        print_pooled_model(f, figure_score_column(f, m));
     }
     return close_standard_output();
 }
@@ -2791,49 +4106,34 @@ static int print_pooled(const figures *r) {
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* The models' columns come last; --no_prediction leaves them out. */
-static int shown_columns(vmafgpu *context, const options *o) {
-    int columns = vmafgpu_column_count(context);
-    for (int m = 0; o->no_prediction && m < o->model_count; m++) {
-        int column = vmafgpu_score_column(context, m);
-        columns = column >= 0 && column < columns ? column : columns;
-    }
-    return columns;
-}
-
 static void print_pooled_title(const options *o, int i) {
     FILE *out = pooled_output(o);
+    if (o->join) {
+        fprintf(out, "video %d:\n", i);
+        return;
+    }
     put_text(out, strcmp(path_of(o, i), "-") == 0 ? "standard input" : path_of(o, i));
     fputs(":\n", out);
 }
 
-/* Scores and reports; everything is open. */
-static int run(session *all, options *o) {
-    scoring s = score_videos(all, o);
-    int ok = s.intact;
-    if (s.frames == 0) {
-        return ok ? fail("there is no pair of frames to score") : 0;
+/* Writes and prints everything that is asked for. */
+static int report_all(const session *all, options *o, figures *reports, int count) {
+    int ok = 1;
+    for (int i = 0; i < o->output.count; i++) {
+        ok = fill_destination(&o->destinations[i], i, write_report, &reports[i]) && ok;
     }
-    figures reports[MAX_DISTORTED];
-    memset(reports, 0, sizeof reports);
-    for (int i = 0; i < all->count; i++) {
-        figures *r = &reports[i];
-        r->context = all->contexts[i];
-        r->o = o;
-        r->width = all->videos[0].width;
-        r->height = all->videos[0].height;
-        r->fps = s.seconds > 0 ? (double)s.frames / s.seconds : 0;
-        if (r->context) {
-            r->columns = shown_columns(r->context, o);
-            r->rows = vmafgpu_score_count(r->context);
-        }
-        if (o->output.count) {
-            ok = fill_destination(&o->destinations[i], i, write_report, r) && ok;
-        }
+    if (o->html) {
+        ok = report_page(all, o, reports) && ok;
     }
-    for (int i = 0; i < all->count && o->pooling_count > 0; i++) {
+    for (int i = 0; i < count && o->plot; i++) {
+        ok = plot_report(&reports[i]) && ok;
+    }
+    if (o->pooling_count > 0 && reports[0].rows > 0 && print_table(reports, count)) {
+        return close_standard_output() && ok;
+    }
+    for (int i = 0; i < count && o->pooling_count > 0; i++) {
         if (reports[i].rows > 0) {
-            if (all->count > 1) {
+            if (count > 1) {
                 print_pooled_title(o, 1 + i);
             }
             ok = print_pooled(&reports[i]) && ok;
@@ -2842,21 +4142,210 @@ static int run(session *all, options *o) {
     return ok;
 }
 
+static void write_rows(FILE *out, void *user) {
+    rows_file *r = (rows_file *)user;
+    rows_put_header(out, r);
+    for (int64_t i = 0; i < r->tables[0].rows; i++) {
+        rows_put(out, r, i);
+    }
+    rows_put_end(out, r);
+}
+
+/* What is known in the end of the rows; says so in the state. */
+static int finish_rows(session *all, const scoring *s) {
+    rows_file *r = &all->rows;
+    if (!r->is_whole) {
+        r->pairs = s->frames + (r->tables[0].rows - (s->frames + r->step - 1) / r->step) * r->step;
+        r->seconds = s->seconds;
+        r->is_intact = s->intact;
+        if (all->state && s->intact) {
+            rows_put_end(all->state, r);
+        }
+    }
+    return !all->state || fflush(all->state) == 0 || state_failure(all->o, "cannot be written");
+}
+
+static void describe_figures(figures *f, const session *all, int i, const scoring *s) {
+    f->context = all->contexts[i];
+    f->o = all->o;
+    f->width = all->width;
+    f->height = all->height;
+    f->fps = s->seconds > 0 ? (double)s->frames / s->seconds : 0;
+    if (all->has_rows) {
+        f->about = &all->rows;
+        f->table = &all->rows.tables[i];
+        f->columns = all->rows.shown;
+        f->rows = f->table->rows;
+        f->fps = all->rows.seconds > 0 ? (double)all->rows.pairs / all->rows.seconds : 0;
+    } else if (f->context) {
+        f->columns = shown_columns(f->context, f->o);
+        f->rows = vmafgpu_score_count(f->context);
+    }
+}
+
+/* Scores and reports; everything is open. */
+static int run(session *all, options *o) {
+    scoring s = score_videos(all, o);
+    int ok = s.intact;
+    if (s.frames == 0 && all->rows.tables[0].rows == 0 && !o->segments) {
+        return ok ? fail("there is no pair of frames to score") : 0;
+    }
+    if (all->has_rows) {
+        ok = finish_rows(all, &s) && ok;
+    }
+    if (o->segments) {
+        return fill_destination(&o->destinations[0], 0, write_rows, &all->rows) && ok;
+    }
+    figures reports[MAX_DISTORTED];
+    memset(reports, 0, sizeof reports);
+    for (int i = 0; i < all->count; i++) {
+        describe_figures(&reports[i], all, i, &s);
+    }
+    return report_all(all, o, reports, all->count) && ok;
+}
+
+/* ---- segments that were scored elsewhere ---- */
+
+/* Reads a part, and finds it the place that its number says. */
+static int read_part_file(rows_file *parts, const options *o, int i) {
+    rows_file *r = &parts[i];
+    FILE *in = fopen(o->join[i], "rb");
+    if (!in) {
+        return fail("the part \"%s\" cannot be opened (%s)", o->join[i], strerror(errno));
+    }
+    int ok = rows_read(r, in) || fail("the part \"%s\" %s", o->join[i], r->error);
+    fclose(in);
+    if (ok && !r->is_whole) {
+        ok = fail("the part \"%s\" is not whole: its last line is missing or damaged", o->join[i]);
+    }
+    if (ok && (r->run != parts[0].run || r->segments != parts[0].segments || r->total != parts[0].total || r->columns != parts[0].columns ||
+               r->videos != parts[0].videos || r->step != parts[0].step)) {
+        ok = fail("the parts \"%s\" and \"%s\" are of different runs: videos, options, version or number of segments are not the same",
+                  o->join[0], o->join[i]);
+    }
+    for (int k = 0; k < i && ok; k++) {
+        if (parts[k].segment == r->segment) {
+            ok = fail("the parts \"%s\" and \"%s\" are the same segment, %lld", o->join[k], o->join[i], (long long)r->segment);
+        }
+    }
+    return ok;
+}
+
+/* Says which segments are not there. */
+static int check_segments(const rows_file *parts, int count) {
+    char list[400] = "";
+    int64_t missing = 0;
+    for (int64_t segment = 1; segment <= parts[0].segments && count != parts[0].segments; segment++) {
+        int is_there = 0;
+        for (int i = 0; i < count; i++) {
+            is_there |= parts[i].segment == segment;
+        }
+        if (!is_there) {
+            size_t used = strlen(list);
+            if (used < sizeof list - 40) {
+                snprintf(list + used, sizeof list - used, "%s%lld", missing ? ", " : "", (long long)segment);
+            } else if (list[used - 1] != '.') {
+                snprintf(list + used, sizeof list - used, ", ...");
+            }
+            missing++;
+        }
+    }
+    return missing == 0 || fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing,
+                                missing == 1 ? "is" : "are", list);
+}
+
+/* Puts the parts behind one another into `all`. */
+static int join_parts(rows_file *all, rows_file *parts, const options *o) {
+    *all = parts[0];
+    memset(all->tables, 0, sizeof all->tables);
+    all->pairs = 0;
+    all->seconds = 0;
+    all->is_intact = 1;
+    for (int64_t segment = 1; segment <= parts[0].segments; segment++) {
+        int i = 0;
+        while (parts[i].segment != segment) {
+            i++;
+        }
+        rows_file *r = &parts[i];
+        if (r->tables[0].rows > 0 && all->pairs != r->first) {
+            return fail("the part \"%s\" begins with pair %lld, but the ones before it end with pair %lld", o->join[i], (long long)r->first,
+                        (long long)all->pairs - 1);
+        }
+        for (int v = 0; v < all->videos; v++) {
+            all->tables[v].columns = all->columns;
+            for (int64_t row = 0; row < r->tables[v].rows; row++) {
+                if (!scores_append(&all->tables[v], r->tables[v].values + row * r->columns, r->tables[v].has_row[row])) {
+                    return out_of_memory();
+                }
+            }
+        }
+        all->pairs += r->pairs;
+        all->seconds += r->seconds;
+        all->is_intact &= r->is_intact;
+    }
+    return 1;
+}
+
+static int report_joined(rows_file *all, options *o) {
+    figures reports[MAX_DISTORTED];
+    memset(reports, 0, sizeof reports);
+    if (o->output.count && o->output.count != all->videos) {
+        return fail("%d distorted videos need as many reports (-o), or none, not %d", all->videos, o->output.count);
+    }
+    if (all->pairs == 0) {
+        return fail("there is no pair of frames in these parts");
+    }
+    for (int i = 0; i < all->videos; i++) {
+        figures *f = &reports[i];
+        f->about = all;
+        f->table = &all->tables[i];
+        f->o = o;
+        f->width = all->width;
+        f->height = all->height;
+        f->columns = all->shown;
+        f->rows = f->table->rows;
+        f->fps = all->seconds > 0 ? (double)all->pairs / all->seconds : 0;
+    }
+    int ok = open_destinations(o) && report_all(NULL, o, reports, all->videos);
+    return all->is_intact ? ok : fail("a video was damaged: the frames before that are reported");
+}
+
+static int join(options *o) {
+    rows_file all, *parts = (rows_file *)calloc((size_t)o->join_count, sizeof *parts);
+    int ok = parts != NULL || out_of_memory();
+    memset(&all, 0, sizeof all);
+    for (int i = 0; i < o->join_count && ok; i++) {
+        ok = read_part_file(parts, o, i);
+    }
+    ok = ok && check_segments(parts, o->join_count) && join_parts(&all, parts, o) && report_joined(&all, o);
+    for (int i = 0; i < o->output.count; i++) {
+        abandon_destination(&o->destinations[i], i);
+    }
+    all.names = NULL; /* those of the first part */
+    rows_free(&all);
+    for (int i = 0; i < o->join_count && parts; i++) {
+        rows_free(&parts[i]);
+    }
+    free(parts);
+    return ok;
+}
+
 static int open_and_run(session *all, options *o) {
-    if (!load_models(o) || !open_videos(all, o)) {
+    if (!load_models(o) || !arrange_options(all, o) || !open_videos(all, o)) {
         return 0;
     }
     for (int i = 1; i <= all->count; i++) {
-        if (!check_videos(&all->videos[0], &all->videos[i])) {
+        if (!check_videos(o, &all->videos[0], &all->videos[i])) {
             return 0;
         }
     }
-    if (!open_destinations(o)) {
+    if (!arrange(all, o) || !open_destinations(o)) {
         return 0;
     }
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
         fail("there is nothing to compute: --no_prediction is given without --model and --feature");
-        return run(all, o);
+        all->wanted = -1;
+        return !o->state && !o->segments && run(all, o);
     }
     for (int i = 0; i < all->count; i++) {
         all->contexts[i] = open_context(all, o);
@@ -2864,8 +4353,25 @@ static int open_and_run(session *all, options *o) {
             return 0;
         }
     }
-    start_pool(all);
+    if (strict_failures > 0 || !begin_rows(all, o)) {
+        return 0;
+    }
     return run(all, o);
+}
+
+/* All that is to be written is written. A GPU that is still being opened is nobody's any more: the program ends without
+ * it. */
+static void leave_opening(const session *all, int ok) {
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
+    for (int i = 0; i < all->count; i++) {
+        if (vmafgpu_is_opening(all->contexts[i])) {
+            fflush(NULL);
+            _exit(ok && strict_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+        }
+    }
+#else
+    (void)all, (void)ok;
+#endif
 }
 
 static int score(options *o) {
@@ -2883,19 +4389,24 @@ static int score(options *o) {
     stop_feeds(all);
     drop_lock(all);
     ok = close_maps(all) && ok;
+    end_rows(all);
+    for (int i = 0; i <= all->count; i++) {
+        video_close(&all->videos[i]);
+        scaler_close(&all->scalers[i]);
+        free(all->plan[i]);
+    }
+    for (int i = 0; i < report_count(o); i++) {
+        abandon_destination(&o->destinations[i], i);
+    }
+    leave_opening(all, ok);
     for (int i = 0; i < all->count; i++) {
         vmafgpu_close(all->contexts[i]);
     }
-    for (int i = 0; i <= all->count; i++) {
-        video_close(&all->videos[i]);
-    }
-    for (int i = 0; i < o->output.count; i++) {
-        abandon_destination(&o->destinations[i], i);
-    }
     free(all);
-    return ok;
+    return ok && strict_failures == 0;
 }
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN /* cluster_mpi.c has its own */
 /* What the arguments ask for; 0 sends the reader to the help. */
 static int understand(options *o, int argc, char **argv) {
     return parse_arguments(o, argc, argv) && (o->help || o->version || o->self_test || check_options(o));
@@ -2935,8 +4446,7 @@ static int self_test(const options *o) {
         config.features = k % 2 ? measured : summed;
         config.feature_count = (int)all - (k % 2 && formats[i].bit_depth == 16);
         config.backend = o->backend;
-        config.gpu.device = (int)o->gpu;
-        config.gpu.kernels_path = o->kernels;
+        choose_gpus(&config, o);
         config.gpu.batch = config.gpu.queue = 1;
         config.gpu.arithmetic = formats[i].arithmetic;
         if (vmafgpu_open(&context, &config) != VMAFGPU_OK) {
@@ -2954,20 +4464,60 @@ static int self_test(const options *o) {
     return ok;
 }
 
+/* The version, and behind it a line for each backend: what it computes on, or why it cannot. */
+static void print_version(const options *o) {
+    static const struct {
+        const char     *name;
+        vmafgpu_backend backend;
+    } backends[] = {{"cpu", VMAFGPU_BACKEND_CPU}, {"cuda", VMAFGPU_BACKEND_CUDA}, {"hip", VMAFGPU_BACKEND_HIP}};
+    static const vmafgpu_feature_config feature = {"motion", NULL};
+    printf("vmafgpu %s\n", vmafgpu_version());
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
+        vmafgpu_config config = VMAFGPU_INIT;
+        vmafgpu *context = NULL;
+        char text[1024];
+        config.width = config.height = 64;
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        config.backend = backends[i].backend;
+        config.gpu.device = (int)o->gpu;
+        config.gpu.kernels_path = o->kernels;
+        int is_there = vmafgpu_open(&context, &config) == VMAFGPU_OK;
+        translate(text, sizeof text, vmafgpu_last_error(context));
+        char name[16];
+        snprintf(name, sizeof name, "%s: ", backends[i].name);
+        const char *why = strstr(text, name);
+        printf("%s: ", backends[i].name);
+        if (is_there && i == 0) {
+            printf("%s", vmafgpu_cpu_level(context));
+        } else if (is_there) {
+            put_text(stdout, vmafgpu_device_name(context));
+            printf(", %s", vmafgpu_driver_name(context));
+        } else {
+            put_text(stdout, "none: ");
+            put_text(stdout, why ? why + strlen(name) : text);
+        }
+        putchar('\n');
+        vmafgpu_close(context);
+    }
+}
+
 static int act(options *o) {
     if (o->help) {
         print_help();
     } else if (o->version) {
-        printf("vmafgpu %s\n", vmafgpu_version());
+        print_version(o);
     } else if (o->self_test) {
         if (!self_test(o)) {
             return 0;
         }
     } else {
-        return score(o);
+        return o->join ? join(o) : score(o);
     }
     return close_standard_output();
 }
+#endif
 
 #ifdef _WIN32
 static BOOL WINAPI end_by_console(DWORD event) {
@@ -3056,6 +4606,7 @@ static int fill_standard_files(void) {
 }
 #endif
 
+#ifndef VMAFGPU_TOOL_WITHOUT_MAIN
 int main(int argc, char **argv) {
     options o;
     int ok = 0;
@@ -3063,7 +4614,10 @@ int main(int argc, char **argv) {
     o.stdin_is_closed = fill_standard_files();
     watch();
     o.digits = REPORT_DIGITS_LEGACY;
+    o.argc = argc;
+    o.argv = argv;
     if (understand(&o, argc, argv)) {
+        is_strict = o.strict;
         ok = act(&o);
     } else {
         fputs("Try \"vmafgpu --help\".\n", stderr);
@@ -3071,3 +4625,4 @@ int main(int argc, char **argv) {
     free_options(&o);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+#endif

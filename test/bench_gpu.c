@@ -14,6 +14,8 @@
  *         frames=N                    of each timed run instead
  *         check=3                     pairs compared with the CPU (0: none)
  *         gpu=N kernels=FILE driver=FILE
+ *         threads=N                   config.gpu's, which copy pageable frames
+ *         devices=2                   several GPUs, from gpu=N on; frames in device memory are on each of them
  *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
  *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its frames/s
  */
@@ -30,7 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PAIRS = 64, MAX_FEATURES = 16, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40 };
+enum {
+    MAX_PAIRS = 64, MAX_DEVICES = 16, MAX_FEATURES = 16, MAX_REPEATS = 99, COPY_STREAMS = 2, LATENCY_RUNS = 400, LATENCY_WARM_UP = 40
+};
 
 /* The program ends here when something fails that is no result: it is a benchmark, and what it holds goes with it. */
 static void die(const char *format, ...) {
@@ -65,7 +69,7 @@ static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DE
 typedef struct options {
     int         width, height, bits; /* 0: all */
     int         source;              /* SOURCE_COUNT: all */
-    int         batch, queue, pairs, repeats, frames, check, gpu;
+    int         batch, queue, pairs, repeats, frames, check, gpu, devices, threads;
     double      seconds;
     const char *only, *kernels, *driver, *peer, *model, *content, *features;
 } options;
@@ -105,7 +109,7 @@ static int parse_special(options *o, const char *word) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -113,7 +117,9 @@ static options parse_options(int argc, char **argv) {
             !parse_number(word, "queue", 0, 8, &o.queue) && !parse_number(word, "pairs", 1, MAX_PAIRS, &o.pairs) &&
             !parse_number(word, "repeats", 1, MAX_REPEATS, &o.repeats) &&
             !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
-            !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_text(word, "kernels", &o.kernels) &&
+            !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_number(word, "devices", 1, MAX_DEVICES, &o.devices) &&
+            !parse_number(word, "threads", 0, 256, &o.threads) &&
+            !parse_text(word, "kernels", &o.kernels) &&
             !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
             !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
             !parse_text(word, "content", &o.content) && !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
@@ -164,7 +170,7 @@ typedef struct cuda {
         } \
     } while (0)
 
-static void cuda_open(cuda *c, const options *o) {
+static void cuda_open(cuda *c, const options *o, int device) {
     memset(c, 0, sizeof *c);
     c->library = dlopen(o->driver ? o->driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!c->library) {
@@ -181,7 +187,7 @@ static void cuda_open(cuda *c, const options *o) {
     CUDA_FUNCTIONS(CUDA_FIND)
 #undef CUDA_FIND
     CUDA_CALL(c, init, (0));
-    CUDA_CALL(c, device_get, (&c->device, o->gpu));
+    CUDA_CALL(c, device_get, (&c->device, device));
     CUDA_CALL(c, context_retain, (&c->context, c->device));
     CUDA_CALL(c, context_push, (c->context));
     for (int i = 0; i < COPY_STREAMS; i++) {
@@ -463,6 +469,8 @@ static void to_pinned(reel *r, int pair, int side) {
 }
 
 static void reel_open(reel *r, const film *f, cuda *c, source where) {
+    void *before = NULL;
+    CUDA_CALL(c, context_push, (c->context));
     memset(r, 0, sizeof *r);
     r->film = f;
     r->cuda = c;
@@ -476,9 +484,12 @@ static void reel_open(reel *r, const film *f, cuda *c, source where) {
             to_pinned(r, i / 2, i % 2);
         }
     }
+    CUDA_CALL(c, context_pop, (&before));
 }
 
 static void reel_close(reel *r) {
+    void *before = NULL;
+    CUDA_CALL(r->cuda, context_push, (r->cuda->context));
     for (int i = 0; i < 2 * r->film->pairs; i++) {
         if (r->device[i / 2][i % 2]) {
             CUDA_CALL(r->cuda, memory_give, (r->device[i / 2][i % 2]));
@@ -487,6 +498,7 @@ static void reel_close(reel *r) {
             CUDA_CALL(r->cuda, pinned_give, (r->pinned[i / 2][i % 2]));
         }
     }
+    CUDA_CALL(r->cuda, context_pop, (&before));
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -499,12 +511,14 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     config.gpu.device = o->gpu;
     config.gpu.batch = o->batch;
     config.gpu.queue = o->queue;
+    config.gpu.threads = o->threads;
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
     return config;
 }
 
-/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. */
+/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. Where there are
+ * several GPUs with frames of their own, a reel for each. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK) {
@@ -513,7 +527,8 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     s->frames = frames;
     start = now();
     for (int64_t i = 0; i < frames; i++) {
-        const vmafgpu_frame *pair = r->frames[i % r->film->pairs];
+        const int place = r->source == SOURCE_DEVICE ? vmafgpu_next_device(v) - r->cuda->device : 0;
+        const vmafgpu_frame *pair = r[place].frames[i % r->film->pairs];
         if (vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
             die("%s", vmafgpu_last_error(v));
         }
@@ -609,12 +624,17 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     uint64_t targets[COPY_STREAMS] = {0, 0};
     double speeds[MAX_REPEATS], copies[MAX_REPEATS], host[MAX_REPEATS], speed, spread, peer;
     char size[24];
-    reel r;
+    reel r[MAX_DEVICES];
     sink s;
     vmafgpu *v;
     int64_t frames;
-    int differs;
-    reel_open(&r, f, c, where);
+    int differs, devices[MAX_DEVICES];
+    for (int i = 0; i < o->devices; i++) {
+        devices[i] = o->gpu + i;
+        reel_open(&r[i], f, &c[i], where);
+    }
+    config.gpu.devices = devices;
+    config.gpu.device_count = o->devices > 1 ? o->devices : 0;
     memset(&s, 0, sizeof s);
     config.gpu.frames = source_kinds[where];
     config.discard_scores = 1;
@@ -625,18 +645,18 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     s.pairs = f->pairs;
     s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
-    score_clip(v, &r, &s, f->check);
+    score_clip(v, r, &s, f->check);
     s.kept_rows = 0;
     s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
-    frames = choose_frames(v, &r, &s, o);
+    frames = choose_frames(v, r, &s, o);
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
         CUDA_CALL(c, memory_take, (&targets[i], f->size));
     }
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        speeds[i] = (double)frames / score_clip(v, &r, &s, frames);
+        speeds[i] = (double)frames / score_clip(v, r, &s, frames);
         host[i] = 1e6 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / (double)frames;
-        copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(&r, targets, frames) : 0;
+        copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames) : 0;
     }
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++) {
         CUDA_CALL(c, memory_give, (targets[i]));
@@ -662,7 +682,9 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     differs = report_scores(v, &s, f);
     fflush(stdout);
     vmafgpu_close(v);
-    reel_close(&r);
+    for (int i = 0; i < o->devices; i++) {
+        reel_close(&r[i]);
+    }
     free(s.kept);
     free(s.lap);
     return differs;
@@ -786,7 +808,7 @@ int main(int argc, char **argv) {
     const char *cache = getenv("CUDA_CACHE_DISABLE");
     char reason[600];
     int differs = 0;
-    cuda c;
+    cuda c[MAX_DEVICES];
     /* Before anything else touches the driver, so that it is a program's first open. */
     if (!time_open(is_wanted(&o, "open") ? "the first (driver, context, kernels)" : NULL, &o, reason, sizeof reason)) {
         printf("bench_gpu: skipped: %s\n", reason);
@@ -795,21 +817,25 @@ int main(int argc, char **argv) {
     if (is_wanted(&o, "open")) {
         (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
     }
-    cuda_open(&c, &o);
+    for (int i = o.devices - 1; i >= 0; i--) { /* the first one is current in the end */
+        cuda_open(&c[i], &o, o.gpu + i);
+    }
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
         printf("(the driver keeps compiled kernels from run to run unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
                cache ? cache : "not set");
     }
     if (is_wanted(&o, "latency")) {
-        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, &c, &o, 1);
+        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, 1);
     }
     if (is_wanted(&o, "speed")) {
         print_heading();
         for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
-            differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], &c, &o, 0);
+            differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], c, &o, 0);
         }
     }
-    cuda_close(&c);
+    for (int i = 0; i < o.devices; i++) {
+        cuda_close(&c[i]);
+    }
     return differs;
 }

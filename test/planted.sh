@@ -16,7 +16,8 @@ libs='-lm -lpthread -ldl'
 export TEST_FIRST=1   # one failure is enough
 
 # NAME FILE FINDER and the sed script. Finders: a test program; cuda or hip with a group of test_gpu, for host code; plain,
-# matrix or amd with a group, for kernels without and with matrix products and AMD's with 64 lanes.
+# matrix or amd with a group, for kernels without and with matrix products and AMD's with 64 lanes; reductions, for what no
+# picture of a size that a test can use brings about (CAMBI's sum rounds from 2^53 on).
 faults() {
     cat <<'END'
 settings vmafgpu.h test_levels s/^#    define VMAFGPU__HAS_X86$//
@@ -24,6 +25,7 @@ arithmetic vmafgpu.h test_figures /^VMAFGPU__FN int vmafgpu__reflect(/,/^}/s/2 \
 arithmetic_bounds vmafgpu.h test_private /^static.* vmafgpu__adm_plain_limit(uint32_t/,/^}/s/return (int)limit;/return (int)limit + 1;/
 launch vmafgpu.h plain:v1_speed /^VMAFGPU__FN int vmafgpu__speed_is_wide(/,/^}/s/return !launch->columns/return 1 || !launch->columns/
 memory vmafgpu.h test_memory /^static void vmafgpu__memory_give(/,/^}/s/allocator->free(pointer, allocator->user);/(void)0;/
+memory_states vmafgpu.h test_memory /^static vmafgpu_result vmafgpu__measures_open(/,/^}/s/vmafgpu__take(v, state)/vmafgpu__take(v, state - 512)/
 text vmafgpu.h test_model /^static const char \*vmafgpu__skip_digits(/,/^}/s/at < end/at + 1 < end/
 frames vmafgpu.h test_v1 /vmafgpu__chroma_pitch(/,/^}/s/(c->width + 1) >> 1/c->width >> 1/
 json vmafgpu.h test_model /^static int vmafgpu__hex_digit(/,/^}/s/c - 'A' + 10/c - 'A'/
@@ -82,7 +84,23 @@ lanes_ssim vmafgpu.h test_ssim /^static void vmafgpu__ssim_compare(/,/^}/s/sg\[i
 lanes_hvs vmafgpu.h test_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] < floor \/ 16777216 \&\& //
 lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
-lanes_ciede vmafgpu.h test_features /^VMAFGPU__INLINE void vmafgpu__ciede_weights(/,/^}/s/0.32 \*/0.31 */
+lanes_ciede vmafgpu.h test_features /^static VMAFGPU__APART void vmafgpu__ciede_weights(/,/^}/s/0.32 \*/0.31 */
+edit_vif_tile vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_range(/,/^}/s/2 \* vmafgpu__vif_reach(scale) + 2/vmafgpu__vif_reach(scale) + 2/
+edit_vif_next vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_next(/,/^}/s/reach) >> 1) + 1,/reach) >> 1),/
+edit_bands vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.end >> 1) + 1/changed.end >> 1/
+edit_bands_before vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.first - 1) >> 1/changed.first >> 1/
+edit_mask vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_region_tile(/,/^}/s/region.end + 2/region.end + 1/
+edit_region vmafgpu.h test_edits /^static void vmafgpu__edit_adm(/,/^}/s/region.of\[i\] = vmafgpu__range_within(bands.of\[i\].first - 1/region.of[i] = vmafgpu__range_within(bands.of[i].first/
+edit_low vmafgpu.h test_edits /^static void vmafgpu__edit_adm(/,/^}/s/wants_low \&\& !at_once/0/
+edit_rounding vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/\*sum += .*/*sum += vmafgpu__adm_round_row((int64_t)((uint64_t)is - (uint64_t)was), shift);/
+edit_rows vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/if (commits)/if (0)/
+edit_commit vmafgpu.h test_edits /^static void vmafgpu__edit_vif(/,/^}/s/if (commits \&\& s)/if (commits \&\& s == 1)/
+edit_base vmafgpu.h test_edits /^static void vmafgpu__begin(/,/^}/s/v->has_base = 0;//
+edit_settle vmafgpu.h test_edits /^static vmafgpu_result vmafgpu__edits_commit(/,/^}/s/vmafgpu__edits_settle(v);//
+edit_gradient vmafgpu.h test_edits /^static double vmafgpu__edit_slope(/,/^}/s/3 \*/2 */
+edit_map_vif vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_block(/,/^}/s/vmafgpu__divide_up(k \* size, unit)/k * size \/ unit/
+edit_map_adm vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/y < rows.end + 1/y < rows.end/
+edit_share vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/is_ideal ? 0 : f/f/
 option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
@@ -99,7 +117,7 @@ kernel_cambi_shrink vmafgpu_kernels.cu plain:v1_cambi /GPU_FN void cambi_shrink_
 kernel_cambi_count_4 vmafgpu_kernels.cu plain:v1_cambi /GPU_FN uint32_t cambi_value_of_four(/,/^}/s/launch.reach - 1;/launch.reach - 2;/
 kernel_cambi_count vmafgpu_kernels.cu plain:v1_cambi /GPU_FN uint32_t cambi_value_of_any(/,/^}/s/k <= contrasts/k < contrasts/
 kernel_cambi_select vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN uint32_t cambi_find_bin(/,/^}/s/\*rank <= before + sum/*rank < before + sum/
-kernel_cambi_order vmafgpu_kernels.cu plain:v1_cambi /^GPU_FN int64_t cambi_rounded(/,/^}/s/(down & unit)/0/
+kernel_cambi_order vmafgpu_kernels.cu reductions /^GPU_FN int64_t cambi_rounded(/,/^}/s/(down & unit)/0/
 kernel_speed_low vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_column(/,/^}/s/t <= reach/t < reach/
 kernel_speed_scaled vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_bilinear_column(/,/^}/s/speed_weight(lower) \* speed_weight(right)/speed_weight(lower) * speed_weight(left)/
 kernel_speed_check vmafgpu_kernels.cu plain:v1_speed_illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
@@ -192,6 +210,9 @@ find() {
     test_*)
         $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
         $cc -O0 -o "$work/$2" "test/$1.c" "$work/$2.o" $libs || return 200
+        timeout 300 "$work/$2" ;;
+    reductions)
+        $cxx -I. -DLANES=32 '-DSIMULATED_KERNELS="../../vmafgpu_kernels.cu"' -o "$work/$2" test/simulated/reductions.cpp -lpthread || return 200
         timeout 300 "$work/$2" ;;
     cuda:* | hip:*)
         $cc -O0 -c -o "$work/$2.o" test/gpu/inside.c || return 200

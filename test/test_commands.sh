@@ -57,6 +57,7 @@ clip --raw 1920x1080 1 ref.yuv dist.yuv
 cp "$work/reference.y4m" "$work/ref.y4m"
 cp "$work/distorted.y4m" "$work/low.y4m"
 cp "$work/reference.y4m" "$work/high.y4m"
+cp "$work/distorted.y4m" "$work/late.y4m"
 cp test/fuzz/seeds/model/small.json "$work/my_model.json"
 ffmpeg=
 if command -v ffmpeg > /dev/null 2>&1; then
@@ -132,6 +133,7 @@ run_shown() { # COMMAND
     *'| stream '*) check "$1: scores" [ "$(sed -n 's/^mean \([0-9.]*\),.*/\1/p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
     mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
     minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
+    *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
     *low.json*) check "$1: reports" grep -q '"frameNum": 9' "$work/low.json" "$work/high.json" ;;

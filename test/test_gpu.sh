@@ -65,7 +65,7 @@ hip64=
 if [ "$DEPTH" = all ]; then
     computes=
 elif [ -n "$SANITIZE" ]; then
-    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts threads lend kinds_of_memory failures'
+    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts threads lend kinds_of_memory failures change_over opening devices'
     hip64="$computes caller_context segments rhythm images no_device memory"
 fi
 {

@@ -62,6 +62,7 @@ installed() { # [FILE...]: what is installed, with these more
         printf -- '-rwxr-xr-x ./bin/%s\n' embed_model vmafgpu
         printf -- '-rw-r--r-- ./%s\n' include/vmafgpu/models/model_embed.h include/vmafgpu/vmafgpu.h \
             share/cmake/vmafgpu/vmafgpuConfig.cmake share/cmake/vmafgpu/vmafgpuConfigVersion.cmake \
+            share/bash-completion/completions/vmafgpu share/zsh/site-functions/_vmafgpu \
             share/doc/vmafgpu/LICENSE share/man/man1/vmafgpu.1 share/pkgconfig/vmafgpu.pc "$@"
     } | LC_ALL=C sort -k 2
 }

@@ -486,6 +486,42 @@ reads_ahead() { # BACKEND
     changing_files "$backend"
 }
 
+# Two of them, and a GPU that is opened while the CPU scores: wherever it takes over, the figures are the CPU's.
+several() { # BACKEND
+    backend=$1
+    make_pair many '' texture+mix 36x34 8 420 50 9
+    for list in all 1,0 1; do
+        both "--gpu $list" -r "$work/many.ref" -d "$work/many.dist" --threads 3 --gpu $list
+    done
+    $tool -r "$work/many.ref" -d "$work/many.dist" --backend "$backend" --kernels "$work/kernels.$backend" --gpu all \
+        > "$work/out" 2> "$work/err"
+    check "--gpu all: names, by $backend" grep -q "^vmafgpu: backend $backend (.*\(, simulated\| x2\).*)\$" "$work/err"
+    refused 'gpu names 7, but there are 2 devices' -r "$work/many.ref" -d "$work/many.dist" --backend "$backend" \
+        --kernels "$work/kernels.$backend" --gpu 0,7
+    $tool -r "$work/many.ref" -d "$work/many.dist" --csv -o "$work/cpu.csv" --backend cpu --quiet
+    for count in 2 50; do
+        head -n $((count + 1)) "$work/cpu.csv" > "$work/some.csv"
+        $limit $tool -r "$work/many.ref" -d "$work/many.dist" --csv -o "$work/auto.csv" --kernels "$work/kernels.$backend" --quiet \
+            --frame_cnt $count --threads 3 2> "$work/err"
+        check "auto, $count frames: status" [ $? -eq 0 ]
+        # of the last frame motion is another one where the clip ends
+        check "auto, $count frames: scores" [ "$(head -n $count "$work/auto.csv" | cut -d, -f1-8)" = \
+            "$(head -n $count "$work/some.csv" | cut -d, -f1-8)" ]
+        check "auto, $count frames: nothing is said" [ ! -s "$work/err" ]
+    done
+    for pipe in ref dist; do
+        rm -f "$work/slow.ref" "$work/slow.dist"
+        cp "$work/many.ref" "$work/slow.ref"
+        cp "$work/many.dist" "$work/slow.dist"
+        ln -sf /dev/stdin "$work/slow.$pipe"
+        { head -c 40000 "$work/many.$pipe"; sleep 1; tail -c +40001 "$work/many.$pipe"; } |
+            $limit $tool -r "$work/slow.ref" -d "$work/slow.dist" --csv -o "$work/auto.csv" --kernels "$work/kernels.$backend" \
+                --quiet 2> "$work/err"
+        check "auto, a slow pipe: status" [ $? -eq 0 ]
+        check "auto, a slow pipe for the $pipe" same auto.csv cpu.csv
+    done
+}
+
 # The simulated GPUs as if they were the system's; they have the kernels in them and want only a file that looks like them:
 # a text, or the head of a code object for gfx1100.
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.cuda"
@@ -505,6 +541,7 @@ simulate() { # BACKEND LIBRARY SONAME
     tool="env LD_LIBRARY_PATH=$work/driver.$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
     on_gpu "the simulated GPU, by $1" "$1" --kernels "$work/kernels.$1"
     [ "$1" != cuda ] || reads_ahead "$1"
+    [ -n "$SANITIZE" ] || several "$1"
     tool=$real
     "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
     check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]

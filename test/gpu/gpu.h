@@ -430,7 +430,7 @@ static inline void check_collected(collector *c, const scores *expected) {
     scores_free(&c->got);
 }
 
-/* ---- an allocator that counts and fails at will ---- */
+/* ---- an allocator that counts and fails at will, on any thread ---- */
 
 typedef struct tally {
     long live;
@@ -441,20 +441,20 @@ typedef struct tally {
 static inline void *tally_alloc(size_t size, void *user) {
     tally *t = (tally *)user;
     void *pointer;
-    if (t->fail_at && --t->fail_at == 0) {
+    if (__atomic_load_n(&t->fail_at, __ATOMIC_RELAXED) && __atomic_sub_fetch(&t->fail_at, 1, __ATOMIC_RELAXED) == 0) {
         t->failed = 1;
         return NULL;
     }
     pointer = malloc(size);
     test_need(pointer != NULL, "memory");
     memset(pointer, 0xA5, size);
-    t->live++;
+    __atomic_add_fetch(&t->live, 1, __ATOMIC_RELAXED);
     return pointer;
 }
 
 static inline void tally_free(void *pointer, void *user) {
     tally *t = (tally *)user;
-    t->live -= pointer != NULL;
+    __atomic_sub_fetch(&t->live, pointer != NULL, __ATOMIC_RELAXED);
     free(pointer);
 }
 
@@ -478,7 +478,8 @@ static inline void where(const char *format, ...) {
 #define GPU_GROUPS(X) \
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(reuse) \
     X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders)
+    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(no_device) X(memory) X(illegal) \
+    X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices)
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)
 #undef GPU_GROUP

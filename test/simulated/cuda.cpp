@@ -327,7 +327,7 @@ static Side side_of(const CopyEnd &end) {
 
 static int copy_rows(const Call &call, const CopyRows &what, const void *stream) {
     for (const int kind : { what.from.kind, what.to.kind }) {
-        if (kind != HOST && kind != DEVICE) {
+        if (kind != HOST && kind != DEVICE && kind != ANYWHERE) {
             return call.mistake(INVALID_VALUE, "a kind of memory that is not simulated");
         }
     }

@@ -15,6 +15,7 @@
 #define SIMULATED_DRIVER_H
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <set>
@@ -49,7 +50,7 @@ inline const char *const no_function = "no function of the current context";
 inline const char *const no_stream = "no stream of the current context";
 inline const char *const no_event = "no event of the current context";
 
-enum { HOST = 1, DEVICE = 2 };                /* kinds of memory */
+enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 };  /* kinds of memory; the last: of any device */
 
 /* ================================================================================================
  * >>vendor                                       what cuda.cpp and hip.cpp say besides their entry points
@@ -140,6 +141,7 @@ struct Fault {
     std::string entry;                        /* "": any */
     long countdown = 0;                       /* 0: none */
     int error = 0;
+    int device = -1;                          /* that is current; -1: any */
 };
 
 struct Driver {
@@ -203,6 +205,15 @@ struct Driver {
 
 inline Driver driver;
 
+/* Waits while calls of this name are held back; then the lock is to be taken. */
+inline std::atomic<const char *> held_entry{ nullptr };
+inline std::mutex &let_pass(const char *name) {
+    for (const char *held; (held = held_entry.load()) && strcmp(held, name) == 0;) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return driver.mutex;
+}
+
 /* One call of an entry point. `error` is what it has to return at once, except where something is given back: that is
  * done even then, or tests of failures could not tell what was forgotten. */
 enum { NEVER_FAILS, NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT };
@@ -213,11 +224,11 @@ struct Call {
     int error = SUCCESS;
     Context *context = nullptr;
 
-    Call(const char *name, int needs) : lock(driver.mutex), entry(name) {
+    Call(const char *name, int needs) : lock(let_pass(name)), entry(name) {
         driver.all_calls++;
         driver.calls[name]++;
         context = current_context();
-        if (needs == NEVER_FAILS || meets(driver.fault) || meets(driver.loss)) {
+        if (needs == NEVER_FAILS || meets(driver.fault, needs) || meets(driver.loss, needs)) {
             return;
         }
         if (needs >= NEEDS_INIT && !driver.is_initialized) {
@@ -237,9 +248,10 @@ struct Call {
     }
 
   private:
-    bool meets(Fault &fault) {
+    bool meets(Fault &fault, int needs) {
         const bool is_loss = &fault == &driver.loss;
-        if (fault.countdown == 0 || (!fault.entry.empty() && fault.entry != entry)) {
+        if (fault.countdown == 0 || (!fault.entry.empty() && fault.entry != entry) ||
+            (fault.device >= 0 && (needs < NEEDS_CONTEXT || !context || context->device != fault.device))) {
             return false;
         }
         if (fault.countdown > 1) {
@@ -387,10 +399,10 @@ inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle)
  * >>memory
  * ================================================================================================ */
 
-/* Bytes at a device address of this context, on the host; NULL if they are not all in one allocation. */
+/* Bytes at a device address of this context (NULL: of any), on the host; NULL if they are not all in one allocation. */
 inline unsigned char *device_bytes(const Context *context, uint64_t address, size_t bytes) {
     const Range *range = machine.memory.find(address, bytes);
-    if (!range || (range->owner && range->owner != context)) {
+    if (!range || (context && range->owner && range->owner != context)) {
         return nullptr;
     }
     return range->host + (address - range->begin);
@@ -409,7 +421,8 @@ struct Side {
 
     unsigned char *find(const Context *context, size_t width, size_t height) const {
         const size_t extent = pitch * (height - 1) + width;
-        return kind == HOST ? static_cast<unsigned char *>(host) : device_bytes(context, device, extent);
+        return kind == HOST ? static_cast<unsigned char *>(host)
+                            : device_bytes(kind == ANYWHERE ? nullptr : context, device, extent);
     }
 };
 
@@ -929,7 +942,20 @@ CONTROL(void, simulated_lose)(long n, int error) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     driver.loss.countdown = n;
     driver.loss.error = error;
+    driver.loss.device = -1;
     driver.hit.clear();
+}
+
+CONTROL(void, simulated_lose_device)(int device, long n, int error) {
+    const std::lock_guard<std::mutex> lock(driver.mutex);
+    driver.loss.countdown = n;
+    driver.loss.error = error;
+    driver.loss.device = device;
+    driver.hit.clear();
+}
+
+CONTROL(void, simulated_hold)(const char *entry) {
+    held_entry = entry;
 }
 
 CONTROL(const char *, simulated_hit)(void) {

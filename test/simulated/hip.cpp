@@ -256,16 +256,21 @@ ENTRY(hipModuleLaunchKernel, (const void *function, unsigned grid_x, unsigned gr
  * >>memory
  * ================================================================================================ */
 
-/* By rows; `kind` says which side is where, from 1: host to device, device to host, device to device. */
+/* By rows; `kind` says which side is where, from 1: host to device, device to host, device to device; 4: the addresses say,
+ * here those of devices only, of any. */
 static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {
         Side s = where == HOST ? on_host(pointer) : on_device(reinterpret_cast<uintptr_t>(pointer));
+        s.kind = where;
         s.pitch = pitch;
         return s;
     };
     const bool to_host = !(reinterpret_cast<uintptr_t>(to) & DEVICE_BIT);
     const bool from_host = !(reinterpret_cast<uintptr_t>(from) & DEVICE_BIT);
+    if (kind == ANYWHERE && !to_host && !from_host) {
+        return copy(call, find_stream(call, stream), side(ANYWHERE, to, to_pitch), side(ANYWHERE, from, from_pitch), width, height);
+    }
     if (kind < 1 || kind > 3 || to_host != (kind == 2) || from_host != (kind == 1)) {
         return call.mistake(INVALID_COPY_DIRECTION, "the memory is not of the kind that is said");
     }
@@ -273,6 +278,19 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
 
+/* Of what comes back only the first fields are of interest. */
+static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
+    const auto it = driver.memory.upper_bound(address);
+    if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes) {
+        return call.mistake(INVALID_VALUE, "no address of device memory");
+    }
+    attributes[0] = DEVICE;
+    attributes[1] = std::prev(it)->second.context->device;
+    return SUCCESS;
+}
+
+ENTRY(hipPointerGetAttributes, (int *attributes, uint64_t address), NEEDS_INIT,
+      get_pointer_attributes(call, attributes, address))
 ENTRY(hipMemGetInfo, (size_t *available, size_t *total), NEEDS_CONTEXT, memory_info(call, available, total))
 ENTRY(hipMalloc, (uint64_t *address, size_t bytes), NEEDS_CONTEXT, take_memory(call, address, bytes))
 ENTRY_GIVING_BACK(hipFree, (uint64_t address), NEEDS_CONTEXT, give_memory(call, address))

@@ -58,6 +58,10 @@ enum {
     X(fail, void, (const char *entry, long n, int error)) \
     /* From the n-th call from now on, every call returns `error`: the device is lost. n = 0: it is not. */ \
     X(lose, void, (long n, int error)) \
+    /* The same for calls that work on the current device, if it is this one: that one is lost. */ \
+    X(lose_device, void, (int device, long n, int error)) \
+    /* Calls of this entry point do not begin until simulated_hold(NULL). */ \
+    X(hold, void, (const char *entry)) \
     /* The entry point that fail() or lose() has hit first since; "" if none. */ \
     X(hit, const char *, (void)) \
     /* Calls of an entry point since reset(); NULL: of all. */ \

@@ -1,0 +1,916 @@
+/* A clip on several backends: the CPU until a GPU is open, and several GPUs. The same bits at every change-over, whatever is
+ * on loan, fails or is closed then. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep() */
+#include "gpu.h"
+#include <pthread.h>
+#include <time.h>
+
+static void pause_a_little(void) {
+    const struct timespec pause = {0, 300000};
+    nanosleep(&pause, NULL);
+}
+
+static void wait_for_opening(const vmafgpu *context) {
+    while (vmafgpu_is_opening(context)) {
+        pause_a_little();
+    }
+}
+
+/* The first thing that a thread does that opens a GPU. A real one is opened when it is. */
+static void hold_opening(gpu *g, int is_held) {
+    if (g->is_simulated) {
+        g->sim.hold(is_held ? g->vendor->init : NULL);
+    }
+}
+
+/* AUTO finds the other vendor's library nowhere, so that the GPU is this one. */
+static vmafgpu_config background_config(const gpu *g, const film *f) {
+    vmafgpu_config config = gpu_config(g, f);
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    config.gpu.in_background = 1;
+    config.gpu.batch = 2;
+    config.gpu.queue = 2;
+    return config;
+}
+
+static void check_no_note(const vmafgpu *context) {
+    CHECK_STR(vmafgpu_backend_note(context), "");
+}
+
+/* ---- the CPU until the GPU is open ---- */
+
+/* What is measured by itself, where it can be had. */
+enum { MEASURED = -1 };
+static const selection measured = {"measured", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 3,
+                                   {{"psnr", NULL}, {"float_motion", NULL}, {"float_moment", NULL}}};
+
+/* How a clip goes. */
+typedef struct journey {
+    int selected, batch, queue, subsample, threads, delivery, discard;
+    int first, end; /* pairs of the film that are pushed; what is around them are seeds and tails */
+    int loans;      /* pairs that are borrowed ahead; 0: none */
+    int depth, shift, chroma;
+} journey;
+
+static void fill_lent(const film *f, int i, const journey *j, const vmafgpu_frame *pair) {
+    storage how = {"h", 0, 0, 0, 0, 0};
+    how.shift = j->shift;
+    for (int side = 0; side < 2; side++) {
+        for (int plane = 0; plane < 3 && pair[side].data[plane]; plane++) {
+            size_t size = 0;
+            plane_layout l = plane_place(f, 2 * i + side, plane, &how, &size);
+            l.pitch = pair[side].pitch[plane];
+            l.at = 0;
+            plane_write(f, &l, &how, (unsigned char *)(uintptr_t)pair[side].data[plane]);
+        }
+    }
+}
+
+/* Pushes what is left of the journey up to pair `end`, borrowing ahead. */
+static void travel(const film *f, const journey *j, const reel *r, vmafgpu *context, collector *taken, vmafgpu_frame (*lent)[2],
+                   int *at, int *borrowed, int end) {
+    for (; *at < end; ++*at) {
+        while (j->loans && *borrowed < j->end && *borrowed - *at < j->loans) {
+            vmafgpu_frame *pair = lent[*borrowed % 64];
+            const vmafgpu_result result = vmafgpu_lend(context, &pair[0], &pair[1]);
+            if (result == VMAFGPU_AGAIN) {
+                CHECK(*borrowed > *at);
+                break;
+            }
+            if (!CHECK_INT(result, VMAFGPU_OK)) {
+                break;
+            }
+            fill_lent(f, (*borrowed)++, j, pair);
+        }
+        if (j->loans) {
+            CHECK_INT(vmafgpu_push(context, &lent[*at % 64][0], &lent[*at % 64][1]), VMAFGPU_OK);
+        } else {
+            CHECK_INT(reel_push(r, context, *at), VMAFGPU_OK);
+        }
+        if (taken && j->delivery == NEXT) {
+            collect_next(context, taken);
+        }
+    }
+}
+
+/* One clip, in which the GPU becomes ready before pair `ready` is pushed. */
+static void check_change(gpu *g, const film *f, const journey *j, int ready) {
+    const storage how = {"h", 0, j->shift, 0, 0, j->shift != 0};
+    vmafgpu_config config = background_config(g, f);
+    reel r = reel_make(g, f, &how);
+    vmafgpu_frame lent[64][2];
+    collector taken;
+    scores expected, part;
+    vmafgpu *context;
+    int at = j->first, borrowed = j->first, tails;
+    select_features(&config, j->selected == MEASURED ? &measured : &selections[j->selected]);
+    config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+    config.gpu.batch = j->batch;
+    config.gpu.queue = j->queue;
+    config.gpu.threads = j->threads;
+    expected = cpu_score(f, &config);
+    config.subsample = j->subsample;
+    part = expected;
+    part.rows = (j->end - j->first + (j->subsample ? j->subsample : 1) - 1) / (j->subsample ? j->subsample : 1);
+    part.values = (double *)malloc(sizeof(double) * (size_t)(part.rows * part.columns + 1));
+    for (int i = 0; i < part.rows; i++) {
+        memcpy(part.values + i * part.columns,
+               expected.values + (j->first + i * (j->subsample ? j->subsample : 1)) * part.columns,
+               sizeof(double) * (size_t)part.columns);
+    }
+    taken = collector_like(&part, j->subsample);
+    config.discard_scores = j->discard;
+    config.on_score = j->delivery == CALLBACK ? collect : NULL;
+    config.on_score_user = &taken;
+    hold_opening(g, 1);
+    context = open_checked(&config);
+    if (context) {
+        const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
+        if (g->is_simulated && j->selected != MEASURED) {
+            CHECK_INT(vmafgpu_is_opening(context), 1);
+            CHECK_STR(vmafgpu_device_name(context), "");
+            CHECK_INT(vmafgpu_device_memory(context), 0);
+        }
+        CHECK_STR(vmafgpu_backend_name(context), "cpu");
+        for (int i = j->first - seeds; i < j->first; i++) {
+            CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+        }
+        travel(f, j, &r, context, &taken, lent, &at, &borrowed, ready);
+        CHECK(!g->is_simulated || vmafgpu_next_device(context) == -1);
+        hold_opening(g, 0);
+        wait_for_opening(context);
+        travel(f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
+        tails = f->clip.frames - j->end;
+        for (int i = 0; i < tails && i < 2; i++) {
+            CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_reusable(context), j->end - j->first);
+        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end && (j->selected != MEASURED || vmafgpu_device_name(context)[0])) {
+            CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
+            CHECK(vmafgpu_device_memory(context) > 0 && vmafgpu_device_name(context)[0]);
+            CHECK_INT(vmafgpu_get_config(context)->gpu.batch, j->batch);
+        }
+        CHECK(j->selected == MEASURED || !vmafgpu_backend_note(context)[0]);
+        if (j->delivery == NEXT) {
+            collect_next(context, &taken);
+        }
+        if (j->delivery == KEPT) {
+            scores got = scores_of(context);
+            check_same_scores(&got, &part);
+            scores_free(&got);
+            /* the next clip begins on the GPU */
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            for (int i = 0; i < f->clip.frames && ready == j->first; i++) {
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                CHECK_STR(vmafgpu_backend_name(context), vmafgpu_device_name(context)[0] ? g->vendor->name : "cpu");
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        }
+        if (j->delivery == KEPT) {
+            scores_free(&taken.got);
+        } else {
+            check_collected(&taken, &part);
+        }
+        vmafgpu_close(context);
+    }
+    hold_opening(g, 0);
+    scores_free(&part);
+    scores_free(&expected);
+    reel_free(g, &r);
+}
+
+static const journey journeys[] = {
+    {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 12, 0, 8, 0, 0},
+    {ADM, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},            /* without motion */
+    {WINDOWS, 3, 2, 0, 2, CALLBACK, 0, 0, 13, 0, 8, 0, 0},   /* two frames back */
+    {WINDOWS, 1, 1, 0, 1, NEXT, 1, 3, 10, 0, 10, 0, 0},      /* seeds and tails */
+    {DEFAULT, 2, 1, 3, 3, CALLBACK, 1, 1, 12, 0, 8, 0, 0},
+    {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 13, 64, 8, 0, 0},      /* lent memory */
+    {WINDOWS, 2, 2, 2, 2, NEXT, 0, 2, 12, 3, 10, 6, 0},
+    {MEASURED, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},
+};
+
+void test_change_over(gpu *g) {
+    for (size_t i = 0; i < sizeof journeys / sizeof journeys[0]; i++) {
+        const journey *j = &journeys[i];
+        film f = j->selected == MEASURED
+                     ? film_make_colour("texture+mix", 40, 36, j->depth, 420, j->end, 807)
+                     : film_make("texture+mix", 40, 36, j->depth, j->end + (j->first ? 2 : 0), (uint32_t)(800 + i));
+        for (int ready = j->first; ready <= j->end; ready += g->is_simulated ? 1 : 6) {
+            where("change-over, journey %d, ready before pair %d", (int)i, ready);
+            check_change(g, &f, j, ready);
+        }
+        film_free(&f);
+    }
+}
+
+/* ---- what goes wrong meanwhile ---- */
+
+/* Pushes a film, the GPU being ready, or known not to be, before the fourth pair. The bits are the CPU's. */
+static void run_through(const film *f, const reel *r, const vmafgpu_config *config, const scores *expected, vmafgpu **opened) {
+    vmafgpu *context = *opened = open_checked(config);
+    scores got;
+    (void)f;
+    if (!context) {
+        return;
+    }
+    for (int i = 0; i < r->count / 2; i++) {
+        if (i == 3) {
+            wait_for_opening(context);
+        }
+        CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    got = scores_of(context);
+    check_same_scores(&got, expected);
+    scores_free(&got);
+}
+
+/* Every call of the driver fails once, or the device is lost from it on, and every allocation. */
+static void check_opening_faults(gpu *g, int selected, int fault) {
+    enum { FRAMES = 9 };
+    film f = film_make("texture+mix", 20, 18, 8, FRAMES, 820);
+    vmafgpu_config config = background_config(g, &f);
+    reel r = reel_of_kinds(g, &f, "h");
+    scores expected;
+    long baseline[SIMULATED_KINDS];
+    int is_over = 0;
+    select_features(&config, &selections[selected]);
+    expected = cpu_score(&f, &config);
+    for (int i = 0; i < SIMULATED_KINDS; i++) {
+        baseline[i] = g->sim.live(i);
+    }
+    for (long n = 1; !is_over; n += fault == 1 ? 3 : 1) {
+        vmafgpu *context;
+        tally t;
+        int has_failed;
+        where("fault %d, %ld, while the GPU is opened or takes over", fault, n);
+        memset(&t, 0, sizeof t);
+        config.allocator = tally_allocator(&t);
+        config.gpu.no_self_test = n % 2 == 0;
+        if (fault == 0) {
+            g->sim.fail(NULL, n, 700);
+        } else if (fault == 1) {
+            g->sim.lose(n, 719);
+        } else {
+            t.fail_at = n + 40; /* the open's own are another test's */
+        }
+        run_through(&f, &r, &config, &expected, &context);
+        has_failed = fault == 2 ? t.failed : g->sim.hit()[0] != 0;
+        if (context) {
+            const int is_noted = vmafgpu_backend_note(context)[0] != 0;
+            CHECK_STR(vmafgpu_backend_name(context), is_noted ? "cpu" : g->vendor->name);
+            CHECK(has_failed || !is_noted);
+        }
+        vmafgpu_close(context);
+        is_over = !has_failed;
+        for (int i = 0; i < (fault == 1 ? 1 : SIMULATED_KINDS); i++) {
+            CHECK_INT(g->sim.live(i), baseline[i]);
+        }
+        g->sim.fail(NULL, 0, 0);
+        g->sim.lose(0, 0);
+        gpu_check_caller(g);
+        CHECK_INT(t.live, 0);
+        test_need(n < 3000, "the run never ends");
+    }
+    scores_free(&expected);
+    reel_free(g, &r);
+    film_free(&f);
+    if (fault == 1) {
+        CHECK_STR(g->sim.report(), "");
+        gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+    }
+}
+
+/* Lost at each call behind the end of the opening: in the middle of the change-over. */
+static void check_lost_in_change(gpu *g) {
+    enum { FRAMES = 12 };
+    int is_over = 0;
+    film f = film_make("texture+mix", 24, 20, 8, FRAMES, 821);
+    vmafgpu_config config = background_config(g, &f);
+    select_features(&config, &selections[WINDOWS]);
+    scores expected = cpu_score(&f, &config);
+    for (long n = 1; !is_over; n += n < 40 ? 1 : 5) {
+        reel r = reel_of_kinds(g, &f, n % 2 ? "h" : "p");
+        vmafgpu *context = open_checked(&config);
+        scores got;
+        where("the GPU is lost at call %ld of the change-over", n);
+        for (int i = 0; i < FRAMES && context; i++) {
+            if (i == 4) {
+                wait_for_opening(context);
+                g->sim.lose(n, 700);
+            }
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        is_over = g->sim.hit()[0] == 0;
+        CHECK(is_over || vmafgpu_backend_note(context)[0] || strcmp(vmafgpu_backend_name(context), "cpu") != 0);
+        g->sim.lose(0, 0);
+        got = scores_of(context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        vmafgpu_close(context);
+        reel_free(g, &r);
+    }
+    scores_free(&expected);
+    film_free(&f);
+    gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+}
+
+static void *release_soon(void *user) {
+    const struct timespec soon = {0, 30000000};
+    nanosleep(&soon, NULL);
+    ((gpu *)user)->sim.hold(NULL);
+    return NULL;
+}
+
+/* Closed, reset and flushed while the opening stands at one of its calls. */
+static void check_ends(gpu *g) {
+    static const char *const cuda[] = {"cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuMemAlloc_v2", "cuEventCreate"};
+    static const char *const hip[] = {"hipInit", "hipSetDevice", "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags"};
+    film f = film_make("texture+mix", 40, 36, 8, 6, 822);
+    vmafgpu_config config = background_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    for (int at = 0; at < 5; at++) {
+        for (int way = 0; way < 5; way++) {
+            reel r = reel_of_kinds(g, &f, "h");
+            long live = g->sim.live(SIMULATED_CONTEXTS);
+            vmafgpu_frame pair[2];
+            vmafgpu_score score;
+            pthread_t releaser;
+            vmafgpu *context;
+            where("ended while %s is held back, way %d", (g->is_hip ? hip : cuda)[at], way);
+            g->sim.hold((g->is_hip ? hip : cuda)[at]);
+            context = open_checked(&config);
+            for (int i = 0; i < 3; i++) {
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), &score),
+                      VMAFGPU_OK);
+            if (way == 1) {
+                CHECK_INT(vmafgpu_lend(context, &pair[0], &pair[1]), VMAFGPU_OK);
+            }
+            if (way >= 2) {
+                for (int i = 3; i < 6; i++) {
+                    CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                }
+                CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+                scores got = scores_of(context);
+                check_same_scores(&got, &expected);
+                scores_free(&got);
+                CHECK_STR(vmafgpu_backend_name(context), "cpu");
+                CHECK_INT(vmafgpu_is_opening(context), 1);
+            }
+            if (way >= 3) {
+                CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+                if (way == 3) {
+                    g->sim.hold(NULL);
+                    wait_for_opening(context);
+                }
+                for (int i = 0; i < 6; i++) {
+                    CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                }
+                CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+                scores got = scores_of(context);
+                check_same_scores(&got, &expected);
+                scores_free(&got);
+                CHECK_STR(vmafgpu_backend_name(context), way == 3 ? g->vendor->name : "cpu");
+            }
+            test_need(pthread_create(&releaser, NULL, release_soon, g) == 0, "a thread");
+            vmafgpu_close(context);
+            pthread_join(releaser, NULL);
+            reel_free(g, &r);
+            CHECK_INT(g->sim.live(SIMULATED_CONTEXTS), live);
+        }
+    }
+    scores_free(&expected);
+    film_free(&f);
+}
+
+static void check_background_rules(gpu *g) {
+    film f = film_make("texture+mix", 40, 36, 8, 4, 823);
+    vmafgpu_config config = background_config(g, &f);
+    scores expected = cpu_score(&f, &config);
+    reel host = reel_of_kinds(g, &f, "h"), device = reel_of_kinds(g, &f, "d");
+    vmafgpu *context;
+    where("the rules of opening in the background");
+    context = open_checked(&config);
+    CHECK_INT(reel_push(&device, context, 0), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames");
+    wait_for_opening(context);
+    CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(context), "in_background");
+    vmafgpu_close(context);
+
+    config.gpu.kernels_path = "/no/such/kernels"; /* of which no trace is left when it is looked for */
+    context = open_checked(&config);
+    wait_for_opening(context);
+    reel_finish(&host, context, 0);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    CHECK_HAS(vmafgpu_backend_note(context), "/no/such/kernels");
+    {
+        scores got = scores_of(context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+    }
+    vmafgpu_close(context);
+
+    config = background_config(g, &f);
+    config.backend = g->vendor->backend; /* who insists has it at once */
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_is_opening(context), 0);
+    CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
+    CHECK_INT(vmafgpu_next_device(context), 0);
+    vmafgpu_close(context);
+    if (!g->is_hip) {
+        config.backend = VMAFGPU_BACKEND_AUTO;
+        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        context = open_checked(&config);
+        CHECK_INT(vmafgpu_is_opening(context), 0);
+        reel_finish(&device, context, 0);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+    }
+    config = background_config(g, &f); /* the path may go when the open is over */
+    {
+        char path[1024];
+        snprintf(path, sizeof path, "%s", g->kernels_path);
+        config.gpu.kernels_path = path;
+        hold_opening(g, 1);
+        context = open_checked(&config);
+        memset(path, '?', sizeof path);
+        hold_opening(g, 0);
+        wait_for_opening(context);
+        reel_finish(&host, context, 0);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+    }
+    scores_free(&expected);
+    reel_free(g, &host);
+    reel_free(g, &device);
+    film_free(&f);
+}
+
+void test_opening(gpu *g) {
+    if (!g->is_simulated) {
+        test_skip("opening in the background: this driver cannot be held back");
+        return;
+    }
+    check_background_rules(g);
+    check_ends(g);
+    check_lost_in_change(g);
+    check_opening_faults(g, DEFAULT, 0);
+    check_opening_faults(g, WINDOWS, 1);
+    check_opening_faults(g, DEFAULT, 2);
+}
+
+/* ---- several GPUs ---- */
+
+/* Makes another device current for what the test itself does there. */
+static void enter_device(gpu *g, int device, void **context) {
+    if (g->is_hip) {
+        CHECK_INT(g->set_device(device), 0);
+    } else {
+        CHECK_INT(g->retain(context, device), 0);
+        CHECK_INT(g->push(*context), 0);
+    }
+}
+
+static void leave_device(gpu *g, int device) {
+    void *context = NULL;
+    if (g->is_hip) {
+        CHECK_INT(g->set_device(0), 0);
+    } else {
+        CHECK_INT(g->pop(&context), 0);
+        CHECK_INT(g->release(device), 0);
+    }
+}
+
+static vmafgpu_config devices_config(const gpu *g, const film *f, const int *devices, int count) {
+    vmafgpu_config config = gpu_config(g, f);
+    config.gpu.devices = devices;
+    config.gpu.device_count = count;
+    config.gpu.batch = 2;
+    config.gpu.queue = 2;
+    return config;
+}
+
+static const int both[2] = {0, 1}, reverse[2] = {1, 0}, three[3] = {2, 0, 1};
+
+/* Frames from everywhere, waits, pairs by themselves, on two and three GPUs. */
+static void check_devices(gpu *g, int count) {
+    static const struct {
+        int         selected, width, height, depth, frames, count, batch, queue, subsample, threads, delivery, spoils;
+        const char *kinds;
+    } cases[] = {
+        {DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 1, KEPT, 0, "h"},
+        {DEFAULT, 40, 36, 8, 30, 2, 2, 2, 0, 3, CALLBACK, 1, "p"},
+        {DEFAULT, 48, 36, 8, 26, 2, 2, 2, 0, 1, NEXT, 0, "d"},
+        {WINDOWS, 41, 37, 10, 25, 2, 3, 1, 0, 2, KEPT, 1, "hp"},
+        {WINDOWS, 40, 36, 8, 23, 3, 1, 1, 0, 1, CALLBACK, 1, "p"},
+        {WINDOWS, 41, 36, 8, 27, 3, 2, 2, 2, 1, KEPT, 0, "d"},
+        {ADM, 40, 36, 8, 25, 3, 2, 1, 3, 1, NEXT, 1, "h"},
+        {MANY, 40, 36, 10, 20, 2, 1, 3, 0, 2, KEPT, 0, "hpd"},
+        {V1, 217, 177, 8, 11, 2, 1, 2, 0, 2, KEPT, 1, "h"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        film f = small_film(cases[i].selected, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames, (uint32_t)(840 + i));
+        const int *devices = cases[i].count == 3 ? three : i % 2 ? reverse : both;
+        vmafgpu_config config = devices_config(g, &f, devices, cases[i].count);
+        reel r = reel_of_kinds(g, &f, cases[i].kinds);
+        scores expected;
+        collector taken;
+        vmafgpu *context;
+        int seen[3] = {0, 0, 0};
+        int64_t spoilt = 0;
+        where("several GPUs, case %d", (int)i);
+        if (cases[i].count > count) {
+            reel_free(g, &r);
+            film_free(&f);
+            continue;
+        }
+        select_features(&config, &selections[cases[i].selected]);
+        config.gpu.batch = cases[i].batch;
+        config.gpu.queue = cases[i].queue;
+        config.gpu.threads = cases[i].threads;
+        config.subsample = cases[i].subsample;
+        expected = cpu_score(&f, &config);
+        taken = collector_like(&expected, cases[i].subsample);
+        config.on_score = cases[i].delivery == CALLBACK ? collect : NULL;
+        config.on_score_user = &taken;
+        context = open_checked(&config);
+        for (int k = 0; k < cases[i].frames && context; k++) {
+            const int device = vmafgpu_next_device(context);
+            CHECK(device >= 0 && device < 3);
+            seen[device >= 0 && device < 3 ? device : 0]++;
+            CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
+            if (cases[i].delivery == NEXT) {
+                collect_next(context, &taken);
+            }
+            if (k % 9 == 5) {
+                CHECK_INT(vmafgpu_wait(context, k % 2 ? -1 : k - 2), VMAFGPU_OK);
+                CHECK(vmafgpu_reusable(context) >= (k % 2 ? k + 1 : k - 2));
+            }
+            for (const int64_t reusable = vmafgpu_reusable(context); cases[i].spoils && spoilt < reusable; spoilt++) {
+                picture_spoil(g, &r.pictures[2 * spoilt]);
+                picture_spoil(g, &r.pictures[2 * spoilt + 1]);
+            }
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
+        check_no_note(context);
+        CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, cases[i].count);
+        for (int k = 0; k < cases[i].count; k++) {
+            CHECK(seen[k] > 1);
+        }
+        if (cases[i].delivery == KEPT) {
+            scores got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+            scores_free(&taken.got);
+        } else {
+            if (cases[i].delivery == NEXT) {
+                collect_next(context, &taken);
+            }
+            check_collected(&taken, &expected);
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        reel_free(g, &r);
+        film_free(&f);
+    }
+}
+
+/* Frames on the device that they are due on, and pairs by themselves there. */
+static void check_next_device(gpu *g) {
+    enum { FRAMES = 26 };
+    static const storage how = {"d", 0, 0, 48, 0, 0}, upside_down = {"d", 0, 0, -48, 0, 0};
+    for (int way = 0; way < 3; way++) {
+        film f = film_make("texture+mix", 48, 36, 8, FRAMES, 850);
+        vmafgpu_config config = devices_config(g, &f, both, 2);
+        scores expected, got;
+        picture pictures[2 * FRAMES];
+        int devices[FRAMES];
+        void *contexts[FRAMES];
+        vmafgpu *context;
+        where("frames on the device that is next, way %d", way);
+        select_features(&config, &selections[way ? WINDOWS : DEFAULT]);
+        config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+        expected = cpu_score(&f, &config);
+        context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            vmafgpu_score score;
+            devices[i] = vmafgpu_next_device(context);
+            enter_device(g, devices[i], &contexts[i]);
+            for (int side = 0; side < 2; side++) {
+                pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, way == 2 ? &upside_down : &how);
+            }
+            leave_device(g, devices[i]);
+            if (i % 7 == 3) {
+                CHECK_INT(vmafgpu_score_pair(context, &pictures[2 * i - 2].frame, &pictures[2 * i].frame,
+                                             &pictures[2 * i + 1].frame, &score), VMAFGPU_OK);
+                CHECK(way || score.score != 0);
+            }
+            CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        got = scores_of(context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        for (int i = 0; i < FRAMES; i++) {
+            enter_device(g, devices[i], &contexts[i]);
+            picture_free(g, &pictures[2 * i]);
+            picture_free(g, &pictures[2 * i + 1]);
+            leave_device(g, devices[i]);
+        }
+        vmafgpu_close(context); /* until then the devices' primary contexts stay */
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* Lent memory of several GPUs, also in forms that are converted where they are; seeds and tails. */
+static void check_devices_lend(gpu *g) {
+    static const journey ways[] = {
+        {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 40, 64, 8, 0, 0}, {WINDOWS, 2, 2, 0, 3, KEPT, 0, 0, 37, 5, 10, 6, 0},
+        {WINDOWS, 3, 1, 2, 2, NEXT, 0, 2, 40, 64, 10, 0, 0}, {ADM, 1, 3, 0, 1, CALLBACK, 1, 0, 30, 64, 8, 0, 0},
+    };
+    for (int way = 0; way < 4; way++) {
+        const journey *j = &ways[way];
+        const storage how = {"h", 0, j->shift, 0, 0, j->shift != 0};
+        film f = film_make("texture+mix", 41, 36, j->depth, j->end + 2, (uint32_t)(860 + way));
+        vmafgpu_config config = devices_config(g, &f, both, 2);
+        reel r = reel_make(g, &f, &how);
+        vmafgpu_frame lent[64][2];
+        scores expected, part;
+        collector taken;
+        vmafgpu *context;
+        int at = j->first, borrowed = j->first;
+        const int step = j->subsample ? j->subsample : 1;
+        where("lent memory of several GPUs, way %d", way);
+        select_features(&config, &selections[j->selected]);
+        config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+        config.gpu.batch = j->batch;
+        config.gpu.queue = j->queue;
+        config.gpu.threads = j->threads;
+        expected = cpu_score(&f, &config);
+        config.subsample = j->subsample;
+        part = expected;
+        part.rows = (j->end - j->first + step - 1) / step;
+        part.values = expected.values;
+        for (int i = 0; i < part.rows; i++) {
+            memmove(part.values + i * part.columns, expected.values + (j->first + i * step) * part.columns,
+                    sizeof(double) * (size_t)part.columns);
+        }
+        taken = collector_like(&part, j->subsample);
+        config.discard_scores = j->discard;
+        config.on_score = j->delivery == CALLBACK ? collect : NULL;
+        config.on_score_user = &taken;
+        context = open_checked(&config);
+        if (context) {
+            const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
+            for (int i = j->first - seeds; i < j->first; i++) {
+                CHECK_INT(vmafgpu_seed(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
+            }
+            travel(&f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
+            for (int i = 0; i < 2; i++) {
+                CHECK_INT(vmafgpu_tail(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            check_on_gpu(g, context);
+        }
+        if (j->delivery == KEPT) {
+            scores got = scores_of(context);
+            check_same_scores(&got, &part);
+            scores_free(&got);
+            scores_free(&taken.got);
+        } else {
+            if (j->delivery == NEXT) {
+                collect_next(context, &taken);
+            }
+            check_collected(&taken, &part);
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        reel_free(g, &r);
+        film_free(&f);
+    }
+}
+
+/* One of two is lost, or both are, at each call; on the way pairs are on loan or not, and frames in any memory. */
+static void check_devices_lost(gpu *g) {
+    enum { FRAMES = 26 };
+    for (int way = 0; way < 6; way++) {
+        int is_over = 0;
+        for (long n = 1; !is_over; n += n < 30 ? 1 : way < 2 ? 7 : 23) {
+            const journey j = {WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, way == 1 ? 64 : 0, 8, 0, 0};
+            film f = film_make("texture+mix", 20, 18, 8, FRAMES, 870);
+            vmafgpu_config config = devices_config(g, &f, way % 2 ? both : reverse, 2);
+            reel r = reel_of_kinds(g, &f, way == 3 ? "d" : way == 4 ? "p" : "h");
+            vmafgpu_frame lent[64][2];
+            int at = 0, borrowed = 0, missing = 0;
+            int64_t spoilt = 0;
+            scores expected;
+            vmafgpu *context;
+            vmafgpu_result flushed;
+            where("one of two GPUs, or both, lost at call %ld, way %d", n, way);
+            select_features(&config, &selections[way % 2 ? WINDOWS : DEFAULT]);
+            expected = cpu_score(&f, &config);
+            context = open_checked(&config);
+            if (way == 5) {
+                g->sim.lose(n, 700);
+            } else {
+                g->sim.lose_device(1, n, 719);
+            }
+            if (way == 4) {
+                for (int i = 0; i < FRAMES; i++) {
+                    CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                    spoilt = vmafgpu_reusable(context) < spoilt ? -1 : vmafgpu_reusable(context);
+                    CHECK(spoilt >= 0);
+                    for (int64_t k = spoilt > 6 ? spoilt - 6 : 0; k < spoilt; k++) {
+                        memset(r.pictures[2 * k].bytes, 0xA7, r.pictures[2 * k].size);
+                        memset(r.pictures[2 * k + 1].bytes, 0xA7, r.pictures[2 * k + 1].size);
+                    }
+                }
+            } else {
+                travel(&f, &j, &r, context, NULL, lent, &at, &borrowed, FRAMES);
+            }
+            flushed = vmafgpu_flush(context);
+            is_over = g->sim.hit()[0] == 0;
+            if (!is_over && way != 5) { /* the other one goes on */
+                CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
+            } else {
+                CHECK_STR(vmafgpu_backend_name(context), is_over || !vmafgpu_backend_note(context)[0] ? g->vendor->name : "cpu");
+            }
+            CHECK(is_over || n > 200 || vmafgpu_backend_note(context)[0] || strstr(g->sim.hit(), "Destroy") ||
+                  strstr(g->sim.hit(), "Pop"));
+            g->sim.lose(0, 0);
+            for (int i = 0; i < FRAMES; i++) {
+                vmafgpu_score score;
+                const vmafgpu_result came = vmafgpu_next(context, &score);
+                CHECK_INT(score.index, i);
+                if (way == 3 && came == VMAFGPU_ERROR_DEVICE) {
+                    missing++;
+                } else if (CHECK_INT(came, VMAFGPU_OK)) {
+                    check_row(score.values, expected.values + i * expected.columns, expected.columns);
+                }
+            }
+            CHECK_INT(flushed, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+            CHECK(missing < FRAMES);
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            CHECK_INT(reel_push(&r, context, 0), VMAFGPU_OK);
+            vmafgpu_close(context);
+            scores_free(&expected);
+            g->sim.lose(0, 0);
+            reel_free(g, &r);
+            film_free(&f);
+            if (n > 3000) {
+                break;
+            }
+        }
+        CHECK_STR(g->sim.report(), "");
+        gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+    }
+}
+
+static void hook_of_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    int *calls = (int *)user;
+    for (int i = ++*calls % 3 == 0; i < count; i++) {
+        task(arg, i);
+    }
+}
+
+/* A hook that leaves a part out now and then: a push fails or not, the bits are right. */
+static void check_devices_hook(gpu *g) {
+    enum { FRAMES = 24 };
+    film f = film_make("texture+mix", 40, 36, 8, FRAMES, 880);
+    vmafgpu_config config = devices_config(g, &f, both, 2);
+    scores expected = cpu_score(&f, &config);
+    reel r = reel_of_kinds(g, &f, "h");
+    int calls = 0, refused = 0;
+    vmafgpu *context;
+    where("several GPUs and a hook that fails");
+    config.gpu.threads = 3;
+    config.parallel_for = hook_of_parts;
+    config.parallel_for_user = &calls;
+    context = open_checked(&config);
+    for (int i = 0; i < FRAMES && context && refused < 100;) {
+        const vmafgpu_result result = reel_push(&r, context, i);
+        refused += result != VMAFGPU_OK;
+        i += result == VMAFGPU_OK;
+    }
+    CHECK(refused > 3 && refused < 100);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    check_context(g, context, &expected);
+    vmafgpu_close(context);
+    scores_free(&expected);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+static void check_devices_rules(gpu *g) {
+    static const struct {
+        int         devices[2], count;
+        const char *sentence;
+    } wrong[] = {
+        {{0, 0}, 2, "config.gpu.devices[1] is 0 again"}, {{0, -1}, 2, "config.gpu.devices[1] must be 0 or more"},
+        {{0, 1}, 17, "config.gpu.device_count"},          {{0, 1}, -2, "config.gpu.device_count"},
+        {{1, 7}, 2, "config.gpu.devices names 7, but there are 2 devices"},
+    };
+    film f = film_make("texture+mix", 40, 36, 8, 12, 881);
+    vmafgpu_config config;
+    scores expected;
+    reel r = reel_of_kinds(g, &f, "h");
+    vmafgpu *context = NULL;
+    size_t one;
+    where("the rules of several GPUs");
+    g->sim.set(SIMULATED_DEVICES, 2);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        for (int is_auto = 0; is_auto < 2; is_auto++) {
+            config = devices_config(g, &f, wrong[i].devices, wrong[i].count);
+            config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : config.backend;
+            CHECK(vmafgpu_open(&context, &config) < 0);
+            if (!is_auto || !g->is_hip || i < 4) {
+                CHECK_HAS(vmafgpu_last_error(context), wrong[i].sentence);
+            }
+            vmafgpu_close(context);
+        }
+    }
+    config = devices_config(g, &f, NULL, 2);
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    vmafgpu_close(context);
+    config = devices_config(g, &f, both, 2);
+    config.gpu.stream = &config;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
+    vmafgpu_close(context);
+
+    config = devices_config(g, &f, both, 1); /* one is a fleet, too */
+    expected = cpu_score(&f, &config);
+    context = open_checked(&config);
+    reel_finish(&r, context, 0);
+    check_context(g, context, &expected);
+    one = vmafgpu_device_memory(context);
+    vmafgpu_close(context);
+
+    g->sim.set(SIMULATED_DEVICES, 3);
+    config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 3);
+    CHECK_INT(vmafgpu_device_memory(context), 3 * one);
+    CHECK_HAS(vmafgpu_device_name(context), "simulated GPU 0 of ");
+    CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
+    CHECK_INT(vmafgpu_wait_on_stream(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    reel_finish(&r, context, 0);
+    check_context(g, context, &expected);
+    vmafgpu_close(context);
+    g->sim.set(SIMULATED_DEVICES, 2);
+
+    g->sim.lose_device(1, 1, 999); /* all that can be used */
+    config.gpu.device_count = VMAFGPU_ALL_DEVICES;
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 1);
+    CHECK_HAS(vmafgpu_backend_note(context), "GPU 1 is not used");
+    reel_finish(&r, context, 0);
+    CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
+    vmafgpu_close(context);
+    config = devices_config(g, &f, both, 2); /* all that are named */
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+    vmafgpu_close(context);
+    g->sim.lose(0, 0);
+    g->sim.set(SIMULATED_DEVICES, 0);
+    config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    context = open_checked(&config);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    vmafgpu_close(context);
+    config.backend = g->vendor->backend;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+    vmafgpu_close(context);
+    g->sim.set(SIMULATED_DEVICES, 2);
+    scores_free(&expected);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+void test_devices(gpu *g) {
+    int count = 0;
+    if (g->is_simulated) {
+        g->sim.set(SIMULATED_DEVICES, 3);
+    }
+    if (g->device_count(&count) != 0 || count < 2) {
+        test_skip("several GPUs: there is one");
+        return;
+    }
+    check_devices(g, count);
+    check_next_device(g);
+    check_devices_lend(g);
+    check_devices_hook(g);
+    if (g->is_simulated) {
+        check_devices_rules(g);
+        check_devices_lost(g);
+    } else {
+        test_skip("several GPUs: this driver does not fail on demand");
+    }
+}

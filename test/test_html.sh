@@ -1,0 +1,156 @@
+#!/bin/sh
+# --html: what a browser shows is what the JSON report has, it has nothing to complain of, and a click zooms. With --plot. Pictures
+# of the pages stay in BUILD/report*.png for the eye.
+#
+#     test/test_html.sh BUILD
+build=${1:-build}
+work=$build/test/html
+tool="${RUNNER:-} $build/vmafgpu"
+foreign=
+"$build/test/make_clip" > /dev/null 2>&1
+[ $? -ne 126 ] || foreign=$RUNNER
+. "$(dirname "$0")/check.sh"
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+case $build in
+/*) full=$work ;;
+*) full=$(pwd)/$work ;;
+esac
+
+$foreign "$build/test/make_clip" texture+mix 160x96 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
+$foreign "$build/test/make_clip" texture+blur 160x96 8 420 60 4 "$work/other" "$work/two.y4m" || exit 1
+
+# ---- what is written ----
+
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.html" --json -o "$work/one.json" --precision max \
+    --pool mean,harmonic_mean,min,p1,p5,p10,median,max > "$work/out" 2> "$work/err"
+check '--html' [ $? -eq 0 ]
+check '--html: nothing is said' [ ! -s "$work/err" ]
+check 'nothing from elsewhere' [ "$(grep -cE '(src|href) *= *.?(http|//)|@import|url\(' "$work/one.html")" -eq 0 ]
+check 'the command' grep -q '"command":"vmafgpu -r .*ref.y4m -d .*one.y4m --quiet --html' "$work/one.html"
+check 'hashes' [ "$(grep -oE '"hash":"[0-9a-f]{16}"' "$work/one.html" | sort -u | wc -l)" -eq 2 ]
+if command -v xxhsum > /dev/null; then
+    check 'hashes are those of xxhsum' grep -q "\"hash\":\"$(xxhsum -H1 "$work/ref.y4m" | cut -d ' ' -f 1)\"" "$work/one.html"
+fi
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --html "$work/several.html" --scale bicubic 2> "$work/err"
+check 'several in one' [ "$(grep -c '"above"' "$work/several.html")" -eq 2 ]
+# shellcheck disable=SC2002
+cat "$work/one.y4m" | $tool -r "$work/ref.y4m" -d - --quiet --html "$work/piped.html"
+check 'of a pipe' grep -q '"pictures":\[\]' "$work/piped.html"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --html "$work/features.html" --subsample 3 --crop 64:64:16:16
+check 'without a model' grep -q '"scores":\[\]' "$work/features.html"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.y4m" 2> "$work/err"
+check 'no video is overwritten' grep -q 'would overwrite the video' "$work/err"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/same" -o "$work/same" 2> "$work/err"
+check 'no report is overwritten' grep -q 'two reports' "$work/err"
+
+# ---- the terminal ----
+
+COLUMNS=60 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot > "$work/plot"
+check '--plot: mean and range' grep -Eq '^vmaf: mean [0-9.]+, from [0-9.]+ to [0-9.]+$' "$work/plot"
+check '--plot: lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
+check '--plot: the last frame' grep -Eq '^ +0 +59$' "$work/plot"
+
+# ---- in a browser ----
+
+browser=
+for name in chromium chromium-browser google-chrome; do
+    [ -n "$browser" ] || browser=$(command -v $name)
+done
+if [ -z "$browser" ] || [ -n "$RUNNER" ]; then
+    echo 'skipped: pages in a browser, for there is no chromium'
+    echo "$passed passed, $failed failed, 1 skipped"
+    [ "$failed" -eq 0 ]
+    exit
+fi
+HOME=$full/home
+export HOME
+mkdir -p "$HOME"
+
+# look NAME ARGUMENTS...: has the browser open it
+look() {
+    page=$1
+    shift
+    timeout 100 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --user-data-dir="$full/profile" \
+        --virtual-time-budget=4000 "$@" "file://$full/$page.html" 2> "$work/$page.log"
+}
+
+# probe NAME: the page with a script behind it that clicks, and writes what it finds to the end
+probe() {
+    cat "$work/$1.html" - > "$work/$1_probe.html" << 'PROBE'
+<pre id='probe'></pre>
+<script>
+{
+const lines = [], say = text => lines.push(text);
+say('ready ' + document.body.dataset.ready);
+say('view ' + document.body.dataset.view);
+for (const b of document.querySelectorAll('#figures b')) say('figure ' + b.title + ' ' + b.textContent);
+for (const row of document.querySelectorAll('#columns tbody tr')) say('column ' + [...row.cells].map(c => c.title || c.textContent).join(' '));
+say('pictures ' + [...document.querySelectorAll('.pictures img')].length + ' whole ' + [...document.querySelectorAll('.pictures img')].filter(i => i.complete && i.naturalWidth > 0).length);
+const box = document.getElementById('curve').getBoundingClientRect(), at = { clientX: box.left + box.width / 2, clientY: box.top + 50, bubbles: true };
+for (const type of ['pointermove', 'pointerdown', 'pointerup', 'click']) document.getElementById('curve').dispatchEvent(new MouseEvent(type, at));
+say('zoomed ' + document.body.dataset.view);
+say('tip ' + document.getElementById('tip').textContent);
+document.getElementById('all').click();
+say('all ' + document.body.dataset.view);
+if (!document.getElementById('comparison').hidden) {
+  const order = () => [...document.querySelectorAll('#compared tbody td:first-child')].map(c => c.textContent).join(' ');
+  document.querySelectorAll('#compared th')[1].click(); say('sorted ' + order());
+  document.querySelectorAll('#compared th')[1].click(); say('again ' + order());
+}
+const curve = document.getElementById('curve').getContext('2d').getImageData(0, 0, document.getElementById('curve').width, document.getElementById('curve').height).data;
+let inked = 0; for (let i = 3; i < curve.length; i += 4) inked += curve[i] > 0; say('inked ' + (inked > 500));
+document.getElementById('byshot').click(); document.getElementById('bysecond').click();
+say('wide ' + (document.documentElement.scrollWidth <= innerWidth));
+document.getElementById('probe').textContent = 'BEGIN\n' + lines.join('\n') + '\nEND\n';
+}
+</script>
+PROBE
+    look "$1_probe" --dump-dom --window-size="${2:-1200,900}" | sed -n '/BEGIN/,/^END/p' > "$work/$1.probe"
+    check "$1: the page draws" grep -q '^ready yes' "$work/$1.probe"
+    check "$1: the browser has nothing to say: $(grep -m 1 CONSOLE "$work/$1_probe.log")" [ "$(grep -c CONSOLE "$work/$1_probe.log")" -eq 0 ]
+    check "$1: something is drawn" grep -q '^inked true' "$work/$1.probe"
+    check "$1: no wider than the window" grep -q '^wide true' "$work/$1.probe"
+}
+
+probe one
+check 'the whole clip is shown' grep -q '^view 0-60$' "$work/one.probe"
+check 'a click zooms' grep -Eq '^zoomed (1[0-9]-[34][0-9])$' "$work/one.probe"
+check 'All shows all' grep -q '^all 0-60$' "$work/one.probe"
+check 'hovering says the frame' grep -q '^tip frame ' "$work/one.probe"
+check 'pictures' grep -Eq '^pictures (9|1[0-8]) whole (9|1[0-8])$' "$work/one.probe"
+if command -v python3 > /dev/null; then
+    check 'the numbers are those of the JSON report' python3 - "$work/one.json" "$work/one.probe" << 'COMPARE'
+import json, sys
+pooled = json.load(open(sys.argv[1]))['pooled_metrics']
+rows = [line.split()[1:] for line in open(sys.argv[2]) if line.startswith('column ')]
+figures = [line.split()[1:] for line in open(sys.argv[2]) if line.startswith('figure ')]
+keys = ['mean', 'harmonic_mean', 'min', 'p1', 'p5', 'p10', 'median', 'max']
+bad = [] if len(rows) == len(pooled) and len(rows) > 5 and len(figures) == 6 else ['count']
+for name, *values in rows:
+    bad += [(name, key) for key, value in zip(keys, values) if float(value) != pooled[name][key]]
+for key, (exact, shown) in zip(['mean', 'harmonic_mean', 'median', 'p5', 'p1', 'min'], figures):
+    if float(exact) != pooled['vmaf'][key] or abs(float(shown) - float(exact)) > .00501:
+        bad.append((key, exact, shown))
+print(bad) if bad else None
+sys.exit(len(bad) > 0)
+COMPARE
+fi
+probe several
+check 'a table sorts' grep -q '^sorted two.y4m one.y4m' "$work/several.probe"
+check 'and the other way round' grep -q '^again one.y4m two.y4m' "$work/several.probe"
+probe features
+probe piped 500,800
+# shellcheck disable=SC2086
+check 'a page of a million frames' $foreign "$build/test/test_page" "$work/million.html" > /dev/null
+probe million
+check 'a million frames: all' grep -q '^view 0-1000000$' "$work/million.probe"
+
+look several --screenshot="$full/../../report.png" --window-size=1240,2400 > /dev/null
+look one --screenshot="$full/../../report_dark.png" --window-size=1240,2400 --blink-settings=preferredColorScheme=0 > /dev/null
+look one --screenshot="$full/../../report_phone.png" --window-size=500,1900 > /dev/null
+check 'pictures for the eye' [ -s "$build/report.png" ]
+rm -rf "$full/profile" "$HOME"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,116 @@
+#!/bin/sh
+# examples/cluster_mpi.c under mpirun, with 1, 2, 4 and 7 ranks: the reports of one process, a rank that fails is named and another one
+# does its segments, a rank that is killed leaves a word of what is missing. Skipped where there is no MPI.
+#
+#     test/test_mpi.sh BUILD
+build=$(cd "${1:-build}" && pwd) || exit 1
+work=$build/test/mpi
+. "$(dirname "$0")/check.sh"
+if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null || [ -n "$RUNNER$SANITIZE" ]; then
+    echo 'skipped: cluster_mpi, for there is no mpicc and mpirun'
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
+fi
+rm -rf "$work"
+mkdir -p "$work/tmp" || exit 1
+if ! make mpi BUILD="$build" > "$work/log" 2>&1; then
+    cat "$work/log"
+    echo '0 passed, 1 failed'
+    exit 1
+fi
+check 'no warnings' [ "$(grep -c warning "$work/log")" -eq 0 ]
+
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$work/tmp
+OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM TMPDIR OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_btl_base_warn_component_unused
+"$build/test/make_clip" texture+mix 96x80 8 420 40 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
+"$build/test/make_clip" texture+blur 96x80 8 420 40 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
+cd "$work" || exit 1
+cat > jobs.txt << 'JOBS'
+# a job a line
+-r ref.y4m -d one.y4m --json -o one.json --precision max
+
+-r 'ref.y4m' -d "two.y4m" -o two.xml -m version=vmaf_v0.6.1neg:name=neg --subsample 3   # another one
+-r ref.y4m -d one.y4m -d two.y4m --csv -o both1.csv -o both2.csv --from 5 --to 31 --pool mean
+JOBS
+
+mask() {
+    for file in "$@"; do
+        sed -e 's/^  "fps": [^,]*,/  "fps": ,/' -e 's/<fyi fps="[^"]*"/<fyi fps=""/' "$file"
+    done
+}
+tool=$build/vmafgpu
+$tool -r ref.y4m -d one.y4m --json -o one.json --precision max --quiet
+$tool -r ref.y4m -d two.y4m -o two.xml -m version=vmaf_v0.6.1neg:name=neg --subsample 3 --quiet
+$tool -r ref.y4m -d one.y4m -d two.y4m --csv -o both1.csv -o both2.csv --from 5 --to 31 --pool mean --quiet > /dev/null
+mask one.json two.xml both1.csv both2.csv > expected
+
+# run RANKS ARGUMENTS...: what they write is as one process writes it
+run() {
+    ranks=$1
+    shift
+    rm -f one.json two.xml both1.csv both2.csv
+    timeout 120 mpirun -n "$ranks" "$build/cluster_mpi" "$@" > out 2> err
+    check "$ranks ranks: status" [ $? -eq 0 ]
+    mask one.json two.xml both1.csv both2.csv > got
+    check "$ranks ranks: reports" cmp -s expected got
+    check "$ranks ranks: what is printed" [ "$(grep -c ' mean [0-9.]*$' out)" -eq 2 ]
+    check "$ranks ranks: nothing is left" [ -z "$(find tmp -name 'part*')" ]
+}
+run 1 jobs.txt --segments 3
+run 2 jobs.txt
+run 4 jobs.txt --segments 5
+run 7 jobs.txt --segments 7
+
+# A rank that cannot find a video: it is named, and others do what it could not.
+mkdir -p elsewhere
+cp ref.y4m elsewhere/
+cat > lame.sh << LAME
+#!/bin/sh
+[ "\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}" != 1 ] || cd elsewhere
+exec "$build/cluster_mpi" "\$@"
+LAME
+chmod +x lame.sh
+rm -f one.json two.xml both1.csv both2.csv
+timeout 120 mpirun -n 3 ./lame.sh "$work/jobs.txt" --segments 6 > out 2> err
+check 'a lame rank: status' [ $? -eq 0 ]
+mask one.json two.xml both1.csv both2.csv > got
+check 'a lame rank: reports' cmp -s expected got
+check 'a lame rank: named' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; another one will do it\.$' err
+# Nobody can: the job ends with what is missing, the others are done.
+printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
+rm -f one.json
+timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
+check 'a job that cannot be done: status' [ $? -ne 0 ]
+check 'a job that cannot be done: said' grep -q '^vmafgpu: job 2 has no report: a segment failed; 0 of its 2 segments are done' err
+check 'a job that cannot be done: the other one is' [ -s one.json ]
+printf '%s\n' '-r ref.y4m' > bad.txt
+timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err
+check 'a job that is none: status' [ $? -ne 0 ]
+check 'a job that is none: said once' [ "$(grep -c 'job 1 cannot be done' err)" -eq 1 ]
+
+# A rank is killed while it works.
+"$build/test/make_clip" texture+mix 640x360 8 420 150 4 long_ref.y4m long.y4m || exit 1
+echo '-r long_ref.y4m -d long.y4m -o long.xml -m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg' > long.txt
+cat > marked.sh << MARKED
+#!/bin/sh
+echo \$\$ > "pid\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}"
+exec "$build/cluster_mpi" "\$@"
+MARKED
+chmod +x marked.sh
+timeout 120 mpirun -n 2 ./marked.sh long.txt --segments 30 > out 2> err &
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    sleep 0.1
+    [ -z "$(find tmp -name 'part0-*-3')" ] || break
+done
+kill -9 "$(cat pid1)" 2> /dev/null
+wait $!
+if [ -s long.xml ]; then
+    check 'a killed rank, and the MPI goes on: named' grep -q 'rank 1' err
+else
+    check 'a killed rank: it is named' grep -q 'rank 1' err
+    check 'a killed rank: what is missing' grep -q 'ended before all was done; there is no report of the jobs 1 (' err
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,184 @@
+#!/bin/sh
+# Runs that go on where they were ended (--state), and clips that are scored in segments (--segment, --join): the bytes of the whole.
+#
+#     test/test_state.sh BUILD        DEPTH=all kills 100 times
+build=${1:-build}
+work=$build/test/state
+tool="${RUNNER:-} $build/vmafgpu"
+foreign=
+"$build/test/make_clip" > /dev/null 2>&1
+[ $? -ne 126 ] || foreign=$RUNNER
+. "$(dirname "$0")/check.sh"
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+
+$foreign "$build/test/make_clip" texture+mix 96x80 8 420 23 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
+$foreign "$build/test/make_clip" texture+blur 96x80 8 420 23 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
+r=$work/ref.y4m
+
+mask() { # FILE: without what depends on the clock
+    sed -e 's/^  "fps": [^,]*,/  "fps": ,/' -e 's/<fyi fps="[^"]*"/<fyi fps=""/' "$1" > "$1.masked"
+}
+
+same() {
+    mask "$work/$1"
+    mask "$work/$2"
+    cmp -s "$work/$1.masked" "$work/$2.masked"
+}
+
+# refused WORDS ARGUMENTS...: exit status 1 and one sentence with these words
+refused() {
+    words=$1
+    shift
+    $tool --quiet "$@" > "$work/out" 2> "$work/err"
+    status=$?
+    check "status $status of $*" [ "$status" -eq 1 ]
+    check "words of $*: $(tail -n 1 "$work/err")" grep -q -e "$words" "$work/err"
+    check "lines of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+}
+
+# ---- segments: joined in any order they are the whole ----
+
+# segments N ARGUMENTS...: the JSON report, joined of N segments, is that of the whole
+segments() {
+    n=$1
+    shift
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json" --precision max --pool p5,mean "$@" > "$work/whole.out" 2> "$work/err"
+    i=$n
+    parts=
+    while [ "$i" -gt 0 ]; do
+        $tool -r "$r" -d "$work/one.y4m" --quiet --segment "$i/$n" -o "$work/part$i.json" "$@" 2> "$work/err"
+        check "--segment $i/$n $*" [ $? -eq 0 ]
+        parts="$parts $work/part$i.json"
+        i=$((i - 1))
+    done
+    # shellcheck disable=SC2086
+    $tool --join $parts --json -o "$work/joined.json" --precision max --pool p5,mean > "$work/joined.out" 2> "$work/err"
+    check "--join of $n $*" [ $? -eq 0 ]
+    check "--join of $n $*: the whole's bytes" same joined.json whole.json
+    check "--join of $n $*: what is printed" same joined.out whole.out
+}
+
+# has FEATURE: this build has one of that name
+has() {
+    ! $tool -r "$r" -d "$work/one.y4m" -n --feature "$1" --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'
+}
+for n in 1 2 3 7 30; do
+    segments $n
+done
+segments 4 -n --feature motion=motion_five_frame_window=true
+segments 5 -m version=vmaf_v0.6.1:motion.motion_moving_average=true --feature vif=debug=true
+segments 3 --subsample 3
+segments 2 -m version=vmaf_b_v0.6.3
+segments 3 --from 4 --to 17 --threads 2
+segments 2 --crop 64:64:8:8 --backend cpu
+segments 3 -m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg
+if has speed_temporal; then
+    segments 3 -n --feature speed_temporal
+    segments 3 -n --feature speed_temporal --subsample 2
+fi
+# on a GPU, whose frames several threads read: a simulated one
+if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; then
+    real=$tool
+    mkdir -p "$work/driver"
+    cp "$build/test/libsimulated_cuda32.so" "$work/driver/libcuda.so.1"
+    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels"
+    tool="env LD_LIBRARY_PATH=$work/driver $real"
+    segments 3 --backend cuda --kernels "$work/kernels" --threads 3
+    check 'the simulated GPU' grep -q '"backend": "cuda"' "$work/joined.json"
+    segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda --kernels "$work/kernels"
+    head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" --kernels "$work/kernels"
+    check 'a state of a GPU' same cut.json whole.json
+    tool=$real
+else
+    echo 'skipped: segments on a simulated GPU, which is not built'
+fi
+for i in 1 2; do
+    $tool -r "$r" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --segment $i/2 -o "$work/part$i.json"
+done
+$tool -r "$r" -d "$work/one.y4m" -d "$work/two.y4m" --quiet -o "$work/one.xml" -o "$work/two.xml"
+$tool --join "$work/part1.json" "$work/part2.json" -o "$work/joined1.xml" -o "$work/joined2.xml"
+check '--join of several: the first' same joined1.xml one.xml
+check '--join of several: the second' same joined2.xml two.xml
+
+segments 3
+refused 'of 3 segments 1 is missing: 2' --join "$work/part1.json" "$work/part3.json"
+refused 'are the same segment, 1' --join "$work/part1.json" "$work/part2.json" "$work/part1.json"
+$tool -r "$r" -d "$work/two.y4m" --quiet --segment 2/3 -o "$work/other.json"
+refused 'are of different runs' --join "$work/part1.json" "$work/other.json" "$work/part3.json"
+head -c 500 "$work/part2.json" > "$work/cut.json"
+refused 'cut.json" is no' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+sed '$d' "$work/part2.json" > "$work/cut.json"
+refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+sed '3s/\["1[0-9a-f]/["1f/' "$work/part2.json" > "$work/cut.json"
+refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+refused 'is no state and no segment' --join "$r"
+refused 'would overwrite a part' --join "$work/part1.json" "$work/part2.json" "$work/part3.json" -o "$work/part2.json"
+refused 'cannot be opened' --join "$work/none.json"
+refused 'needs I/N' -r "$r" -d "$work/one.y4m" --segment 4/3 -o "$work/out.json"
+refused 'needs one -o' -r "$r" -d "$work/one.y4m" --segment 1/3
+refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one.y4m"
+! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true --state "$work/apsnr"
+
+# ---- a state ----
+
+$tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
+$tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/state"
+check '--state' same kept.json whole.json
+$tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/again.json" --state "$work/state"
+check '--state again' cmp -s "$work/kept.json" "$work/again.json"
+size=$(wc -c < "$work/state")
+for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do # what a kill leaves, cut anywhere
+    head -c "$keep" "$work/state" > "$work/cut"
+    $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" 2> "$work/err"
+    check "a state of $keep bytes: $(cat "$work/err")" same cut.json whole.json
+done
+# what a crash of the system leaves: a hole in the middle
+head -c $((size / 2)) "$work/state" > "$work/hole"
+head -c 700 /dev/zero >> "$work/hole"
+tail -c +$((size / 2 + 701)) "$work/state" >> "$work/hole"
+$tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/hole"
+check 'a state with a hole' same cut.json whole.json
+refused 'is of another run' -r "$r" -d "$work/two.y4m" --state "$work/state"
+refused 'is of another run' -r "$r" -d "$work/one.y4m" --state "$work/state" -m version=vmaf_v0.6.1neg
+refused 'is a video' -r "$r" -d "$work/one.y4m" --state "$work/one.y4m"
+cp "$r" "$work/copy.y4m"
+refused 'is no state' -r "$r" -d "$work/one.y4m" --state "$work/copy.y4m"
+check 'what is no state is left alone' cmp -s "$r" "$work/copy.y4m"
+
+# ---- killed at any moment ----
+
+$foreign "$build/test/make_clip" texture+mix 320x180 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
+$tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json" --precision max
+kills=6
+[ "$DEPTH" != all ] || kills=100
+killed=0
+runs=0
+seed=17
+wrong=0
+while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
+    rm -f "$work/state" "$work/killed.json"
+    status=137
+    while [ $status -ne 0 ] && [ $runs -lt $((20 * kills)) ]; do
+        $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/killed.json" --precision max --state "$work/state" 2> "$work/err" &
+        process=$!
+        seed=$(((seed * 1103515245 + 12345) % 2147483648))
+        sleep "0.$(printf '%03d' $((seed / 65536 % 120)))"
+        kill -9 $process 2> /dev/null
+        wait $process 2> /dev/null
+        status=$?
+        runs=$((runs + 1))
+        [ $status -eq 0 ] || killed=$((killed + 1))
+        [ $status -eq 0 ] || [ $status -eq 137 ] || wrong=$((wrong + 1))
+    done
+    same killed.json whole.json || wrong=$((wrong + 1))
+done
+check "killed $killed times in $runs runs" [ $killed -ge $kills ]
+check 'the report is that of a run that was not' [ $wrong -eq 0 ]
+rm -f "$work"/.vmafgpu-*.tmp # of those that were killed
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

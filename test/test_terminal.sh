@@ -1,0 +1,130 @@
+#!/bin/sh
+# What people and programs see: --progress json, tables, --version, completions; the manual page against --help.
+#
+#     test/test_terminal.sh BUILD
+build=${1:-build}
+work=$build/test/terminal
+tool="${RUNNER:-} $build/vmafgpu"
+foreign=
+"$build/test/make_clip" > /dev/null 2>&1
+[ $? -ne 126 ] || foreign=$RUNNER
+. "$(dirname "$0")/check.sh"
+skipped=0
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+$foreign "$build/test/make_clip" texture+mix 96x80 8 420 20 4 "$work/ref.y4m" "$work/dist.y4m" || exit 1
+$tool --help > "$work/help"
+
+# ---- progress ----
+
+$tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress json > "$work/out" 2> "$work/err"
+check 'json: something comes' [ -s "$work/err" ]
+check 'json: nothing else' [ "$(grep -cvE '^\{"frames":[0-9]+,"total":20,"seconds":[0-9.]+,"fps":[0-9.]+,"left":([0-9.]+|null),"done":(true|false)\}$' "$work/err")" -eq 0 ]
+check 'json: the end' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,.*"left":0.0,"done":true')" -eq 1 ]
+check 'json: one end' [ "$(grep -c '"done":true' "$work/err")" -eq 1 ]
+# shellcheck disable=SC2002
+cat "$work/dist.y4m" | $tool -r "$work/ref.y4m" -d - --progress json > "$work/out" 2> "$work/err"
+check 'json: of a pipe' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,"total":null')" -eq 1 ]
+if command -v python3 > /dev/null; then
+    check 'json: it is' python3 -c 'import json, sys
+for line in open(sys.argv[1]):
+    json.loads(line)' "$work/err"
+fi
+$tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress none > "$work/out" 2> "$work/err"
+check 'none' [ ! -s "$work/err" ]
+$tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress loud > "$work/out" 2> "$work/err"
+check 'another' grep -q 'needs line, none or json' "$work/err"
+
+# ---- a terminal ----
+
+terminal() { # ARGUMENTS...: what a terminal shows
+    python3 - "$@" << 'TERMINAL'
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+text = b''
+while True:
+    try:
+        piece = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    text += piece
+status = os.waitpid(child, 0)[1]
+sys.stdout.write(text.decode().replace('\r\n', '\n'))
+sys.exit(status != 0)
+TERMINAL
+}
+if command -v python3 > /dev/null && python3 -c 'import pty' 2> /dev/null; then
+    # shellcheck disable=SC2086
+    terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" -d "$work/ref.y4m" -m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg \
+        --pool mean,p5 --quiet > "$work/table"
+    check 'a table' [ "$(wc -l < "$work/table")" -eq 5 ]
+    check 'a table: heads' grep -Eq '^video +model +mean +p5$' "$work/table"
+    check 'a table: rows' [ "$(grep -Ec '^(dist|ref)\.y4m +(vmaf|neg) +[0-9.]+ +[0-9.]+$' "$work/table")" -eq 4 ]
+    # shellcheck disable=SC2086
+    terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" > "$work/table"
+    check 'one score is a line' grep -Eq '^vmaf mean [0-9.]+$' "$work/table"
+    check 'the progress of a terminal' grep -q '20 frames, .* frames/s, cpu' "$work/table"
+else
+    skip 'tables, for there is no python3'
+fi
+$tool -r "$work/ref.y4m" -d "$work/dist.y4m" --pool mean,p5 --quiet > "$work/out"
+check 'no table in a file' [ "$(grep -Ec '^vmaf (mean|p5) [0-9.]+$' "$work/out")" -eq 2 ]
+
+# ---- --version ----
+
+$tool --version > "$work/out" 2> "$work/err"
+check '--version' [ $? -eq 0 ]
+check '--version: the CPU' grep -Eq '^cpu: (avx512|avx2|neon|scalar)$' "$work/out"
+check '--version: the others, with a reason where there is none' [ "$(grep -Ec '^(cuda|hip): (none: )?[^ ].+$' "$work/out")" -eq 2 ]
+
+# ---- completions ----
+
+if command -v bash > /dev/null && [ -z "$RUNNER" ]; then
+    complete_words() { # WORDS...: what the last one may become
+        bash -c '. examples/package/vmafgpu.bash
+            tool=$1
+            shift
+            COMP_WORDS=("$tool" "$@")
+            COMP_CWORD=$#
+            _vmafgpu
+            echo "${COMPREPLY[*]}"' complete "$build/vmafgpu" "$@"
+    }
+    check 'bash: an option' [ "$(complete_words --al)" = --align ]
+    check 'bash: what an option takes' [ "$(complete_words --scale '')" = 'bicubic lanczos' ]
+    check 'bash: a model' [ "$(complete_words -m version=vmaf_v0.6.1n)" = version=vmaf_v0.6.1neg ]
+    check 'bash: a model, in words' [ "$(complete_words -m version = vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
+    check 'bash: a file' [ "$(complete_words -r READM)" = README.md ]
+    check 'bash: all options' [ "$(complete_words -- | wc -w)" -ge "$(grep -cE '^  (-[a-z], |    )--' "$work/help")" ]
+else
+    skip 'completion, for there is no bash'
+fi
+if command -v zsh > /dev/null; then
+    check 'zsh: the syntax' zsh -n examples/package/_vmafgpu
+fi
+# what they offer is what the tool takes
+for file in examples/package/vmafgpu.bash examples/package/_vmafgpu; do
+    for option in $(grep -oE -- '--[a-z_]+\)' $file | tr -d ')'); do
+        check "$file: $option is there" grep -q -e "$option " "$work/help"
+    done
+done
+
+# ---- the manual page: each option with the value that --help gives it ----
+
+sed -n '/^  \(-.,\|   \) --/p' "$work/help" | sed -E 's/^ +(-., )?//; s/ {2,}.*//' | LC_ALL=C sort > "$work/options"
+sed -e 's/\\-/-/g' -e 's/\\f.//g' examples/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' | grep '^\.B' |
+    grep -oE -- '--[a-z_-]+( ?" ?,? ?"?)? ?[A-Za-z/:]*' | sed -E 's/[",]+/ /g; s/ +/ /g; s/ $//' | LC_ALL=C sort > "$work/page"
+while read -r option; do
+    check "the manual page: $option" grep -qxe "$option" "$work/page"
+done < "$work/options"
+check 'the help has options' [ "$(wc -l < "$work/options")" -gt 40 ]
+
+echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
+[ "$failed" -eq 0 ]

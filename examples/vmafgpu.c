@@ -4475,8 +4475,7 @@ static void print_version(const options *o) {
         config.features = &feature;
         config.feature_count = 1;
         config.backend = backends[i].backend;
-        config.gpu.device = (int)o->gpu;
-        config.gpu.kernels_path = o->kernels;
+        choose_gpus(&config, o);
         int is_there = vmafgpu_open(&context, &config) == VMAFGPU_OK;
         translate(text, sizeof text, vmafgpu_last_error(context));
         char name[16];

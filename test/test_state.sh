@@ -162,11 +162,14 @@ wrong=0
 while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
     rm -f "$work/state" "$work/killed.json"
     status=137
+    tries=0
     while [ $status -ne 0 ] && [ $runs -lt $((20 * kills)) ]; do
         $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/killed.json" --precision max --state "$work/state" 2> "$work/err" &
         process=$!
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
-        sleep "0.$(printf '%03d' $((seed / 65536 % 120)))"
+        wait_ms=$((seed / 65536 % 120 + 10 * tries)) # longer each time, where everything is slow
+        tries=$((tries + 1))
+        sleep "$((wait_ms / 1000)).$(printf '%03d' $((wait_ms % 1000)))"
         kill -9 $process 2> /dev/null
         wait $process 2> /dev/null
         status=$?

@@ -87,6 +87,7 @@ if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; the
     segments 3 --backend cuda --kernels "$work/kernels" --threads 3
     check 'the simulated GPU' grep -q '"backend": "cuda"' "$work/joined.json"
     segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
+    segments 3 --kernels "$work/kernels" --threads 2
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda --kernels "$work/kernels"
     head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"

@@ -4160,6 +4160,7 @@ static int finish_rows(session *all, const scoring *s) {
         r->pairs = s->frames + (r->tables[0].rows - (s->frames + r->step - 1) / r->step) * r->step;
         r->seconds = s->seconds;
         r->is_intact = s->intact;
+        snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(all->contexts[0])); /* a GPU may have come, or gone */
         if (all->state && s->intact) {
             rows_put_end(all->state, r);
         }

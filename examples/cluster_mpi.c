@@ -195,7 +195,10 @@ static int score_segment(const cluster *c, const message *task) {
     o.pooling_count = 0;
     o.output.count = 1;
     o.output.names[0] = path;
-    o.gpu = c->gpus > 0 ? c->local_rank % c->gpus : o.gpu;
+    if (c->gpus > 0) {
+        o.gpus[0] = c->local_rank % c->gpus;
+        o.gpu_count = 1;
+    }
     ok = ok && check_options(&o) && score(&o);
     free_options(&o);
     return ok;

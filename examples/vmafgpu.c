@@ -1941,7 +1941,8 @@ typedef struct feed {
     int             has_ended; /* the thread did */
     unsigned char  *slots[MAX_SLOTS];
     int             slot_count;
-    int64_t         read, used; /* frames in all; of them, those that the caller is done with */
+    int64_t         first;      /* frames that were read before the thread began */
+    int64_t         read, used; /* frames behind those; of them, those that the caller is done with */
     int             is_lent;    /* the caller looks at the frame after those */
     video_result    state;      /* of what comes after the frames that were read; VIDEO_OK: more frames, maybe */
 } feed;
@@ -2993,7 +2994,7 @@ static video_result open_fed_video(session *all, const feed *f) {
 /* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
 static int take_slot(session *all, feed *f) {
     video *v = &all->videos[f->index];
-    if (all->limit > 0 && f->read >= all->limit) {
+    if (all->limit > 0 && f->first + f->read >= all->limit) {
         return 0;
     }
     for (;;) {
@@ -3028,7 +3029,7 @@ static void *feed_work(void *user) {
     pthread_cond_broadcast(&all->changed);
     while (result == VIDEO_OK && take_slot(all, f)) {
         pthread_mutex_unlock(&all->lock);
-        result = read_wanted(all, v, f->index, f->read);
+        result = read_wanted(all, v, f->index, f->first + f->read);
         pthread_mutex_lock(&all->lock);
         f->read += result == VIDEO_OK;
         f->state = result;
@@ -3053,6 +3054,7 @@ static void make_feeds(session *all, const int *is_pipe, int is_open) {
             f->all = all;
             f->index = i;
             f->is_open = is_open;
+            f->first = all->pairs;
             f->is_made = pthread_create(&f->thread, NULL, feed_work, f) == 0;
             all->feed_count += f->is_made;
         }
@@ -4158,6 +4160,7 @@ static int finish_rows(session *all, const scoring *s) {
         r->pairs = s->frames + (r->tables[0].rows - (s->frames + r->step - 1) / r->step) * r->step;
         r->seconds = s->seconds;
         r->is_intact = s->intact;
+        snprintf(r->backend, sizeof r->backend, "%s", vmafgpu_backend_name(all->contexts[0])); /* a GPU may have come, or gone */
         if (all->state && s->intact) {
             rows_put_end(all->state, r);
         }
@@ -4481,8 +4484,7 @@ static void print_version(const options *o) {
         config.features = &feature;
         config.feature_count = 1;
         config.backend = backends[i].backend;
-        config.gpu.device = (int)o->gpu;
-        config.gpu.kernels_path = o->kernels;
+        choose_gpus(&config, o);
         int is_there = vmafgpu_open(&context, &config) == VMAFGPU_OK;
         translate(text, sizeof text, vmafgpu_last_error(context));
         char name[16];

@@ -105,11 +105,9 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
 done
 kill -9 "$(cat pid1)" 2> /dev/null
 wait $!
-if [ -s long.xml ]; then
-    check 'a killed rank, and the MPI goes on: named' grep -q 'rank 1' err
-else
+if mpirun --version 2>&1 | grep -q 'Open MPI'; then # others end the ranks that are left without a signal that they could answer
     check 'a killed rank: it is named' grep -q 'rank 1' err
-    check 'a killed rank: what is missing' grep -q 'ended before all was done; there is no report of the jobs 1 (' err
+    [ -s long.xml ] || check 'a killed rank: what is missing' grep -q 'ended before all was done; there is no report of the jobs 1 (' err
 fi
 
 echo "$passed passed, $failed failed"

@@ -87,6 +87,7 @@ if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; the
     segments 3 --backend cuda --kernels "$work/kernels" --threads 3
     check 'the simulated GPU' grep -q '"backend": "cuda"' "$work/joined.json"
     segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
+    segments 3 --kernels "$work/kernels" --threads 2
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/gpu" --backend cuda --kernels "$work/kernels"
     head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"
@@ -162,11 +163,14 @@ wrong=0
 while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
     rm -f "$work/state" "$work/killed.json"
     status=137
+    tries=0
     while [ $status -ne 0 ] && [ $runs -lt $((20 * kills)) ]; do
         $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/killed.json" --precision max --state "$work/state" 2> "$work/err" &
         process=$!
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
-        sleep "0.$(printf '%03d' $((seed / 65536 % 120)))"
+        wait_ms=$((seed / 65536 % 120 + 10 * tries)) # longer each time, where everything is slow
+        tries=$((tries + 1))
+        sleep "$((wait_ms / 1000)).$(printf '%03d' $((wait_ms % 1000)))"
         kill -9 $process 2> /dev/null
         wait $process 2> /dev/null
         status=$?

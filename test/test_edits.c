@@ -17,8 +17,8 @@ typedef struct edit_case {
 
 /* 8 AVX2, 16 AVX-512, on ARM 1 NEON */
 static const edit_case cases[] = {
-    {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 2000}},
-    {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 16, 64, 2, {20, 200, 2000}},
+    {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
+    {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 16, 64, 2, {20, 200, 4000}},
     {"texture+blur", 64, 64, 8, 2, "vmaf_v0.6.1neg", NULL, ~0u, 64, 1, {10, 80, 1000}},
     {"blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 0, 128, 1, {20, 150, 2000}},
     {"texture+coarse", 129, 514, 16, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=2", 16, 256, 3, {10, 100, 1500}},

@@ -948,7 +948,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
  * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
- * one it takes as long as some twenty scores of the frame. */
+ * one it takes as long as some ten scores of the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */

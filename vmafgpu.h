@@ -24,8 +24,9 @@
  *     if (vmafgpu_pool(v, vmafgpu_score_column(v, 0), VMAFGPU_MEAN, &mean) == VMAFGPU_OK) printf("VMAF %.2f\n", mean);
  *     vmafgpu_close(v);
  *
- * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), stream.c (scores as they come),
- * device_frames.c (frames in GPU memory), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
+ * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
+ * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), embed_model.c (a model of your
+ * own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
@@ -248,6 +249,12 @@
  * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
  * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling. For
  * candidates of one frame, without a clip, set config.candidates and call vmafgpu_score_pair_many() on one context.
+ *
+ * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
+ * vmafgpu_edit_try() scores it with other samples in a rectangle, in a tenth of a millisecond, to the last bit as if the whole
+ * frame had been scored; vmafgpu_edit_commit() makes such edits part of it. `change` has a sign to rely on, be it ever so small.
+ * vmafgpu_edit_gradient() tells what each of the frame's sums is worth, vmafgpu_edit_map() where the score is lost.
+ * Models of v0.6, on the CPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
  *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
@@ -943,7 +950,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
  * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
- * one it takes as long as some twenty scores of the frame. */
+ * one it takes as long as some ten scores of the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */
@@ -19147,8 +19154,8 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS, or no adm "
-                         "or vif)", v->config.edit_size);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
+                         v->config.edit_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {

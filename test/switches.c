@@ -53,6 +53,19 @@ static void report(const char *name, vmafgpu_config *config) {
         for (int i = 0; result == VMAFGPU_OK && i < vmafgpu_column_count(v); i++)
             printf(" %a", score.values[i]);
     }
+    if (result == VMAFGPU_OK && config->edit_size) {
+        const vmafgpu_frame reference = frame_of(clip[0][0]), distorted = frame_of(clip[1][0]);
+        vmafgpu_edit edit;
+        vmafgpu_edit_score score;
+        memset(&edit, 0, sizeof edit);
+        edit.width = edit.height = config->edit_size;
+        edit.data = clip[0][1];
+        result = vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL);
+        if (result == VMAFGPU_OK)
+            result = vmafgpu_edit_try(v, &edit, 1, &score, NULL);
+        if (result == VMAFGPU_OK)
+            printf(" %a", score.score);
+    }
     printf("%s%s\n", result == VMAFGPU_OK ? "" : " ", result == VMAFGPU_OK ? "" : vmafgpu_last_error(v));
     vmafgpu_close(v);
 }
@@ -92,6 +105,9 @@ int main(int argc, char **argv) {
             config.model_count = 1;
             report(i == 2 ? "overlay" : models[i], &config);
         }
+        vmafgpu_config config = common;
+        config.edit_size = 16;
+        report("edits", &config);
     }
     return 0;
 }

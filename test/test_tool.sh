@@ -961,6 +961,9 @@ $foreign "$build/minimal" 66 50 nothing nothing > "$work/out" 2> "$work/err"
 check 'minimal fails' [ $? -ne 0 -a -s "$work/err" ]
 check 'minimal without arguments' [ "$($foreign "$build/minimal" 2>&1)" = 'minimal: needs WIDTH HEIGHT reference.yuv distorted.yuv' ]
 check 'encoder_loop' [ "$($foreign "$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
+check 'encoder_rdo' [ "$($foreign "$build/encoder_rdo" 0.5 | awk '/VMAF/ { sub(/.*VMAF /, ""); print ($1 + 0 > last + 0); last = $1 }' |
+    tr '\n' ' ')" = '1 1 ' ]
+check 'tune_vmaf' [ "$($foreign "$build/tune_vmaf" 320 180 | grep -c '^60 blocks.* 0 of the scores differ')" -eq 1 ]
 check 'stream' [ "$($foreign "$build/stream" | grep -c '^frame')" -eq 50 ]
 $foreign "$build/device_frames" > "$work/out" 2> "$work/err"
 check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kernels were found' "$work/out" "$work/err"

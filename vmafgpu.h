@@ -9340,8 +9340,8 @@ typedef struct vmafgpu__ssim_pictures {
 
 /* What a thread has. */
 typedef struct vmafgpu__ssim_seat {
-    float  rows[VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
-    double begun[VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
+    float  rows[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW + VMAFGPU__CHUNK];
+    double begun[(int)VMAFGPU__SSIM_TAPS * VMAFGPU__SSIM_ROW];
     float  halving[VMAFGPU__SSIM_HALVING][2 * VMAFGPU__SSIM_LINE];
     double halves[VMAFGPU__SSIM_HALVES][VMAFGPU__SSIM_TILE];
     float  line[2][2 * VMAFGPU__SSIM_LINE];
@@ -14443,7 +14443,7 @@ static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel
     const int is_checked = site->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
-           : kernel == VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL
+           : kernel == (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL
                ? vmafgpu__chain_kernel(VMAFGPU__CHAIN_SUMS_KERNEL) : NULL;
 }
 
@@ -14518,7 +14518,7 @@ static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__e
     }
     chains.count = 3;
     vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, work->site->lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
-    vmafgpu__enqueue(work, VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, &chains);
+    vmafgpu__enqueue(work, (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, &chains);
 }
 
 static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
@@ -14968,7 +14968,7 @@ static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
-    VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
+    (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
     vmafgpu__gpu_fadm_settle
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {

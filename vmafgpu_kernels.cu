@@ -5096,7 +5096,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
         atomic_or(&launch.illegal[z], illegal);
 }
 
-GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
+GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 2) { squares(launch); }
 
 /* ================================================================================================
  * >>chains                                       sums of floats, one addition after the other
@@ -5992,6 +5992,7 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__HVS_STEP, y = n / launch.along * VMAFGPU__HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread;   /* coefficients, THREADS apart: nobody else's */
+    const float *mask = launch.mask + (launch.step >> 30);   /* + 0: so that not all of it is kept in registers, of which some spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -6015,7 +6016,7 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
             hvs_eight<1>(v + 8 * i);
 #pragma unroll
         for (int i = 1; i < 64; i++)
-            sum += (float)(v[i] * v[i]) * launch.mask[i];
+            sum += (float)(v[i] * v[i]) * mask[i];
         const float own = square_root(sum * unevenness) * 0.03125f;
         activity = own > activity ? own : activity;
     }

@@ -13,7 +13,7 @@ if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null || [ -n "$R
 fi
 rm -rf "$work"
 mkdir -p "$work/tmp" || exit 1
-if ! make mpi BUILD="$build" > "$work/log" 2>&1; then
+if ! MAKEFLAGS='' make mpi BUILD="$build" > "$work/log" 2>&1; then
     cat "$work/log"
     echo '0 passed, 1 failed'
     exit 1

@@ -349,7 +349,7 @@ cat > "$work/msvc/all.h" << EOF
 #ifdef __cplusplus
 extern "C" {
 #endif
-double exp(double), exp2(double), log10(double), log2(double), pow(double, double), sqrt(double), floor(double), atan2(double, double), cos(double),
+double cbrt(double), exp(double), exp2(double), log10(double), log2(double), pow(double, double), sqrt(double), floor(double), atan2(double, double), cos(double),
     ceil(double), fabs(double), sin(double), ldexp(double, int);
 float  powf(float, float), sqrtf(float), fabsf(float);
 #define NAN ((float)(1e308 * 1e308 * 0))

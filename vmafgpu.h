@@ -221,7 +221,7 @@
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
  *                                  VMAFGPU_NO_SM_75, ... leaves one target out
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
- *   VMAFGPU_NO_SIMD                no vector code, and a quarter of the time to compile: for debug builds. The scores are the
+ *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: calls on a context that was closed are refused, double closes

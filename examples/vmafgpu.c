@@ -4448,6 +4448,7 @@ static int self_test(const options *o) {
         config.no_model = 1;
         config.features = k % 2 ? measured : summed;
         config.feature_count = (int)all - (k % 2 && formats[i].bit_depth == 16);
+        config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* the number is the same whatever the processor */
         config.backend = o->backend;
         choose_gpus(&config, o);
         config.gpu.batch = config.gpu.queue = 1;

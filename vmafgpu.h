@@ -2499,7 +2499,7 @@ typedef struct vmafgpu__speed_launch {
  * rounded to floats. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
-enum { VMAFGPU__SQUARES_THREADS = 256, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4 };
+enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4 };
 
 /* Block y works on a plane, block x on some of its rows. */
 typedef struct vmafgpu__squares_launch {

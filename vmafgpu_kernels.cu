@@ -5015,11 +5015,11 @@ GPU_KERNEL(vmafgpu_speed_score, vmafgpu__speed_launch, VMAFGPU__SPEED_SCORE_THRE
 /* A square as a float, which has 24 bits. */
 GPU_FN uint64_t rounded_square(int32_t v) { return (uint64_t)(float)(uint32_t)((uint32_t)v * (uint32_t)v); }
 
-GPU_FN void add_squares(int kind, uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
+template <int KIND> GPU_FN void add_squares(uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGPU__SQUARES_SUMS]) {
     const int32_t d = (int32_t)a - (int32_t)b;
-    if (kind == VMAFGPU__SQUARES) {
+    if (KIND == VMAFGPU__SQUARES) {
         sum[0] += (uint32_t)d * (uint32_t)d;
-    } else if (kind == VMAFGPU__SQUARES_ROUNDED) {
+    } else if (KIND == VMAFGPU__SQUARES_ROUNDED) {
         sum[0] += rounded_square(d);
     } else {
         sum[0] += a;
@@ -5030,7 +5030,8 @@ GPU_FN void add_squares(int kind, uint32_t a, uint32_t b, uint64_t (&sum)[VMAFGP
 }
 
 /* 16 bytes of samples. */
-GPU_FN void add_squares_of_words(int kind, int bytes, uint32_t mask, const uint8_t *a, const uint8_t *b,
+template <int KIND>
+GPU_FN void add_squares_of_words(int bytes, uint32_t mask, const uint8_t *a, const uint8_t *b,
                                  uint64_t (&sum)[VMAFGPU__SQUARES_SUMS], uint32_t (&seen)[2]) {
     const Words4 v = load((const Words4 *)a), w = load((const Words4 *)b);
     const uint32_t va[4] = { v.x, v.y, v.z, v.w }, wa[4] = { w.x, w.y, w.z, w.w };
@@ -5041,15 +5042,15 @@ GPU_FN void add_squares_of_words(int kind, int bytes, uint32_t mask, const uint8
         if (bytes == 1) {
 #pragma unroll
             for (int k = 0; k < 32; k += 8)
-                add_squares(kind, va[i] >> k & 255, wa[i] >> k & 255, sum);
+                add_squares<KIND>(va[i] >> k & 255, wa[i] >> k & 255, sum);
         } else {
-            add_squares(kind, va[i] & 65535, wa[i] & 65535, sum);
-            add_squares(kind, va[i] >> 16, wa[i] >> 16, sum);
+            add_squares<KIND>(va[i] & 65535, wa[i] & 65535, sum);
+            add_squares<KIND>(va[i] >> 16, wa[i] >> 16, sum);
         }
     }
 }
 
-GPU_FN void squares(const vmafgpu__squares_launch &launch) {
+template <int KIND> GPU_FN void squares_of(const vmafgpu__squares_launch &launch) {
     const uint32_t plane = block_y(), z = block_z();
     const vmafgpu__gpu_pair &pair = launch.pair[z];
     const vmafgpu__gpu_chroma &chroma = launch.chroma[z];
@@ -5075,20 +5076,20 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
         const uint8_t *p = a + (int64_t)y * a_pitch, *q = b + (int64_t)y * b_pitch;
 #pragma unroll 1
         for (uint32_t x = thread_index(); x < whole_chunks; x += VMAFGPU__SQUARES_THREADS)
-            add_squares_of_words(launch.kind, bytes, mask, p + 16 * x, q + 16 * x, sum, seen);
+            add_squares_of_words<KIND>(bytes, mask, p + 16 * x, q + 16 * x, sum, seen);
 #pragma unroll 1
         for (uint32_t x = whole_chunks * chunk + thread_index(); x < width; x += VMAFGPU__SQUARES_THREADS) {
             const uint32_t v = load_sample(p + (uint64_t)x * (uint32_t)step, 0, bytes),
                            w = load_sample(q + (uint64_t)x * (uint32_t)step, 0, bytes);
             seen[0] |= v & mask;
             seen[1] |= w & mask;
-            add_squares(launch.kind, v >> shift, w >> shift, sum);
+            add_squares<KIND>(v >> shift, w >> shift, sum);
         }
     }
-    const uint32_t sums = launch.kind == VMAFGPU__SQUARES_MOMENTS ? (uint32_t)VMAFGPU__SQUARES_SUMS : 1;
-    for (uint32_t k = 0; k < VMAFGPU__SQUARES_SUMS; k++) {
-        const int64_t total = k < sums ? warp_sum((int64_t)sum[k]) : 0;
-        if (k < sums && lane_index() == 0)
+#pragma unroll
+    for (uint32_t k = 0; k < (KIND == VMAFGPU__SQUARES_MOMENTS ? VMAFGPU__SQUARES_SUMS : 1); k++) {
+        const int64_t total = warp_sum((int64_t)sum[k]);
+        if (lane_index() == 0)
             atomic_add(launch.words + (int64_t)z * launch.word_stride + plane + k, total);
     }
     const uint32_t illegal = warp_or((seen[0] ? 4 : 0) | (seen[1] ? 8 : 0));
@@ -5096,7 +5097,13 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
         atomic_or(&launch.illegal[z], illegal);
 }
 
-GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 2) { squares(launch); }
+GPU_FN void squares(const vmafgpu__squares_launch &launch) {
+    launch.kind == VMAFGPU__SQUARES           ? squares_of<VMAFGPU__SQUARES>(launch)
+    : launch.kind == VMAFGPU__SQUARES_ROUNDED ? squares_of<VMAFGPU__SQUARES_ROUNDED>(launch)
+                                              : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
+}
+
+GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
 
 /* ================================================================================================
  * >>chains                                       sums of floats, one addition after the other

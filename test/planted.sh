@@ -59,6 +59,7 @@ driver vmafgpu.h cuda:no_device /^static void \*vmafgpu__library_symbol(/,/^}/s/
 gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}/s/vendor->leave(v->gpu)/vendor == NULL/
 gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
 gpu_lend vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__lend(/,/^}/s/position + 1 - v->lending.limit/position - v->lending.limit/
+gpu_fleet vmafgpu.h cuda:devices /^static void vmafgpu__deal_until(/,/^}/s/handed = first < f->history ? (int)first : f->history/handed = 0/
 gpu_stage vmafgpu.h cuda:lend /^static void vmafgpu__stage_rows(/,/^}/s/note_bad_row(a, y + k)/note_bad_row(a, y)/
 gpu_convert vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__stage(/,/^}/s/for (; passes; passes--)/for (passes = passes > 0; passes; passes--)/
 vendors_cuda vmafgpu.h cuda:images /^static int vmafgpu__is_whole_text(/,/^}/s/end >= length \&\& !memcmp.*;/end >= length;/
@@ -129,7 +130,7 @@ kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/
 measured_words vmafgpu.h cuda:measured /^static int vmafgpu__count_words(/,/^}/s/e->words = count/e->words = 0/
 measured_position vmafgpu.h cuda:measured_dies /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/job.position = position - k/job.position = position/
 kernel_squares vmafgpu_kernels.cu plain:measured s/return (uint64_t)(float)(uint32_t)/return (uint64_t)(uint32_t)/
-kernel_squares_chroma vmafgpu_kernels.cu plain:measured /^GPU_FN void squares(/,/^}/s/plane ? launch.shift : 0/0/
+kernel_squares_chroma vmafgpu_kernels.cu plain:measured /^template <int KIND> GPU_FN void squares_of(/,/^}/s/plane ? launch.shift : 0/0/
 kernel_float_rows vmafgpu_kernels.cu plain:measured /^GPU_FN void float_rows(/,/^}/s/tile\[lane \* STRIDE + k\]/tile[lane * STRIDE + (k ^ 1)]/
 kernel_float_rows_64 vmafgpu_kernels.cu amd:measured /^GPU_FN void float_rows(/,/^}/s/AT_ONCE = LANES \/ TILE/AT_ONCE = 1/
 kernel_float_sums vmafgpu_kernels.cu plain:measured /^GPU_FN void float_sums(/,/^}/s/float_bits(v\[i\].y)/float_bits(v[i].x)/
@@ -161,8 +162,11 @@ cd "$work/tree" || exit 1
 # What stays as it is: the tests' own files, the drivers, and kernels without faults.
 printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
-for part in calls equality failures illegal images inside lend measured; do
-    $cc -O0 -c -o "$work/$part.o" "test/gpu/$part.c" || exit 1
+parts=
+for part in test/gpu/*.c; do
+    object=$work/$(basename "$part" .c).o
+    [ "$part" = test/gpu/inside.c ] || parts="$parts $object"   # it looks inside, so that each fault has its own
+    $cc -O0 -c -o "$object" "$part" || exit 1
 done
 for lanes in 32 64; do
     $cxx -DLANES=$lanes -c -o "$work/cuda$lanes.o" test/simulated/cuda.cpp || exit 1
@@ -184,7 +188,6 @@ for image in plain matrix amd; do
 done
 library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
 $cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
-parts="$work/calls.o $work/equality.o $work/failures.o $work/illegal.o $work/images.o $work/lend.o $work/measured.o"
 $cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
 
 # HIP's image is a file that test/test_gpu.sh makes.

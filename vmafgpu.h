@@ -2160,9 +2160,11 @@ enum {
     /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
      * short. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
-    VMAFGPU__VIF_WARPS = 11,
-    VMAFGPU__VIF_VARIANCES = 3 * 1024,
+    VMAFGPU__VIF_WARPS_1 = 12,
+    VMAFGPU__VIF_WARPS_2 = 12,
+    VMAFGPU__VIF_WARPS_3 = 8,
     VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
@@ -2174,15 +2176,16 @@ enum {
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
     /* Matrix form: of a block, and of each of its warps besides, with samples of one and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
-    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS +
+    VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
                                  2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
-    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS +
+    VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
                                   2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN)
 };
 
-/* A gain limit as the statistics without doubles compare and apply it. */
+/* A gain limit as the statistics compare and apply it. */
 typedef struct vmafgpu__vif_gain {
     double   limit;
+    int32_t  is_one, shift;              /* 2^shift times s1 is surely below limit * s1; above all where is_one */
     uint64_t square;                     /* limit^2 in units of 2^-50, rounded down */
     uint32_t fixed;                      /* limit in units of 2^-24, rounded down */
     float    low;                        /* surely below the limit */
@@ -2208,8 +2211,7 @@ typedef struct vmafgpu__vif_launch {
     int32_t           scale;
     int32_t variant, first; /* the first variant also makes what variants share, and the next scale's images */
     int32_t           images_only;       /* no sums */
-    int32_t           strip_steps;       /* matrix form: 16 columns each; length of a warp's strip */
-    int32_t           strips;            /* matrix form: side by side in an image */
+    uint32_t         *claimed;           /* matrix form: pieces of the work that warps have taken; zero at first */
 } vmafgpu__vif_launch;
 
 /* ---- ADM ---- */
@@ -13053,6 +13055,8 @@ typedef enum vmafgpu__vif_form { VMAFGPU__VIF_PLAIN = 0, VMAFGPU__VIF_MATRIX, VM
 /* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
 typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
 
+enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
+
 /* What a context computes, and where. */
 typedef struct vmafgpu__site {
     const vmafgpu *v;
@@ -13075,6 +13079,7 @@ struct vmafgpu__work {
     unsigned char *scratch;               /* of the first pair */
     const unsigned char *tables;
     uint32_t      *illegal;               /* [pairs] */
+    uint32_t      *claimed;               /* [VMAFGPU__CLAIMS], zero at first: what warps of one launch or another have taken */
     int            is_checked;            /* whether luma can be illegal */
     double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
     int32_t        word_stride;
@@ -13147,9 +13152,11 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
 
 /* `limit`: the most that the driver gives a block on this device. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, uint32_t limit) {
+    static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
+                                                        VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
     const uint32_t of_warp = is_8 ? VMAFGPU__VIF_WARP_SHARED_8 : VMAFGPU__VIF_WARP_SHARED_16;
-    uint32_t warps = is_8 ? VMAFGPU__VIF_WARPS_0_8 : input == 2 ? VMAFGPU__VIF_WARPS_0_16 : VMAFGPU__VIF_WARPS;
+    uint32_t warps = most[input];
     vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
     if (form == VMAFGPU__VIF_MATRIX) {
         while (warps > 1 && VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit)
@@ -13264,31 +13271,24 @@ static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *
 static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
     vmafgpu__vif_gain gain;
     gain.limit = limit;
+    gain.is_one = limit == 1;
+    gain.shift = gain.is_one ? 31 : 0;
+    while (!gain.is_one && (2 << gain.shift) < limit)
+        gain.shift++;
     gain.square = (uint64_t)(limit * limit * 1125899906842624.0);   /* 2^50; the square is at most 10^4 */
     gain.fixed = (uint32_t)(limit * 16777216.0);
     gain.low = (float)(limit * 0.999);
     return gain;
 }
 
-/* Strips for a device that runs `warps` at once: the shortest with which all get one, but not longer than 24 steps. */
-static void vmafgpu__vif_strips(vmafgpu__vif_launch *out, int warps) {
-    enum { LONGEST = 24 };
-    const int columns = (out->width + 15) / 16, rows = (out->height + 15) / 16;
-    int steps = 1;
-    while (steps < LONGEST && (int64_t)((columns + steps - 1) / steps) * rows * out->batch.pairs > warps)
-        steps++;
-    out->strip_steps = steps;
-    out->strips = (columns + steps - 1) / steps;
-}
-
 /* Fills the launch of one scale of variant `index` of the plan, the batch apart, and its shape. `scratch`: device
  * memory of the first pair; `block`: of vmafgpu__vif_block; `resident`: how many of them the device runs at once
- * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`: as in the launch;
- * `images_only`: no sums are wanted, only the next scale. */
+ * (multiprocessors times occupancy); `tables`: those of vmafgpu__gpu_vif_tables; `illegal`, `claimed`: as in the
+ * launch; `images_only`: no sums are wanted, only the next scale. */
 static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, vmafgpu__vif_form form, vmafgpu__block block, int resident,
                               const vmafgpu__vif_scratch *layout, unsigned char *scratch, const unsigned char *tables,
-                              uint32_t *illegal, int images_only) {
+                              uint32_t *illegal, uint32_t *claimed, int images_only) {
     const int next = scale + 1 < VMAFGPU__SCALES ? scale + 1 : scale;
     out->scratch = scratch;
     out->scratch_size = layout->size;
@@ -13314,16 +13314,15 @@ static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, c
     out->variant = index;
     out->first = index == 0;
     out->images_only = images_only;
-    out->strip_steps = out->strips = 0;
+    out->claimed = claimed;
     shape->threads = block.threads;
     shape->shared = block.shared;
     shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
     shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
     shape->grid[2] = (uint32_t)out->batch.pairs;
     if (form == VMAFGPU__VIF_MATRIX) {
-        vmafgpu__vif_strips(out, resident * (int)(block.threads / 32));
-        const int64_t strips = (int64_t)out->strips * ((out->height + 15) / 16) * out->batch.pairs;
-        shape->grid[0] = (uint32_t)(strips < resident ? strips : resident);
+        const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
+        shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
         shape->grid[1] = shape->grid[2] = 1;
     }
 }
@@ -13361,7 +13360,7 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
             launch.batch = *work->batch;
             vmafgpu__vif_fill(&launch, &shape, plan, i, s, site->form, vmafgpu__gpu_vif_block(site, s), work->resident[s],
                               &layout, work->scratch, work->tables, work->is_checked ? work->illegal : NULL,
-                              images_only);
+                              &work->claimed[i * (int)VMAFGPU__SCALES + s], images_only);
             vmafgpu__enqueue(work, s, &shape, &launch);
         }
 }
@@ -15890,7 +15889,7 @@ typedef struct vmafgpu__slot {
     void    *branch[VMAFGPU__STREAMS];     /* the work of a stream is done; not of the first one */
     uint64_t scratch;                      /* the slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results;                /* pinned; sums of each pair, then their `illegal`, then their words */
+    unsigned char *results;                /* pinned; sums of each pair, their `illegal`, `claimed` of the kernels, words of pairs */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
@@ -15919,7 +15918,7 @@ struct vmafgpu__gpu {
     int     is_canonical;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
     size_t  results_size;
-    size_t  words_at;                      /* in results: sums, `illegal`, words of what is measured by itself */
+    size_t  words_at;                      /* in results: sums, `illegal`, `claimed`, words of what is measured by itself */
     int     word_count;                    /* of a pair */
     size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
     vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
@@ -16014,6 +16013,10 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
 
 static uint32_t *vmafgpu__device_illegal(const vmafgpu__gpu *g, const vmafgpu__slot *slot) {
     return (uint32_t *)(uintptr_t)(slot->device_results + sizeof(vmafgpu__sums) * (size_t)g->batch);
+}
+
+static uint32_t *vmafgpu__device_claimed(const vmafgpu__gpu *g, const vmafgpu__slot *slot) {
+    return vmafgpu__device_illegal(g, slot) + g->batch;
 }
 
 static uint64_t vmafgpu__device_plane(const vmafgpu__gpu *g, uint64_t first, int64_t index) {
@@ -16127,6 +16130,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
     work.scratch = (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch);
     work.tables = (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables);
     work.illegal = vmafgpu__device_illegal(g, slot);
+    work.claimed = vmafgpu__device_claimed(g, slot);
     work.is_checked = g->is_checked;
     work.words = NULL;
     work.word_stride = g->word_count;
@@ -17081,7 +17085,8 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->flight = queue * g->batch;
     g->ring = g->flight + (g->history ? g->history : 1);
     g->word_count = vmafgpu__count_words(v);
-    g->words_at = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch, sizeof(double));
+    g->words_at = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch +
+                                                sizeof(uint32_t) * VMAFGPU__CLAIMS, sizeof(double));
     g->results_size =
         (size_t)vmafgpu__round_up(g->words_at + sizeof(double) * (size_t)g->word_count * (size_t)g->batch, unit);
 
@@ -17126,17 +17131,22 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* What the sizes of frames and the device decide, before memory is taken. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* A batch of two 4K pairs keeps a large GPU busy from its first to its last block; two batches in flight hide the
-     * gaps between launches. */
-    enum { PIXELS_OF_A_BATCH = 2 * 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, LONG_RUN = 32 };   /* pairs in flight */
+     * gaps between launches. Frames that are there wait for nothing: then the ends of launches are what is left to save, a
+     * tenth of the time, for memory that is not missed where it is a small part of the device's. */
+    enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int larger = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 2 : 1;   /* who has frames there has room there */
+    const int is_there = c->gpu.frames == VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
     /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
      * longer then, as more of them in flight have more streams than a GPU has queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* While some arrive, others are scored. */
-    const size_t memory = (size_t)(c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? 384 : 288) << (is_one_of_many ? 22 : 20);
+    const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
-    const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
+    size_t available = 0, total = 0;
+    if (is_there)
+        (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
+    const size_t part = total / PART < available / 4 ? total / PART : available / 4, most = part > memory ? part : memory;
+    const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
     g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
@@ -17153,7 +17163,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
-    while (!c->gpu.batch && g->batch > 1 && g->memory_size > memory) {
+    while (!c->gpu.batch && g->batch > 1 && g->memory_size > most) {
         g->batch--;
         vmafgpu__gpu_layout(v, g->queue);
     }

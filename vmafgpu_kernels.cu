@@ -54,6 +54,7 @@
  * take(p)                   reads an int64_t that an earlier launch left, and sets it to zero; of one thread of the launch
  * atomic_add(p, v), atomic_or(p, v)   to an int64_t or uint32_t (or: uint32_t) of global memory, by any threads; seen by
  *                           later launches
+ * atomic_claim(p)           one more in a word of global memory, by any threads: what was there before, another one for each
  * shared_add(p, v)          to a word of shared memory, by any threads of the block; seen after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
  *                           so many bytes, which nobody writes during the launch, to shared memory: undefined there until
@@ -201,6 +202,11 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 }
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+GPU_FN uint32_t atomic_claim(uint32_t *p) {
+    uint32_t v;
+    asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(v) : "l"(p) : "memory");
+    return v;
 }
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
@@ -828,14 +834,14 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 
 /* ---- statistics ---- */
 
-/* Of a thread, or of a warp. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for
- * 8192 samples. */
+/* Of a thread. A logarithm with its bias is below 2^19, a numerator's term below 2^15: 32 bits do for VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
     uint32_t denominator;      /* with VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE too much for each of `logs` */
     uint32_t logs;             /* samples above the noise */
-    int32_t  numerator;
+    uint32_t numerator;        /* signed */
 };
+enum { VIF_MOST = 8192 };
 
 enum { VIF_LOG_BIAS = 260096 };   /* 2048 * 127, the bias of a float's exponent */
 
@@ -870,12 +876,36 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
     *n2 = *n1 + truncate(limited * limited * x1);
 }
 
-/* The same without doubles; false where they are needed. For s1 >= noise, s12 >= 0.
+/* The same with less work; false where that is not sure to be the same. For s1 >= noise, s12 >= 0.
  *
  * Let q + m / s1 be the exact s12^2 / s1, and c the next integer that is not below it. The definition's gain is a
  * hair too small, by its epsilon, so that it truncates s2 - gain * s12 to s2 - c and gain^2 * s1 to c - 1: always
- * when m = 0, else unless m / s1 is within some 2^-16 * q / s1 of zero, which is left to the doubles (about one
- * sample in 40000). */
+ * when m = 0, else unless m / s1 is within some 2^-16 * q / s1 of zero, which is left to vif_levels (about one
+ * sample in 40000).
+ *
+ * A limited gain is limit^2 * s1 in the place of c - 1, of which it never is the larger one: the lesser of both is right,
+ * whatever side of the limit the gain is on. */
+
+/* The quotient need be right within a half and a bit only, because what it leaves is exact modulo 2^32, and tells by its
+ * sign which of two integers is c. Gains near a limit that is not 1 are left to vif_levels. */
+GPU_FN bool vif_double_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two, uint32_t *n1,
+                              uint32_t *n2) {
+    const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
+    double r = reciprocal(x1);
+    r = fused(fused(-x1, r, 1.0), r, r);
+    /* The nearest integer, less one: 3 * 2^51 - 1 is added. */
+    const uint32_t below = (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));
+    const uint32_t left = below * (uint32_t)s1 - ((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);   /* signed: -m, or s1 - m */
+    const uint32_t c1 = below + (left >> 31);   /* c - 1 */
+    const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1;
+    const uint32_t unsure = (two + ((uint32_t)s1 >> 23)) + (below >> 16);
+    *n1 = (uint32_t)larger - c1 + VMAFGPU__VIF_NOISE;
+    *n2 = (uint32_t)larger + VMAFGPU__VIF_NOISE;
+    if (gain.is_one && *n1 + (uint32_t)s1 < *n2)
+        *n2 = *n1 + (uint32_t)s1;
+    return left + unsure >= unsure && s12 >> gain.shift < s1;
+}
+
 GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t *n1,
                                uint32_t *n2) {
     /* The first quotient is too small by 2^-20 of itself or less, in spite of all roundings; its remainder gives the
@@ -910,10 +940,60 @@ GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgp
     return certain;
 }
 
+GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
+    return (uint32_t)(vif_log(n2, table) - vif_log(n1, table));
+}
+
+GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) { return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0; }
+
+/* Replaces what is not sure to be right by what vif_levels makes. */
+template <int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
+                                         const int32_t *s1, const int32_t *s2, const int32_t *s12, VifSums *sums) {
+    int32_t a1[N], a2[N], a12[N];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a1[i] = s1[i], a2[i] = s2[i], a12[i] = s12[i];
+#pragma unroll 1
+    for (int k = 0; k < N; k++) {
+        uint32_t n1, n2, right1, right2;
+        if (vif_has_term(a1[0], a2[0], a12[0]) && !vif_double_levels(a1[0], a2[0], a12[0], gain, two, &n1, &n2)) {
+            vif_levels(a1[0], a2[0], a12[0], gain.limit, &right1, &right2);
+            sums->numerator += vif_term(right1, right2, table) - vif_term(n1, n2, table);
+        }
+#pragma unroll
+        for (int i = 0; i + 1 < N; i++)   /* registers cannot be indexed */
+            a1[i] = a1[i + 1], a2[i] = a2[i + 1], a12[i] = a12[i + 1];
+    }
+}
+
 /* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
-template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table,
-                                                          const int32_t (&s1)[N], const int32_t (&s2)[N],
-                                                          const int32_t (&s12)[N], VifSums *sums) {
+template <int N> GPU_FN void vif_double_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
+                                                   const int32_t *s2, const int32_t *s12, VifSums *sums) {
+    enum { ONE = 1 << 24 };
+    const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
+    uint32_t logs = 0;                 /* and ONE for each */
+    bool doubt = false;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
+        uint32_t n1, n2;
+        const bool is_sure = vif_double_levels(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
+        const uint32_t term = vif_term(n1, n2, table),
+                       log_s1 = (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table) + ONE;
+        sums->numerator += has_term ? term : 0;
+        doubt = doubt || (has_term && !is_sure);
+        logs += has_log ? log_s1 : 0;
+        sums->flat_noise += has_log ? 0 : (uint32_t)s2[i];
+    }
+    sums->logs += logs / ONE;
+    sums->denominator += logs % ONE;
+    if (doubt)
+        vif_correct<N>(gain, table, two, s1, s2, s12, sums);
+}
+
+/* The same without doubles. */
+template <int N> GPU_FN void vif_integer_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
+                                                    const int32_t *s2, const int32_t *s12, VifSums *sums) {
     uint32_t logs = 0, doubtful = 0, noise[N];
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -929,48 +1009,51 @@ template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gai
     sums->logs += logs;
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = has_log && s12[i] > 0 && s2[i] > 0;
+        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
         uint32_t n1, n2;
-        bool certain = true;
-        if (DOUBLES)
-            vif_levels(s1[i], s2[i], s12[i], gain.limit, &n1, &n2);
-        else
-            certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain,
-                                         &n1, &n2);
-        const int32_t term = vif_log(n2, table) - vif_log(n1, table),
-                      log_s1 = vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
-        sums->denominator += has_log ? (uint32_t)log_s1 : 0;
+        const bool certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain,
+                                                &n1, &n2);
+        const uint32_t term = vif_term(n1, n2, table),
+                       log_s1 = (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
+        sums->denominator += has_log ? log_s1 : 0;
         sums->numerator += has_term && certain ? term : 0;
         doubtful |= has_term && !certain ? 1u << i : 0;
     }
-    if constexpr (!DOUBLES) {
 #pragma unroll 1
-        while (doubtful) {
-            int32_t a1 = 0, a2 = 0, a12 = 0;
-            uint32_t n1, n2;
+    while (doubtful) {
+        int32_t a1 = 0, a2 = 0, a12 = 0;
+        uint32_t n1, n2;
 #pragma unroll
-            for (int i = N - 1; i >= 0; i--)   /* the first of them; registers cannot be indexed */
-                if (doubtful >> i & 1)
-                    a1 = s1[i], a2 = s2[i], a12 = s12[i];
-            doubtful &= doubtful - 1;
-            vif_levels(a1, a2, a12, gain.limit, &n1, &n2);
-            sums->numerator += vif_log(n2, table) - vif_log(n1, table);
-        }
+        for (int i = N - 1; i >= 0; i--)   /* the first of them; registers cannot be indexed */
+            if (doubtful >> i & 1)
+                a1 = s1[i], a2 = s2[i], a12 = s12[i];
+        doubtful &= doubtful - 1;
+        vif_levels(a1, a2, a12, gain.limit, &n1, &n2);
+        sums->numerator += vif_term(n1, n2, table);
     }
 }
 
-/* One of the four sums as they are delivered, by number. `samples`: how many of them were inside the image. */
-GPU_FN int64_t vif_total(const VifSums &sums, uint32_t samples, uint32_t which) {
-    return which == 0   ? sums.numerator
-           : which == 1 ? (int64_t)sums.denominator - (int64_t)sums.logs * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE)
-           : which == 2 ? (int64_t)sums.flat_noise
-                        : (int64_t)samples - (int64_t)sums.logs;
+template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table,
+                                                          const int32_t *s1, const int32_t *s2, const int32_t *s12,
+                                                          VifSums *sums) {
+    if constexpr (DOUBLES)
+        vif_double_statistics<N>(gain, table, s1, s2, s12, sums);
+    else
+        vif_integer_statistics<N>(gain, table, s1, s2, s12, sums);
 }
 
-/* Over the lanes of a warp. */
-GPU_FN VifSums vif_warp_sums(const VifSums &sums) {
-    return VifSums{ (uint64_t)warp_sum((int64_t)sums.flat_noise), warp_sum_word(sums.denominator),
-                    warp_sum_word(sums.logs), (int32_t)warp_sum_word((uint32_t)sums.numerator) };
+/* Lane i of the first four gets the i-th sum of a warp as it is delivered. `samples`: how many of the warp's were inside the
+ * image. */
+GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
+    const uint32_t logs = warp_sum_word(sums.logs);
+    const int64_t numerator = warp_sum((int32_t)sums.numerator), denominator = warp_sum(sums.denominator),
+                  flat_noise = warp_sum((int64_t)sums.flat_noise);
+    switch (lane_index()) {
+    case 0: return numerator;
+    case 1: return denominator - (int64_t)logs * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
+    case 2: return flat_noise;
+    default: return (int64_t)samples - (int64_t)logs;
+    }
 }
 
 /* Adds one of the four, by number. */
@@ -1176,10 +1259,9 @@ template <int SCALE> GPU_FN void vif_plain_horizontal(const uint32_t *row, int32
 /* Those of all threads of the block. `words`: shared memory, 4 words for each warp. */
 GPU_FN void vif_plain_finish(const vmafgpu__vif_launch &launch, uint32_t pair, const VifSums &sums, uint32_t samples,
                              int64_t *words) {
-    const VifSums of_warp = vif_warp_sums(sums);
-    const uint32_t samples_of_warp = warp_sum_word(samples);
+    const int64_t of_warp = vif_warp_total(sums, warp_sum_word(samples));
     if (lane_index() < 4)
-        words[4 * warp_index() + lane_index()] = vif_total(of_warp, samples_of_warp, lane_index());
+        words[4 * warp_index() + lane_index()] = of_warp;
     block_barrier();
     if (thread_index() < 4) {
         int64_t total = 0;
@@ -1259,8 +1341,12 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * 4. horizontal: k = 32 are the 16 columns of the step before and those of this one. A word is used twice, as the later
  *    half of k and then as the earlier one; instead of moving it, the halves of the taps' matrix are exchanged in every
  *    other step.
- * 5. Variances take the way through shared memory too: the statistics then are a short loop. (Loops of more than some
- *    32 KB of code leave the instruction cache, once warps are at different places of it.)
+ * 5. The variances' statistics wait for the next step's vertical pass to be done: they depend on nothing that is new then.
+ *    Those without doubles do not, as they need more registers.
+ *    (Loops of more than some 32 KB of code leave the instruction cache, once warps are at different places of it.)
+ *
+ * All steps of all rows and pairs lie in one line, of which warps claim pieces: whatever the picture's size, all end together.
+ * A piece that goes on in the next row is two strips.
  *
  * The next scale's image: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
  * 8..15 the low ones.
@@ -1274,6 +1360,7 @@ enum {
     VIF_DIGIT = 256,                     /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
     VIF_HALF = 16 * VIF_DIGIT,           /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT,         /* where those of the squares begin */
+    VIF_FEW = 24,                        /* steps of a warp that are not worth to be cut in pieces */
     VIF_NEXT = 2 * VIF_HALF              /* digits of the next scale's 8 rows: 2 of each image */
 };
 
@@ -1282,7 +1369,6 @@ struct VifWarp {
     const uint8_t *table;                /* logarithms */
     const uint8_t *matrices;
     uint8_t *digits;                     /* the lane's pair of the first digit */
-    uint8_t *variances;                  /* 16 bytes of each lane: [s1, s2, s12][half] */
     uint8_t *input;                      /* of the warp: [step & 1][frame][row] */
 };
 
@@ -1340,12 +1426,15 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         COPY_ROWS = LANES / UNITS,       /* that a warp copies at a time */
         FIRST_ROW = SCALE ? 4 : 0,       /* of 32; rows that only meet taps of zero are not copied */
         END_ROW = 32 - FIRST_ROW,
-        WARP_BYTES = VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS + 2 * STAGE
+        WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
     static_assert(VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + VMAFGPU__VIF_ROUNDING == VMAFGPU__VIF_BLOCK_SHARED &&
                       (int)WARP_BYTES == (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
+    /* Statistics without a jump around them: of zeros at first. The compiler then mixes them with the vertical pass, which pays
+     * where there are few warps. */
+    static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
     typedef VifStrip<SCALE ? 1 : 2> Strip;   /* beyond scale 0 both images lie at a fixed distance */
 
     /* Samples at and across the image's borders. */
@@ -1623,80 +1712,65 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Variances of columns g and g + 8 (elements 0, 1 and 2, 3) of the 16 before this step's, rows 2 * t and 2 * t +
-     * 1 of each half. */
-    GPU_FN void horizontal(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t step) {
+    /* [s1, s2, s12] of columns g and g + 8 of the 16 before this step's, rows 2 * t and 2 * t + 1 of each half: elements 4 *
+     * half + 2 * column + row. */
+    typedef int32_t Variances[3][8];
+
+    GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
+                                Variances &variance) {
+        uint32_t mean[2][4], b[2];
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            int32_t sum[3][4] = {};
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                load_shared(b, warp.digits + half * VIF_HALF + (2 * f + j) * VIF_DIGIT);
+                multiply_add(sum[j], low, b[0], b[1]);
+                multiply_add(sum[j + 1], high, b[0], b[1]);
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                mean[f][i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
+        }
+#pragma unroll
+        for (int plane = 0; plane < 3; plane++) {
+            const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
+            int32_t sum[5][4] = {};
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
+                if (j == 0)
+                    multiply_add(sum[0], low, b[0], b[1], rounding);
+                else
+                    multiply_add(sum[j], low, b[0], b[1]);
+                multiply_add(sum[j + 1], high, b[0], b[1]);
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
+                const int32_t v =
+                    (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
+                variance[plane][4 * half + i] = plane == 1 && v < 0 ? 0 : v;
+            }
+        }
+    }
+
+    GPU_FN void horizontal(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t step,
+                           Variances &variance) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
         const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
         uint32_t low[4], high[4];
         load_shared(low, matrices);
         load_shared(high, matrices + 512);
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            uint32_t mean[2][4], b[2];
-            int32_t variance[3][4];
+        for (int half = 0; half < 2; half++)
+            horizontal_half(warp, low, high, half, variance);
+        if (strip.at_edge)
 #pragma unroll
-            for (int f = 0; f < 2; f++) {
-                int32_t sum[3][4] = {};
-#pragma unroll
-                for (int j = 0; j < 2; j++) {
-                    load_shared(b, warp.digits + half * VIF_HALF + (2 * f + j) * VIF_DIGIT);
-                    multiply_add(sum[j], low, b[0], b[1]);
-                    multiply_add(sum[j + 1], high, b[0], b[1]);
-                }
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    mean[f][i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
-            }
-#pragma unroll
-            for (int plane = 0; plane < 3; plane++) {
-                const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
-                int32_t sum[5][4] = {};
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
-                    if (j == 0)
-                        multiply_add(sum[0], low, b[0], b[1], rounding);
-                    else
-                        multiply_add(sum[j], low, b[0], b[1]);
-                    multiply_add(sum[j + 1], high, b[0], b[1]);
-                }
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const uint32_t square =
-                        weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
-                    const int32_t v =
-                        (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
-                    variance[plane][i] = plane == 1 && v < 0 ? 0 : v;
-                }
-            }
-            if (strip.at_edge)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    if (strip.x + 16 * (step - 1) + g + i / 2 * 8 >= launch.width ||
-                        strip.y + 8 * half + 2 * t + i % 2 >= launch.height)
-                        variance[0][i] = variance[1][i] = variance[2][i] = 0;
-#pragma unroll
-            for (int plane = 0; plane < 3; plane++)
-                *(Words4 *)(warp.variances + plane * 1024 + half * 512) =
-                    Words4{ (uint32_t)variance[plane][0], (uint32_t)variance[plane][1], (uint32_t)variance[plane][2],
-                            (uint32_t)variance[plane][3] };
-        }
-    }
-
-    template <bool DOUBLES>
-    GPU_FN void statistics(const vmafgpu__vif_launch &launch, const VifWarp &warp, VifSums *sums) {
-#pragma unroll 1
-        for (int half = 0; half < 2; half++) {
-            int32_t v[3][4];
-#pragma unroll
-            for (int plane = 0; plane < 3; plane++) {
-                const Words4 words = *(const Words4 *)(warp.variances + plane * 1024 + half * 512);
-                v[plane][0] = (int32_t)words.x, v[plane][1] = (int32_t)words.y, v[plane][2] = (int32_t)words.z,
-                v[plane][3] = (int32_t)words.w;
-            }
-            vif_statistics<DOUBLES, 4>(launch.gain, warp.table, v[0], v[1], v[2], sums);
-        }
+            for (int i = 0; i < 8; i++)
+                if (strip.x + 16 * (step - 1) + g + i / 2 % 2 * 8 >= launch.width ||
+                    strip.y + i / 4 * 8 + 2 * t + i % 2 >= launch.height)
+                    variance[0][i] = variance[1][i] = variance[2][i] = 0;
     }
 
     GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
@@ -1712,8 +1786,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
         block_barrier();
         return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(),
-                        of_warp + VMAFGPU__VIF_VARIANCES + 8 * slot, of_warp + 16 * lane_index(),
-                        of_warp + VMAFGPU__VIF_VARIANCES + VMAFGPU__VIF_DIGITS };
+                        of_warp + 8 * slot, of_warp + VMAFGPU__VIF_DIGITS };
     }
 
     GPU_FN Strip strip_of(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, int32_t steps) {
@@ -1735,58 +1808,116 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return strip;
     }
 
-    template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
-        const VifWarp warp = prepare(launch);
-        const uint32_t warps = block_threads() / LANES;
-        const int32_t columns = (launch.width + 15) / 16, rows = (launch.height + 15) / 16;
-        const uint32_t strips = (uint32_t)(launch.strips * rows), units = strips * (uint32_t)launch.batch.pairs;
-#pragma unroll 1
-        for (uint32_t unit = block_x() + grid_x() * warp_index(); unit < units; unit += grid_x() * warps) {
-            const uint32_t pair = unit / strips;
-            const int32_t of_pair = (int32_t)(unit - pair * strips), row = of_pair / launch.strips,
-                          first = (of_pair - row * launch.strips) * launch.strip_steps;
-            const int32_t steps = columns - first < launch.strip_steps ? columns - first : launch.strip_steps;
-            if (!launch.batch.pair[pair].distorted)
-                continue;
-            const Strip strip = strip_of(launch, pair, 16 * first, 16 * row, steps);
-            VifSums sums = {};
-            uint32_t illegal = 0;
-            fill(launch, warp, strip, 0);
-            copy_commit();
-#pragma unroll 1
-            for (int32_t step = 0; step <= steps; step++) {
-                if (step < steps)
-                    fill(launch, warp, strip, step + 1);
-                copy_commit();
-                copy_wait<1>();
-                warp_barrier();
-                vertical(launch, warp, step, &illegal);
-                if (step) {
-                    uint32_t sample[2][2];
-                    if (HAS_NEXT)
-                        shrink(warp, step, sample);
-                    horizontal(launch, warp, strip, step);
-                    if (HAS_NEXT)
-                        write(launch, strip, step, sample);
-                    if (!launch.images_only)
-                        statistics<DOUBLES>(launch, warp, &sums);
-                }
-                warp_barrier();
+    /* A piece of the line of all steps. */
+    struct Piece {
+        uint32_t at, end;
+    };
+
+    /* By its number. Where there are few steps, each warp has one piece. Else there are as many of one length as warps; each
+     * such round takes 3/4 of what was left, so that pieces get short towards the end, but not so short that their beginnings
+     * count. Empty at the end of the line. */
+    GPU_FN Piece piece_of(uint32_t number, uint32_t line, uint32_t warps) {
+        const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
+        uint32_t from = 0;
+        for (;;) {
+            const uint32_t most = (line - from) / warps * 3 / 4,
+                           length = most < shortest ? shortest : most < VIF_MOST / 8 ? most : VIF_MOST / 8;
+            if (number < warps || length == shortest) {
+                const uint32_t at = line - from > number * length ? from + number * length : line;
+                return Piece{ at, line - at > length ? at + length : line };
             }
-            if (!launch.images_only)
-                finish(launch, pair, strip, steps, sums);
-            if (illegal && launch.illegal)
-                atomic_or(&launch.illegal[pair], illegal);
+            number -= warps;
+            from += warps * length;
         }
     }
 
-    GPU_FN void finish(const vmafgpu__vif_launch &launch, uint32_t pair, const Strip &strip, int32_t steps,
-                       const VifSums &sums) {
+    template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
+        const VifWarp warp = prepare(launch);
+        const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
+        const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
+        uint32_t number = block_x() + grid_x() * warp_index();
+#pragma unroll 1
+        for (;;) {
+            Piece piece = piece_of(number, line, warps);
+            if (piece.at >= piece.end)
+                return;
+#pragma unroll 1
+            while (piece.at < piece.end) {
+                const uint32_t row = piece.at / columns, pair = row / rows, first = piece.at - row * columns;
+                const uint32_t to_end = columns - first, left = piece.end - piece.at, steps = to_end < left ? to_end : left;
+                if (launch.batch.pair[pair].distorted)
+                    walk<DOUBLES>(launch, warp, strip_of(launch, pair, 16 * (int32_t)first, 16 * (int32_t)(row - pair * rows),
+                                                         (int32_t)steps), (int32_t)steps);
+                piece.at += steps;
+            }
+            if (line <= warps * (VIF_FEW - 1))
+                return;
+            number = lane_index() == 0 ? warps + atomic_claim(launch.claimed) : 0;
+            number = shuffle_word(number, 0);
+        }
+    }
+
+    /* Half of the samples at a time, which takes less code and more time; afterwards the variances are lost. */
+    template <bool DOUBLES> GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance,
+                                               VifSums *sums) {
+#pragma unroll 1
+        for (int half = 0; half < 2; half++) {
+            int32_t part[3][4];
+#pragma unroll
+            for (int k = 0; k < 12; k++) {
+                part[k / 4][k % 4] = variance[k / 4][k % 4];
+                variance[k / 4][k % 4] = variance[k / 4][4 + k % 4];
+            }
+            vif_statistics<DOUBLES, 4>(launch.gain, warp.table, part[0], part[1], part[2], sums);
+        }
+    }
+
+    template <bool DOUBLES>
+    GPU_FN void walk(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t steps) {
+        VifSums sums = {};
+        Variances variance = {};
+        uint32_t illegal = 0;
+        fill(launch, warp, strip, 0);
+        copy_commit();
+#pragma unroll 1
+        for (int32_t step = 0; step <= steps; step++) {
+            if (step < steps)
+                fill(launch, warp, strip, step + 1);
+            copy_commit();
+            copy_wait<1>();
+            warp_barrier();
+            vertical(launch, warp, step, &illegal);
+            if constexpr (DOUBLES)
+                if (ALWAYS || (step > 1 && !launch.images_only))
+                    vif_statistics<DOUBLES, 8>(launch.gain, warp.table, variance[0], variance[1], variance[2], &sums);
+            if (step) {
+                uint32_t sample[2][2];
+                if (HAS_NEXT)
+                    shrink(warp, step, sample);
+                if (!launch.images_only)
+                    horizontal(launch, warp, strip, step, variance);
+                if (!DOUBLES && !launch.images_only)
+                    halves<DOUBLES>(launch, warp, variance, &sums);
+                if (HAS_NEXT)
+                    write(launch, strip, step, sample);
+            }
+            warp_barrier();
+        }
+        if (!launch.images_only) {
+            if (DOUBLES)
+                halves<DOUBLES>(launch, warp, variance, &sums);
+            finish(launch, strip, steps, sums);
+        }
+        if (illegal && launch.illegal)
+            atomic_or(&launch.illegal[strip.pair], illegal);
+    }
+
+    GPU_FN void finish(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t steps, const VifSums &sums) {
         const int32_t right = launch.width - strip.x, below = launch.height - strip.y;
         const int32_t samples = (right < 16 * steps ? right : 16 * steps) * (below < 16 ? below : 16);
-        const VifSums all = vif_warp_sums(sums);
+        const int64_t total = vif_warp_total(sums, (uint32_t)samples);
         if (lane_index() < 4)
-            vif_deliver(launch, pair, lane_index(), vif_total(all, (uint32_t)samples, lane_index()));
+            vif_deliver(launch, strip.pair, lane_index(), total);
     }
 };
 
@@ -1798,11 +1929,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
     }
 VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_0_8)
-VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS)
+VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
-VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS)
-VIF_MATRIX_KERNELS(2, 2, 2, 4, VMAFGPU__VIF_WARPS)
-VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS)
+VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
+VIF_MATRIX_KERNELS(2, 2, 2, 4, VMAFGPU__VIF_WARPS_2)
+VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 #undef VIF_MATRIX_KERNELS
 
 #endif /* GPU_MATRIX */

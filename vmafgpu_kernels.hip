@@ -112,6 +112,9 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+GPU_FN uint32_t atomic_claim(uint32_t *p) {
+    return __hip_atomic_fetch_add((GPU_GLOBAL uint32_t *)p, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 GPU_FN uint32_t peek(const uint32_t *p) { return *(const volatile GPU_GLOBAL uint32_t *)p; }
 GPU_FN void shared_add(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_add((__attribute__((address_space(3))) uint32_t *)p, v, __ATOMIC_RELAXED,

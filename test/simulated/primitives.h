@@ -182,6 +182,14 @@ GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     bits |= v;
     memcpy(at, &bits, sizeof bits);
 }
+GPU_FN uint32_t atomic_claim(uint32_t *p) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "atomic_claim");
+    uint32_t before;
+    memcpy(&before, at, sizeof before);
+    const uint32_t after = before + 1;
+    memcpy(at, &after, sizeof after);
+    return before;
+}
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     memcpy(&v, simulated::machine.global(p, sizeof v, sizeof v, "peek"), sizeof v);

@@ -52,7 +52,7 @@ struct VifLaunch {
 GPU_KERNEL(test_vif, VifLaunch, VMAFGPU__VIF_PLAIN_THREADS, 1) {
     const uint32_t i = block_x() * block_threads() + thread_index();
     const VifSums sums = { load(launch.flat_noise + i), load(launch.denominator + i), load(launch.logs + i),
-                           static_cast<int32_t>(load(launch.numerator + i)) };
+                           load(launch.numerator + i) };
     vif_plain_finish(launch.vif, 0, sums, load(launch.samples + i), reinterpret_cast<int64_t *>(shared_memory()));
 }
 

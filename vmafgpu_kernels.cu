@@ -80,6 +80,7 @@
  * float_down(v)             a word as a float, toward zero
  * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
  * opaque(v)                 v; the compiler does not know it
+ * add_where(sum, v, where)  sum += v where it is said to, of 32 or 64 bits
  * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
  *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
  *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
@@ -289,6 +290,14 @@ GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
 /* A factor stays one, and its product one operation. */
 GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
+/* One operation each. */
+GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
+    asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
+}
+GPU_FN void add_where(uint64_t &sum, uint32_t v, bool where) {
+    asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p mad.wide.u32 %0, %1, %3, %0; }"
+        : "+l"(sum) : "r"(v), "r"((uint32_t)where), "r"(opaque(1u)));
+}
 
 #ifdef GPU_MATRIX
 /* ---- asynchronous copies ---- */
@@ -978,12 +987,10 @@ template <int N> GPU_FN void vif_double_statistics(const vmafgpu__vif_gain &gain
         const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
         uint32_t n1, n2;
         const bool is_sure = vif_double_levels(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
-        const uint32_t term = vif_term(n1, n2, table),
-                       log_s1 = (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table) + ONE;
-        sums->numerator += has_term ? term : 0;
+        add_where(sums->numerator, vif_term(n1, n2, table), has_term);
         doubt = doubt || (has_term && !is_sure);
-        logs += has_log ? log_s1 : 0;
-        sums->flat_noise += has_log ? 0 : (uint32_t)s2[i];
+        add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table) + ONE, has_log);
+        add_where(sums->flat_noise, (uint32_t)s2[i], !has_log);
     }
     sums->logs += logs / ONE;
     sums->denominator += logs % ONE;

@@ -590,12 +590,14 @@ typedef struct vmafgpu_gpu_config {
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
-                                   A pair waits until its
-                                   batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
+                                   if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
+                                   16 at least with `devices`; less where memory is short. A pair waits until its batch
+                                   is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
-                                   queue of two allow it, the defaults stay below 288 MB of device memory, 384 if `frames`
-                                   is device, and with `devices` four times that on each */
+                                   queue of two allow it, the defaults stay below 288 MB (2^20 bytes) of device memory,
+                                   384 if `frames` is device, and with `devices` four times that on each; if `frames` is
+                                   device, below a 64th of the device's memory where that is more and four times as much
+                                   is free */
     const void *kernels;        /* instead of looking for them: an image in memory (what `make blobs` makes; PTX of ours
                                    by itself; machine code, which is left to the driver: for AMD also an uncompressed
                                    bundle of code objects) */

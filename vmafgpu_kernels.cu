@@ -896,7 +896,7 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  * whatever side of the limit the gain is on. */
 
 /* The quotient need be right within a half and a bit only, because what it leaves is exact modulo 2^32, and tells by its
- * sign which of two integers is c. Gains near a limit that is not 1 are left to vif_levels. */
+ * sign which of two integers is c. Gains that may reach a limit other than 1 are left to vif_levels. */
 GPU_FN bool vif_double_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two, uint32_t *n1,
                               uint32_t *n2) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
@@ -1852,9 +1852,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             while (piece.at < piece.end) {
                 const uint32_t row = piece.at / columns, pair = row / rows, first = piece.at - row * columns;
                 const uint32_t to_end = columns - first, left = piece.end - piece.at, steps = to_end < left ? to_end : left;
-                if (launch.batch.pair[pair].distorted)
-                    walk<DOUBLES>(launch, warp, strip_of(launch, pair, 16 * (int32_t)first, 16 * (int32_t)(row - pair * rows),
-                                                         (int32_t)steps), (int32_t)steps);
+                if (launch.batch.pair[pair].distorted) {
+                    const int32_t x = 16 * (int32_t)first, y = 16 * (int32_t)(row - pair * rows);
+                    walk<DOUBLES>(launch, warp, strip_of(launch, pair, x, y, (int32_t)steps), (int32_t)steps);
+                }
                 piece.at += steps;
             }
             if (line <= warps * (VIF_FEW - 1))

@@ -107,7 +107,6 @@ kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
 kernel_vif_f64 vmafgpu_kernels.cu amd:sums /^GPU_FN bool vif_double_levels(/,/^}/s/below + (left >> 31)/below/
-kernel_vif_unsure vmafgpu_kernels.cu amd:noise /^GPU_FN bool vif_double_levels(/,/^}/s/left + unsure >= unsure/true/
 kernel_vif_one vmafgpu_kernels.cu amd:random /^GPU_FN bool vif_double_levels(/,/^}/s/\*n1 + (uint32_t)s1 < \*n2/false/
 kernel_vif_pieces vmafgpu_kernels.cu matrix:random /^    GPU_FN Piece piece_of(/,/^    }/s/from += warps \* length;/from += length;/
 kernel_vif_int vmafgpu_kernels.cu plain:random /^GPU_FN bool vif_integer_levels(/,/^}/s/s2 > c ? s2 : c/s2/

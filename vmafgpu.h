@@ -2161,11 +2161,11 @@ enum {
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
      * short. */
-    VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_0_8 = 8,
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
-    VMAFGPU__VIF_WARPS_1 = 12,
-    VMAFGPU__VIF_WARPS_2 = 12,
+    VMAFGPU__VIF_WARPS_1 = 8,
+    VMAFGPU__VIF_WARPS_2 = 8,
     VMAFGPU__VIF_WARPS_3 = 8,
     VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory of a warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,

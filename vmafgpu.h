@@ -2161,7 +2161,7 @@ enum {
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
      * short. */
-    VMAFGPU__VIF_WARPS_0_8 = 8,
+    VMAFGPU__VIF_WARPS_0_8 = 12,
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,

@@ -98,9 +98,9 @@ check_memory() { # FILE
 
 # ---- ptxas ----
 
-# "KERNEL THREADS BLOCKS": the launch bounds in the image
-bounds() { # FILE
-    awk '
+# "ARCHITECTURE KERNEL THREADS BLOCKS": the launch bounds in the image
+bounds() { # FILE ARCHITECTURE
+    awk -v architecture="$2" '
         /\.entry/ { name = $0; sub(/.*\.entry[ \t]+/, "", name); sub(/[^A-Za-z0-9_$].*/, "", name); names[++n] = name }
         /\.maxntid/ {
             gsub(/[^0-9]+/, " ")
@@ -108,7 +108,7 @@ bounds() { # FILE
             threads[name] = size[1] * (size[2] ? size[2] : 1) * (size[3] ? size[3] : 1)
         }
         /\.minnctapersm/ { gsub(/[^0-9]+/, " "); blocks[name] = $1 }
-        END { for (i = 1; i <= n; i++) print names[i], threads[names[i]] + 0, blocks[names[i]] + 0 }' "$1"
+        END { for (i = 1; i <= n; i++) print architecture, names[i], threads[names[i]] + 0, blocks[names[i]] + 0 }' "$1"
 }
 
 # "ARCHITECTURE KERNEL REGISTERS SHARED SPILLED STACK"; functions that kernels call have a stack and spills of their
@@ -151,28 +151,30 @@ resources() { # LOG ARCHITECTURE
 check_resources() { # BOUNDS RESOURCES
     awk '
         BEGIN { most[75] = 1024; most[80] = 2048; most[90] = 2048; most[120] = 1536 }
-        NR == FNR { threads[$1] = $2; blocks[$1] = $3; next }
+        NR == FNR { threads[$1, $2] = $3; blocks[$1, $2] = $4; next }
         {
             where = $2 " on sm_" $1 ": "
             if ($5)
                 print where $5 " bytes spilled"
             if ($6)
                 print where "a stack of " $6 " bytes"
-            if (!($2 in threads))
+            if (!(($1, $2) in threads))
                 next
-            if (!threads[$2] || threads[$2] > 1024) {
+            of_block = threads[$1, $2]
+            wanted = blocks[$1, $2]
+            if (!of_block || of_block > 1024) {
                 print where "no launch bound of at most 1024 threads"
                 next
             }
-            fit = int(most[$1] / threads[$2])
-            if (blocks[$2] && blocks[$2] < fit)
-                fit = blocks[$2]
-            if (!blocks[$2])
+            fit = int(most[$1] / of_block)
+            if (wanted && wanted < fit)
+                fit = wanted
+            if (!wanted)
                 fit = 1
-            warps = int((threads[$2] + 31) / 32)
+            warps = int((of_block + 31) / 32)
             need = int(($3 + 7) / 8) * 256 * warps * fit
             if (need > 65536)
-                print where need " registers for " fit " blocks of " threads[$2] " threads, there are 65536"
+                print where need " registers for " fit " blocks of " of_block " threads, there are 65536"
         }' "$1" "$2"
 }
 
@@ -188,7 +190,12 @@ print_resources() { # BOUNDS RESOURCES ARCHITECTURES
             }
             print "\n" rule
         }
-        NR == FNR { bound[$1] = $2 " x " $3; order[++kernels] = $1; next }
+        NR == FNR {
+            if (!($2 in bound))
+                order[++kernels] = $2
+            bound[$2] = bound[$2] ? bound[$2] : $3 " x " $4
+            next
+        }
         { cell[$2, $1] = $3 "/" $4 "/" $5 }
         END {
             for (i = 1; i <= kernels; i++) {
@@ -249,11 +256,13 @@ image() {
     note "$name" "$found"
     [ -n "$ptxas" ] || return
 
-    bounds "$file" > "$work/bounds"
+    : > "$work/bounds"
     for architecture in "$@"; do
         cubin=$work/$name.$architecture.cubin
         rm -f "$cubin"
-        "$ptxas" -v "-arch=sm_$architecture" "$file" -o "$cubin" > "$cubin.log" 2>&1 &
+        fit "$architecture" "$file" > "$cubin.ptx"
+        bounds "$cubin.ptx" "$architecture" >> "$work/bounds"
+        "$ptxas" -v "-arch=sm_$architecture" "$cubin.ptx" -o "$cubin" > "$cubin.log" 2>&1 &
     done
     wait
     : > "$work/resources"

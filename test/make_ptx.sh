@@ -51,7 +51,8 @@ assemble() { # CAPABILITY
     echo kept > "$work/sm_$1.status"
     [ -f "$cubin" ] && [ "$cubin" -nt "$from" ] && [ "$cubin" -nt "$ptxas" ] && return
     rm -f "$cubin"
-    if "$ptxas" -v "-arch=sm_$1" "$from" -o "$cubin.new" > "$log" 2>&1; then
+    fit "$1" "$from" > "$work/sm_$1.ptx"
+    if "$ptxas" -v "-arch=sm_$1" "$work/sm_$1.ptx" -o "$cubin.new" > "$log" 2>&1; then
         mv "$cubin.new" "$cubin"
         echo built > "$work/sm_$1.status"
     elif grep -q "is not defined for option 'gpu-name'" "$log"; then

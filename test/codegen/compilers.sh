@@ -123,6 +123,15 @@ clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
         -o "$to_output"
 }
 
+# fit CAPABILITY PTX: what ptxas gets for a target. VIF's kernels for 8 bits have twelve warps of a block, of which shared memory
+# holds five on sm_120; told so, ptxas has the registers that it wants there, and spills nothing.
+fit() {
+    case $1 in
+    120) sed '/\.entry vmafgpu_vif_matrix_0_8_/,/{/s/\.maxntid 384/.maxntid 256/' "$2" ;;
+    *) cat "$2" ;;
+    esac
+}
+
 # Sets nvcc, or leaves it empty: one that cannot compile (no host compiler, say) counts as none.
 find_nvcc() {
     nvcc=${NVCC:-$(find_tool nvcc)}

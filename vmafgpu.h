@@ -219,7 +219,7 @@
  *                                  and MSVC need it, and do without both
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
- *                                  VMAFGPU_NO_SM_75, ... leaves one target out
+ *                                  VMAFGPU_NO_SM_75, ... leaves one target out, unless another one holds only what differs from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
@@ -15277,10 +15277,14 @@ static int vmafgpu__inflate_coded(vmafgpu__inflater *s) {
         const size_t distance = 1 + (size_t)(symbol < 4 ? symbol : (2 + symbol % 2) << bits) + vmafgpu__take_bits(s, bits);
         if (s->count < 0 || distance > s->made || length > s->size - s->made)
             return 0;
-        uint8_t *to = s->out + s->made;
-        for (size_t i = 0; i < length; i++)   /* what is copied may be what was written just now */
-            to[i] = to[(ptrdiff_t)i - (ptrdiff_t)distance];
+        const uint8_t *from = s->out + s->made - distance;
         s->made += length;
+        /* What is copied may be what was written just now: that doubles each time. */
+        for (size_t piece = distance; length > 0; piece *= 2) {
+            piece = piece < length ? piece : length;
+            memcpy(s->out + s->made - length, from, piece);
+            length -= piece;
+        }
     }
 }
 
@@ -15644,18 +15648,21 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * and blobs are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
 
 /* A stream of deflate's. Of each `stride` bytes it has the first, then of each the second, and so on: instructions are
- * more alike that way. */
+ * more alike that way. Where there is a base, another blob further in front, these bytes are what remains after those of the
+ * base were taken away by exclusive or; behind them come moves, of 8 bytes, which say for the next so many bytes how much
+ * further on in the base those lie (from beyond its end come zeros); and last the number of moves. */
 typedef struct vmafgpu__blob {
     char        target[16];            /* "sm_90": machine code of that; "ptx_80": PTX for 8.0 and up; "gfx1100" */
+    char        base[16];              /* a target, or nothing */
     const void *packed;
     uint32_t    is_text, packed_size;  /* text: rows of VMAFGPU__TEXT_ROW characters and NUL */
-    uint32_t    size;                  /* unpacked */
+    uint32_t    size;                  /* unpacked, moves included */
     uint32_t    crc;                   /* of the stream */
     uint32_t    stride;
 } vmafgpu__blob;
 
 enum {
-    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
+    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 48,
     VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; strings may have 4095 in C99 */
 };
 
@@ -15686,11 +15693,12 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
         vmafgpu__blob *blob = &blobs[i];
         memset(blob, 0, sizeof *blob);
         memcpy(blob->target, entry, sizeof blob->target - 1);
+        memcpy(blob->base, entry + 16, sizeof blob->base - 1);
         blob->packed = data + at;
-        blob->packed_size = vmafgpu__read_u32(entry + 16);
-        blob->size = vmafgpu__read_u32(entry + 20);
-        blob->crc = vmafgpu__read_u32(entry + 24);
-        blob->stride = vmafgpu__read_u32(entry + 28);
+        blob->packed_size = vmafgpu__read_u32(entry + 32);
+        blob->size = vmafgpu__read_u32(entry + 36);
+        blob->crc = vmafgpu__read_u32(entry + 40);
+        blob->stride = vmafgpu__read_u32(entry + 44);
         if (blob->packed_size > size - at)
             return -1;
         at += blob->packed_size;
@@ -15733,9 +15741,33 @@ static void vmafgpu__join_planes(const vmafgpu__blob *blob, const uint8_t *plane
     memcpy(out + rest, planes + rest, blob->size - rest);
 }
 
-/* A blob as an image; a reason if it is damaged or there is no memory. */
-static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image, char *reason,
-                           size_t size) {
+/* Makes what was packed of what remained and its base; 0 if moves lead out of it. */
+static int vmafgpu__add_base(vmafgpu__image *image, const vmafgpu__image *base) {
+    if (image->size < 4)
+        return 0;
+    const uint32_t moves = vmafgpu__read_u32(image->data + image->size - 4);
+    if (moves > (image->size - 4) / 8)
+        return 0;
+    const char *move = image->data + image->size - 4 - 8 * (size_t)moves;
+    const uint32_t size = (uint32_t)(move - image->data), base_size = (uint32_t)base->size;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < moves; i++, move += 8) {
+        const uint32_t length = vmafgpu__read_u32(move), from = at + vmafgpu__read_u32(move + 4);
+        if (length > size - at)
+            return 0;
+        const uint32_t there = from < base_size ? base_size - from : 0, count = length < there ? length : there;
+        for (uint32_t k = 0; k < count; k++)
+            image->data[at + k] ^= base->data[from + k];
+        at += length;
+    }
+    image->size = size;
+    image->data[size] = '\0';
+    return 1;
+}
+
+/* A blob's bytes as they were put into the stream, as an image; a reason if it is damaged or there is no memory. */
+static int vmafgpu__unpack_stream(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image,
+                                  char *reason, size_t size) {
     const size_t room = blob->size + (size_t)1, text_room = blob->is_text ? blob->packed_size : 0;
     int is_good = blob->size <= VMAFGPU__LARGEST_IMAGE;
     uint8_t *const bytes = is_good ? (uint8_t *)vmafgpu__take(v, room + text_room) : NULL;
@@ -15757,6 +15789,31 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blob, const char *na
     vmafgpu__sentence(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
     if (!is_good)
         vmafgpu__sentence(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
+    return is_good;
+}
+
+/* The k-th blob as an image. */
+static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
+                           size_t size) {
+    const vmafgpu__blob *blob = &blobs[k];
+    vmafgpu__image base;
+    int i = 0, is_good;
+    memset(&base, 0, sizeof base);
+    if (!vmafgpu__unpack_stream(v, blob, name, image, reason, size))
+        return 0;
+    if (!blob->base[0])
+        return 1;
+    while (i < k && strcmp(blobs[i].target, blob->base))
+        i++;
+    is_good = 0;
+    if (i == k)
+        vmafgpu__sentence(reason, size, "%.250s needs the %s, which is not there", image->name, blob->base);
+    else if (vmafgpu__unpack(v, blobs, i, name, &base, reason, size)) {
+        is_good = vmafgpu__add_base(image, &base);
+        if (!is_good)
+            vmafgpu__sentence(reason, size, "%.250s is damaged: it does not fit the %s", image->name, blob->base);
+    }
+    vmafgpu__give(v, base.data);
     return is_good;
 }
 
@@ -16991,23 +17048,22 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
         vmafgpu__targets seen = { "" };
-        const vmafgpu__blob *best = NULL;
         vmafgpu__image image;
-        int best_rank = 0;
+        int best = -1, best_rank = 0;
         for (int i = 0; i < count; i++) {
             const int rank = vendor->rank(v->gpu, blobs[i].target);
             vmafgpu__list_target(&seen, blobs[i].target, strlen(blobs[i].target));
             if (rank > best_rank && rank < below) {
-                best = &blobs[i];
+                best = i;
                 best_rank = rank;
             }
         }
-        if (!best && below == INT_MAX)
+        if (best < 0 && below == INT_MAX)
             vmafgpu__explain_no_target(v, name, &seen, reason, size);
-        if (!best)
+        if (best < 0)
             return 0;
         memset(&image, 0, sizeof image);
-        const int is_whole = vmafgpu__unpack(v, best, name, &image, reason, size);
+        const int is_whole = vmafgpu__unpack(v, blobs, best, name, &image, reason, size);
         const int is_loaded = is_whole && vendor->load_image(v, &image, reason, size);
         vmafgpu__give(v, image.data);
         if (is_loaded || !is_whole)

@@ -2816,6 +2816,7 @@ struct vmafgpu {
     vmafgpu__fleet    *fleet;                       /* instead of both */
     vmafgpu           *whole;                       /* whose unit this is; NULL: it is none */
     int                is_unwanted;                 /* a GPU that is being opened need not be any more; atomic */
+    void             (*on_found)(vmafgpu *v);       /* called once a driver said how many GPUs there are; or NULL */
     int                gpu_count;                   /* there are so many, as far as a driver was asked */
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
@@ -5453,6 +5454,10 @@ static int vmafgpu__atomic_change(int *value, int from, int to) {
 #elif defined(VMAFGPU__NO_ATOMICS)
 static int vmafgpu__atomic_get(const int *value) { return *value; }
 static void vmafgpu__atomic_set(int *value, int to) { *value = to; }
+static int vmafgpu__atomic_add(int *value, int n) {
+    *value += n;
+    return *value - n;
+}
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     const int is_from = *value == from;
     *value = is_from ? to : *value;
@@ -16587,7 +16592,8 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *
 typedef struct vmafgpu__stage_task {
     const vmafgpu    *v;
     vmafgpu__arrival *arrivals;
-    int               count;
+    int               count, pieces;       /* of frames, and of each frame */
+    int               next;                /* piece to take; atomic: who is slow takes fewer */
     int               only_checks;         /* what is to be converted where it is: all of it is checked first */
 } vmafgpu__stage_task;
 
@@ -16655,44 +16661,50 @@ static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival
     }
 }
 
-static void vmafgpu__stage_part(void *arg, int index) {
-    const vmafgpu__stage_task *t = (const vmafgpu__stage_task *)arg;
+static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int piece) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
     int first, end;
-    for (int n = 0; n < t->count; n++) {
-        vmafgpu__arrival *a = &t->arrivals[n];
-        if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
-            continue;
-        vmafgpu__part(c->height, index, c->threads, &first, &end);
-        (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
-                                                                                 : vmafgpu__convert_rows)(t, a, first, end);
-        vmafgpu__part(vmafgpu__chroma_height(c), index, c->threads, &first, &end);
-        for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
-            const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
-            unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
-            for (int y = first; y < end; y++)
-                (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
-                                         g->chroma_width, 0);
-        }
+    if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
+        return;
+    vmafgpu__part(c->height, piece, t->pieces, &first, &end);
+    (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
+                                                                             : vmafgpu__convert_rows)(t, a, first, end);
+    vmafgpu__part(vmafgpu__chroma_height(c), piece, t->pieces, &first, &end);
+    for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
+        const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
+        unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
+        for (int y = first; y < end; y++)
+            (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
+                                     g->chroma_width, 0);
     }
+}
+
+static void vmafgpu__stage_part(void *arg, int index) {
+    vmafgpu__stage_task *t = (vmafgpu__stage_task *)arg;
+    (void)index;
+    for (int n; (n = vmafgpu__atomic_add(&t->next, 1)) < t->count * t->pieces;)
+        vmafgpu__stage_piece(t, &t->arrivals[n / t->pieces], n % t->pieces);
 }
 
 /* Has the threads bring what must be brought into planes of ours, one pass for all; says what is wrong with a frame. What is
  * converted where it is was checked before: a frame that is refused is as it was. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int count) {
+    enum { PIECE = 1 << 17 };   /* bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
     task.v = v;
     task.arrivals = arrivals;
     task.count = count;
+    task.pieces = (int)(v->gpu->plane.plane_size[0] / PIECE) + 1;
     for (int i = 0; i < count; i++) {
         arrivals[i].bad_row = v->config.height;
         passes = (int)arrivals[i].staging > passes ? (int)arrivals[i].staging : passes;
     }
     for (; passes; passes--) {
         task.only_checks = passes > 1;
+        task.next = 0;
         const vmafgpu_result result = vmafgpu__run(v, vmafgpu__stage_part, &task);
         if (result != VMAFGPU_OK)
             return result;
@@ -17580,6 +17592,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
         return 0;
     }
     v->gpu_count = count;
+    if (v->on_found)
+        v->on_found(v);
     if (!c->context && c->device >= count) {
         vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
                           c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
@@ -18256,17 +18270,15 @@ struct vmafgpu__fleet {
     int64_t oldest, newest;                /* of these: the one of the next position to collect, and behind the last */
     int64_t submitted, collected;          /* positions */
     char    name[256];                     /* of all devices */
-    vmafgpu__opening opening;
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* by place in config.gpu.devices; in the background: the first */
 };
 
 /* ---- units ---- */
 
 static vmafgpu *vmafgpu__new_unit(vmafgpu *v) {
     vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
-    if (!t) {
-        (void)vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+    if (!t)
         return NULL;
-    }
     *t = *v;
     t->whole = v;
     t->fleet = NULL;
@@ -18326,7 +18338,7 @@ static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     }
 }
 
-/* ---- a GPU that is opened in the background ---- */
+/* ---- a GPU that a thread opens ---- */
 
 #ifndef VMAFGPU_NO_THREADS
 static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
@@ -18334,6 +18346,15 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     o->result = vmafgpu__open_gpu(o->context);
     vmafgpu__atomic_set(&o->is_over, 1);
     return 0;
+}
+
+/* Waits for the thread; whom it opened, or could not. */
+static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
+    vmafgpu *t = o->context;
+    vmafgpu__thread_join(o->thread);
+    o->context = NULL;
+    t->config.log = v->config.log;
+    return t;
 }
 
 /* The config's texts and kernels are borrowed for the call of vmafgpu_open() only: copies of them, one behind the other. */
@@ -18364,13 +18385,10 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
 /* Takes the GPU among the units when it is open, or says why there is none. `wait`: until one of these is known. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu__opening *o = &f->opening;
-    vmafgpu *t = o->context;
-    if (!t || (!wait && !vmafgpu__atomic_get(&o->is_over)))
+    vmafgpu__opening *o = &f->openings[0];
+    if (!o->context || (!wait && !vmafgpu__atomic_get(&o->is_over)))
         return;
-    vmafgpu__thread_join(o->thread);
-    o->context = NULL;
-    t->config.log = v->config.log;
+    vmafgpu *t = vmafgpu__end_opening(v, o);
     t->config.gpu.kernels = NULL;
     t->config.gpu.kernels_path = t->config.gpu.driver_path = NULL;
     vmafgpu__give(v, o->borrowed);
@@ -18389,7 +18407,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
 
 /* Starts to open the GPU; 0: it cannot be done in the background. */
 static int vmafgpu__start_opening(vmafgpu *v) {
-    vmafgpu__opening *o = &v->fleet->opening;
+    vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return 0;
@@ -18402,8 +18420,56 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__end_unit(v, t);
     return 0;
 }
+
+/* Starts to open all of config.gpu.devices but the first one: that is what called this, on the calling thread. */
+static void vmafgpu__start_others(vmafgpu *first) {
+    vmafgpu *v = first->whole;
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const int is_all = c->device_count == VMAFGPU_ALL_DEVICES, count = is_all ? first->gpu_count : c->device_count;
+    for (int i = 1; i < count && i < VMAFGPU__MAX_UNITS; i++) {
+        vmafgpu__opening *o = &v->fleet->openings[i];
+        vmafgpu *t = o->context ? NULL : vmafgpu__new_unit(v);
+        if (!t)
+            continue;
+        t->config.gpu.device = is_all ? i : c->devices[i];
+        t->config.log = NULL;
+        o->context = t;
+        if (!vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o)) {
+            o->context = NULL;
+            vmafgpu__end_unit(v, t);
+        }
+    }
+}
+
+/* A GPU that a thread opened, or could not, as it would have been done now; NULL: none did. */
+static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
+    vmafgpu__opening *o = &v->fleet->openings[i];
+    if (!o->context)
+        return NULL;
+    vmafgpu *t = vmafgpu__end_opening(v, o);
+    *result = o->result;
+    if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
+        vmafgpu__end_unit(v, t);   /* any vendor was tried, and the first GPU says which it must be */
+        return NULL;
+    }
+    if (t->error[0])
+        vmafgpu__log(v, VMAFGPU_LOG_ERROR, t->error);
+    return t;
+}
+
+static void vmafgpu__end_openings(vmafgpu *v) {
+    vmafgpu__opening *o = v->fleet->openings;
+    for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
+        if (o[i].context)
+            vmafgpu__atomic_set(&o[i].context->is_unwanted, 1);
+    vmafgpu__welcome(v, 1);
+    for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
+        if (o[i].context)
+            vmafgpu__end_unit(v, vmafgpu__end_opening(v, &o[i]));
+}
 #else
 static void vmafgpu__welcome(vmafgpu *v, int wait) { (void)v, (void)wait; }
+static void vmafgpu__end_openings(vmafgpu *v) { (void)v; }
 #endif
 
 /* ---- the deal ---- */
@@ -18701,9 +18767,7 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     if (!f)
         return;
-    if (f->opening.context)
-        vmafgpu__atomic_set(&f->opening.context->is_unwanted, 1);
-    vmafgpu__welcome(v, 1);
+    vmafgpu__end_openings(v);
     for (int i = 0; i < f->count; i++)
         vmafgpu__end_unit(v, f->units[i].context);
 #ifndef VMAFGPU_NO_THREADS
@@ -18715,16 +18779,29 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* One more of config.gpu.devices. */
-static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int device, int *total) {
+/* The i-th of config.gpu.devices. With threads the first one has threads open the others at the same time. */
+static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu *t = vmafgpu__new_unit(v);
-    if (!t)
-        return VMAFGPU_ERROR_MEMORY;
-    t->config.gpu.device = device;
-    if (f->count)
-        t->config.backend = f->units[0].context->config.backend;
-    const vmafgpu_result result = vmafgpu__open_gpu(t);
+    (void)i;
+    const vmafgpu_backend backend = f->count ? f->units[0].context->config.backend : v->config.backend;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu *t = NULL;
+#ifndef VMAFGPU_NO_THREADS
+    t = vmafgpu__opened(v, i, backend, &result);
+#endif
+    if (!t) {
+        t = vmafgpu__new_unit(v);
+        if (!t)
+            return vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+        t->config.gpu.device = device;
+        t->config.backend = backend;
+#ifndef VMAFGPU_NO_THREADS
+        const int threads = v->config.gpu.threads ? v->config.gpu.threads : v->config.threads;
+        t->on_found = i == 0 && threads > 1 && !v->config.parallel_for ? vmafgpu__start_others : NULL;
+#endif
+        result = vmafgpu__open_gpu(t);
+        t->on_found = NULL;
+    }
     *total = t->gpu_count;
     if (result == VMAFGPU_OK) {
         t->config.backend = t->gpu->vendor->backend;
@@ -18746,7 +18823,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     int total = 1;
     char left_out[VMAFGPU__ERROR_SIZE] = "";
     for (int i = 0; i < (is_all ? total < VMAFGPU__MAX_UNITS ? total : VMAFGPU__MAX_UNITS : c->device_count); i++) {
-        const vmafgpu_result result = vmafgpu__open_device(v, is_all ? i : c->devices[i], &total);
+        const vmafgpu_result result = vmafgpu__open_device(v, i, is_all ? i : c->devices[i], &total);
         if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
             return result;
         if (result != VMAFGPU_OK)
@@ -18776,7 +18853,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
-        return VMAFGPU_ERROR_MEMORY;
+        return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -21971,8 +22048,8 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
 
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    return context && context->fleet && context->fleet->opening.context &&
-           !vmafgpu__atomic_get(&context->fleet->opening.is_over);
+    return context && context->fleet && context->fleet->openings[0].context &&
+           !vmafgpu__atomic_get(&context->fleet->openings[0].is_over);
 #else
     return (void)context, 0;
 #endif

@@ -240,7 +240,8 @@
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on. gpu.in_background starts one more until the GPU is open.
+ * calling thread goes on. gpu.in_background starts one more until the GPU is open; several GPUs are opened by a thread each if
+ * there may be more than one and without config.parallel_for, and those end before vmafgpu_open() returns.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -531,7 +532,7 @@ typedef struct vmafgpu_model {
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
  * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
  * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
- * that opens the GPU, at the same time. */
+ * that opens the GPU, at the same time, and likewise where several GPUs are opened with more than one thread. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -607,8 +608,9 @@ typedef struct vmafgpu_gpu_config {
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
     int         threads;        /* 1..256, instead of config.threads where a GPU scores: they copy and check frames in
-                                   host memory, and score if the GPU fails. Default config.threads. With frames in
-                                   pinned or device memory none is started */
+                                   host memory, and score if the GPU fails, and with in_background until it is open. They
+                                   open several GPUs at the same time. Default config.threads. With frames in pinned or
+                                   device memory none is started for longer than an open */
     int         no_self_test;   /* 1: open does not have the kernels score a small known picture first. It takes a few
                                    milliseconds and finds drivers that compile wrongly and cards that are broken: then
                                    there is no GPU to score on, and the note names kernel and card */
@@ -18854,6 +18856,8 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
+    if (t->config.gpu.threads && t->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+        t->config.threads = t->config.gpu.threads;   /* a pair is done soon when the GPU is there */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);

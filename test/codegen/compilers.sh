@@ -37,11 +37,11 @@ skip() {
 
 # is_current FILE SOURCE...: whether it is there, and no source has changed since
 is_current() {
-    made=$1
+    current_file=$1
     shift
-    [ -f "$made" ] || return
-    for source; do
-        ! [ "$source" -nt "$made" ] || return
+    [ -f "$current_file" ] || return
+    for current_source; do
+        ! [ "$current_source" -nt "$current_file" ] || return
     done
 }
 

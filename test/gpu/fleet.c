@@ -388,6 +388,13 @@ static void check_ends(gpu *g) {
     film_free(&f);
 }
 
+static void hook_of_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    *(int *)user += count == 3;
+    for (int i = 0; i < count; i++) {
+        task(arg, i);
+    }
+}
+
 static void check_background_rules(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 4, 823);
     vmafgpu_config config = background_config(g, &f);
@@ -443,6 +450,22 @@ static void check_background_rules(gpu *g) {
         hold_opening(g, 0);
         wait_for_opening(context);
         reel_finish(&host, context, 0);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+    }
+    for (int threads = 0; threads < 4; threads += 3) { /* those that copy for the GPU score until it is there */
+        int calls = 0;
+        config = background_config(g, &f);
+        config.gpu.threads = threads;
+        config.parallel_for = hook_of_three;
+        config.parallel_for_user = &calls;
+        hold_opening(g, 1);
+        context = open_checked(&config);
+        CHECK_INT(reel_push(&host, context, 0), VMAFGPU_OK);
+        CHECK(threads ? calls > 0 : calls == 0);
+        hold_opening(g, 0);
+        wait_for_opening(context);
+        reel_finish(&host, context, 1);
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }

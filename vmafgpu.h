@@ -219,7 +219,7 @@
  *                                  and MSVC need it, and do without both
  *   VMAFGPU_NO_GPU                 no GPU backend, no look-up of drivers. Always so where pointers have 32 bits
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
- *                                  VMAFGPU_NO_SM_75, ... leaves one target out
+ *                                  VMAFGPU_NO_SM_75, ... leaves one target out, unless another one holds only what differs from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
@@ -240,7 +240,8 @@
  * the calling thread and n - 1 threads started at open (fewer where frames have no work for so many), or over your own pool
  * if config.parallel_for is set too. The default is 1 and starts none. Callbacks (allocator, log, on_score, parallel_for) must not throw or longjmp. A
  * GPU backend starts these, or gpu.threads, to copy frames in host memory (the driver may start more); the GPU works while the
- * calling thread goes on. gpu.in_background starts one more until the GPU is open.
+ * calling thread goes on. gpu.in_background starts one more until the GPU is open; several GPUs are opened by a thread each if
+ * there may be more than one and without config.parallel_for, and those end before vmafgpu_open() returns.
  *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
@@ -531,7 +532,7 @@ typedef struct vmafgpu_model {
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
  * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
  * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
- * that opens the GPU, at the same time. */
+ * that opens the GPU, at the same time, and likewise where several GPUs are opened with more than one thread. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -609,8 +610,9 @@ typedef struct vmafgpu_gpu_config {
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
     int         threads;        /* 1..256, instead of config.threads where a GPU scores: they copy and check frames in
-                                   host memory, and score if the GPU fails. Default config.threads. With frames in
-                                   pinned or device memory none is started */
+                                   host memory, and score if the GPU fails, and with in_background until it is open. They
+                                   open several GPUs at the same time. Default config.threads. With frames in pinned or
+                                   device memory none is started for longer than an open */
     int         no_self_test;   /* 1: open does not have the kernels score a small known picture first. It takes a few
                                    milliseconds and finds drivers that compile wrongly and cards that are broken: then
                                    there is no GPU to score on, and the note names kernel and card */
@@ -2820,6 +2822,7 @@ struct vmafgpu {
     vmafgpu__fleet    *fleet;                       /* instead of both */
     vmafgpu           *whole;                       /* whose unit this is; NULL: it is none */
     int                is_unwanted;                 /* a GPU that is being opened need not be any more; atomic */
+    void             (*on_found)(vmafgpu *v);       /* called once a driver said how many GPUs there are; or NULL */
     int                gpu_count;                   /* there are so many, as far as a driver was asked */
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
@@ -5457,6 +5460,10 @@ static int vmafgpu__atomic_change(int *value, int from, int to) {
 #elif defined(VMAFGPU__NO_ATOMICS)
 static int vmafgpu__atomic_get(const int *value) { return *value; }
 static void vmafgpu__atomic_set(int *value, int to) { *value = to; }
+static int vmafgpu__atomic_add(int *value, int n) {
+    *value += n;
+    return *value - n;
+}
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     const int is_from = *value == from;
     *value = is_from ? to : *value;
@@ -15278,10 +15285,14 @@ static int vmafgpu__inflate_coded(vmafgpu__inflater *s) {
         const size_t distance = 1 + (size_t)(symbol < 4 ? symbol : (2 + symbol % 2) << bits) + vmafgpu__take_bits(s, bits);
         if (s->count < 0 || distance > s->made || length > s->size - s->made)
             return 0;
-        uint8_t *to = s->out + s->made;
-        for (size_t i = 0; i < length; i++)   /* what is copied may be what was written just now */
-            to[i] = to[(ptrdiff_t)i - (ptrdiff_t)distance];
+        const uint8_t *from = s->out + s->made - distance;
         s->made += length;
+        /* What is copied may be what was written just now: that doubles each time. */
+        for (size_t piece = distance; length > 0; piece *= 2) {
+            piece = piece < length ? piece : length;
+            memcpy(s->out + s->made - length, from, piece);
+            length -= piece;
+        }
     }
 }
 
@@ -15645,18 +15656,21 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * and blobs are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
 
 /* A stream of deflate's. Of each `stride` bytes it has the first, then of each the second, and so on: instructions are
- * more alike that way. */
+ * more alike that way. Where there is a base, another blob further in front, these bytes are what remains after those of the
+ * base were taken away by exclusive or; behind them come moves, of 8 bytes, which say for the next so many bytes how much
+ * further on in the base those lie (from beyond its end come zeros); and last the number of moves. */
 typedef struct vmafgpu__blob {
     char        target[16];            /* "sm_90": machine code of that; "ptx_80": PTX for 8.0 and up; "gfx1100" */
+    char        base[16];              /* a target, or nothing */
     const void *packed;
     uint32_t    is_text, packed_size;  /* text: rows of VMAFGPU__TEXT_ROW characters and NUL */
-    uint32_t    size;                  /* unpacked */
+    uint32_t    size;                  /* unpacked, moves included */
     uint32_t    crc;                   /* of the stream */
     uint32_t    stride;
 } vmafgpu__blob;
 
 enum {
-    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
+    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 48,
     VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; strings may have 4095 in C99 */
 };
 
@@ -15687,11 +15701,12 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
         vmafgpu__blob *blob = &blobs[i];
         memset(blob, 0, sizeof *blob);
         memcpy(blob->target, entry, sizeof blob->target - 1);
+        memcpy(blob->base, entry + 16, sizeof blob->base - 1);
         blob->packed = data + at;
-        blob->packed_size = vmafgpu__read_u32(entry + 16);
-        blob->size = vmafgpu__read_u32(entry + 20);
-        blob->crc = vmafgpu__read_u32(entry + 24);
-        blob->stride = vmafgpu__read_u32(entry + 28);
+        blob->packed_size = vmafgpu__read_u32(entry + 32);
+        blob->size = vmafgpu__read_u32(entry + 36);
+        blob->crc = vmafgpu__read_u32(entry + 40);
+        blob->stride = vmafgpu__read_u32(entry + 44);
         if (blob->packed_size > size - at)
             return -1;
         at += blob->packed_size;
@@ -15734,9 +15749,33 @@ static void vmafgpu__join_planes(const vmafgpu__blob *blob, const uint8_t *plane
     memcpy(out + rest, planes + rest, blob->size - rest);
 }
 
-/* A blob as an image; a reason if it is damaged or there is no memory. */
-static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image, char *reason,
-                           size_t size) {
+/* Makes what was packed of what remained and its base; 0 if moves lead out of it. */
+static int vmafgpu__add_base(vmafgpu__image *image, const vmafgpu__image *base) {
+    if (image->size < 4)
+        return 0;
+    const uint32_t moves = vmafgpu__read_u32(image->data + image->size - 4);
+    if (moves > (image->size - 4) / 8)
+        return 0;
+    const char *move = image->data + image->size - 4 - 8 * (size_t)moves;
+    const uint32_t size = (uint32_t)(move - image->data), base_size = (uint32_t)base->size;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < moves; i++, move += 8) {
+        const uint32_t length = vmafgpu__read_u32(move), from = at + vmafgpu__read_u32(move + 4);
+        if (length > size - at)
+            return 0;
+        const uint32_t there = from < base_size ? base_size - from : 0, count = length < there ? length : there;
+        for (uint32_t k = 0; k < count; k++)
+            image->data[at + k] ^= base->data[from + k];
+        at += length;
+    }
+    image->size = size;
+    image->data[size] = '\0';
+    return 1;
+}
+
+/* A blob's bytes as they were put into the stream, as an image; a reason if it is damaged or there is no memory. */
+static int vmafgpu__unpack_stream(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image,
+                                  char *reason, size_t size) {
     const size_t room = blob->size + (size_t)1, text_room = blob->is_text ? blob->packed_size : 0;
     int is_good = blob->size <= VMAFGPU__LARGEST_IMAGE;
     uint8_t *const bytes = is_good ? (uint8_t *)vmafgpu__take(v, room + text_room) : NULL;
@@ -15758,6 +15797,31 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blob, const char *na
     vmafgpu__sentence(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
     if (!is_good)
         vmafgpu__sentence(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
+    return is_good;
+}
+
+/* The k-th blob as an image. */
+static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
+                           size_t size) {
+    const vmafgpu__blob *blob = &blobs[k];
+    vmafgpu__image base;
+    int i = 0, is_good;
+    memset(&base, 0, sizeof base);
+    if (!vmafgpu__unpack_stream(v, blob, name, image, reason, size))
+        return 0;
+    if (!blob->base[0])
+        return 1;
+    while (i < k && strcmp(blobs[i].target, blob->base))
+        i++;
+    is_good = 0;
+    if (i == k)
+        vmafgpu__sentence(reason, size, "%.250s needs the %s, which is not there", image->name, blob->base);
+    else if (vmafgpu__unpack(v, blobs, i, name, &base, reason, size)) {
+        is_good = vmafgpu__add_base(image, &base);
+        if (!is_good)
+            vmafgpu__sentence(reason, size, "%.250s is damaged: it does not fit the %s", image->name, blob->base);
+    }
+    vmafgpu__give(v, base.data);
     return is_good;
 }
 
@@ -16536,7 +16600,8 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *
 typedef struct vmafgpu__stage_task {
     const vmafgpu    *v;
     vmafgpu__arrival *arrivals;
-    int               count;
+    int               count, pieces;       /* of frames, and of each frame */
+    int               next;                /* piece to take; atomic: who is slow takes fewer */
     int               only_checks;         /* what is to be converted where it is: all of it is checked first */
 } vmafgpu__stage_task;
 
@@ -16546,18 +16611,22 @@ static void vmafgpu__note_bad_row(vmafgpu__arrival *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies words or bytes that the GPU reads next, past the caches, which with several threads is half as fast again; `to` is at
- * a multiple of 16 bytes. Returns the OR of the words, if `words` is not 0. */
+/* Copies words or bytes that the GPU reads next, past the caches, which with several threads is half as fast again, and asks for
+ * the page behind, which no prefetcher looks for; `to` is at a multiple of 16 bytes. Returns the OR of the words, if `words` is
+ * not 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
+    enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
-    for (; i + 64 <= size; i += 64)
+    for (; i + 64 <= size; i += 64) {
+        _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);   /* may be behind the frame: it never faults */
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
             _mm_stream_si128((__m128i *)(void *)(to + k), some);
             seen = _mm_or_si128(seen, some);
         }
+    }
     _mm_sfence();
     memcpy(to + i, from + i, size - i);
     seen = _mm_or_si128(seen, _mm_srli_si128(seen, 8));
@@ -16604,44 +16673,50 @@ static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival
     }
 }
 
-static void vmafgpu__stage_part(void *arg, int index) {
-    const vmafgpu__stage_task *t = (const vmafgpu__stage_task *)arg;
+static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival *a, int piece) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
     int first, end;
-    for (int n = 0; n < t->count; n++) {
-        vmafgpu__arrival *a = &t->arrivals[n];
-        if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
-            continue;
-        vmafgpu__part(c->height, index, c->threads, &first, &end);
-        (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
-                                                                                 : vmafgpu__convert_rows)(t, a, first, end);
-        vmafgpu__part(vmafgpu__chroma_height(c), index, c->threads, &first, &end);
-        for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
-            const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
-            unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
-            for (int y = first; y < end; y++)
-                (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
-                                         g->chroma_width, 0);
-        }
+    if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
+        return;
+    vmafgpu__part(c->height, piece, t->pieces, &first, &end);
+    (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
+                                                                             : vmafgpu__convert_rows)(t, a, first, end);
+    vmafgpu__part(vmafgpu__chroma_height(c), piece, t->pieces, &first, &end);
+    for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
+        const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
+        unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
+        for (int y = first; y < end; y++)
+            (void)vmafgpu__copy_past(g, to + (size_t)y * g->plane.pitch[1], (const uint8_t *)a->frame->data[1 + i] + y * pitch,
+                                     g->chroma_width, 0);
     }
+}
+
+static void vmafgpu__stage_part(void *arg, int index) {
+    vmafgpu__stage_task *t = (vmafgpu__stage_task *)arg;
+    (void)index;
+    for (int n; (n = vmafgpu__atomic_add(&t->next, 1)) < t->count * t->pieces;)
+        vmafgpu__stage_piece(t, &t->arrivals[n / t->pieces], n % t->pieces);
 }
 
 /* Has the threads bring what must be brought into planes of ours, one pass for all; says what is wrong with a frame. What is
  * converted where it is was checked before: a frame that is refused is as it was. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__arrival *arrivals, int count) {
+    enum { PIECE = 1 << 17 };   /* bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
     task.v = v;
     task.arrivals = arrivals;
     task.count = count;
+    task.pieces = (int)(v->gpu->plane.plane_size[0] / PIECE) + 1;
     for (int i = 0; i < count; i++) {
         arrivals[i].bad_row = v->config.height;
         passes = (int)arrivals[i].staging > passes ? (int)arrivals[i].staging : passes;
     }
     for (; passes; passes--) {
         task.only_checks = passes > 1;
+        task.next = 0;
         const vmafgpu_result result = vmafgpu__run(v, vmafgpu__stage_part, &task);
         if (result != VMAFGPU_OK)
             return result;
@@ -16997,23 +17072,22 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
         vmafgpu__targets seen = { "" };
-        const vmafgpu__blob *best = NULL;
         vmafgpu__image image;
-        int best_rank = 0;
+        int best = -1, best_rank = 0;
         for (int i = 0; i < count; i++) {
             const int rank = vendor->rank(v->gpu, blobs[i].target);
             vmafgpu__list_target(&seen, blobs[i].target, strlen(blobs[i].target));
             if (rank > best_rank && rank < below) {
-                best = &blobs[i];
+                best = i;
                 best_rank = rank;
             }
         }
-        if (!best && below == INT_MAX)
+        if (best < 0 && below == INT_MAX)
             vmafgpu__explain_no_target(v, name, &seen, reason, size);
-        if (!best)
+        if (best < 0)
             return 0;
         memset(&image, 0, sizeof image);
-        const int is_whole = vmafgpu__unpack(v, best, name, &image, reason, size);
+        const int is_whole = vmafgpu__unpack(v, blobs, best, name, &image, reason, size);
         const int is_loaded = is_whole && vendor->load_image(v, &image, reason, size);
         vmafgpu__give(v, image.data);
         if (is_loaded || !is_whole)
@@ -17536,6 +17610,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
         return 0;
     }
     v->gpu_count = count;
+    if (v->on_found)
+        v->on_found(v);
     if (!c->context && c->device >= count) {
         vmafgpu__sentence(reason, size, "config.gpu.%s %d, but there %s %d device%s",
                           c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
@@ -18212,17 +18288,15 @@ struct vmafgpu__fleet {
     int64_t oldest, newest;                /* of these: the one of the next position to collect, and behind the last */
     int64_t submitted, collected;          /* positions */
     char    name[256];                     /* of all devices */
-    vmafgpu__opening opening;
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS];   /* by place in config.gpu.devices; in the background: the first */
 };
 
 /* ---- units ---- */
 
 static vmafgpu *vmafgpu__new_unit(vmafgpu *v) {
     vmafgpu *t = (vmafgpu *)vmafgpu__take(v, sizeof *t);
-    if (!t) {
-        (void)vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+    if (!t)
         return NULL;
-    }
     *t = *v;
     t->whole = v;
     t->fleet = NULL;
@@ -18282,7 +18356,7 @@ static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     }
 }
 
-/* ---- a GPU that is opened in the background ---- */
+/* ---- a GPU that a thread opens ---- */
 
 #ifndef VMAFGPU_NO_THREADS
 static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
@@ -18290,6 +18364,15 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     o->result = vmafgpu__open_gpu(o->context);
     vmafgpu__atomic_set(&o->is_over, 1);
     return 0;
+}
+
+/* Waits for the thread; whom it opened, or could not. */
+static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
+    vmafgpu *t = o->context;
+    vmafgpu__thread_join(o->thread);
+    o->context = NULL;
+    t->config.log = v->config.log;
+    return t;
 }
 
 /* The config's texts and kernels are borrowed for the call of vmafgpu_open() only: copies of them, one behind the other. */
@@ -18320,13 +18403,10 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
 /* Takes the GPU among the units when it is open, or says why there is none. `wait`: until one of these is known. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu__opening *o = &f->opening;
-    vmafgpu *t = o->context;
-    if (!t || (!wait && !vmafgpu__atomic_get(&o->is_over)))
+    vmafgpu__opening *o = &f->openings[0];
+    if (!o->context || (!wait && !vmafgpu__atomic_get(&o->is_over)))
         return;
-    vmafgpu__thread_join(o->thread);
-    o->context = NULL;
-    t->config.log = v->config.log;
+    vmafgpu *t = vmafgpu__end_opening(v, o);
     t->config.gpu.kernels = NULL;
     t->config.gpu.kernels_path = t->config.gpu.driver_path = NULL;
     vmafgpu__give(v, o->borrowed);
@@ -18345,7 +18425,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
 
 /* Starts to open the GPU; 0: it cannot be done in the background. */
 static int vmafgpu__start_opening(vmafgpu *v) {
-    vmafgpu__opening *o = &v->fleet->opening;
+    vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return 0;
@@ -18358,8 +18438,56 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__end_unit(v, t);
     return 0;
 }
+
+/* Starts to open all of config.gpu.devices but the first one: that is what called this, on the calling thread. */
+static void vmafgpu__start_others(vmafgpu *first) {
+    vmafgpu *v = first->whole;
+    const vmafgpu_gpu_config *c = &v->config.gpu;
+    const int is_all = c->device_count == VMAFGPU_ALL_DEVICES, count = is_all ? first->gpu_count : c->device_count;
+    for (int i = 1; i < count && i < VMAFGPU__MAX_UNITS; i++) {
+        vmafgpu__opening *o = &v->fleet->openings[i];
+        vmafgpu *t = o->context ? NULL : vmafgpu__new_unit(v);
+        if (!t)
+            continue;
+        t->config.gpu.device = is_all ? i : c->devices[i];
+        t->config.log = NULL;
+        o->context = t;
+        if (!vmafgpu__thread_start(&o->thread, vmafgpu__opening_main, o)) {
+            o->context = NULL;
+            vmafgpu__end_unit(v, t);
+        }
+    }
+}
+
+/* A GPU that a thread opened, or could not, as it would have been done now; NULL: none did. */
+static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
+    vmafgpu__opening *o = &v->fleet->openings[i];
+    if (!o->context)
+        return NULL;
+    vmafgpu *t = vmafgpu__end_opening(v, o);
+    *result = o->result;
+    if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
+        vmafgpu__end_unit(v, t);   /* any vendor was tried, and the first GPU says which it must be */
+        return NULL;
+    }
+    if (t->error[0])
+        vmafgpu__log(v, VMAFGPU_LOG_ERROR, t->error);
+    return t;
+}
+
+static void vmafgpu__end_openings(vmafgpu *v) {
+    vmafgpu__opening *o = v->fleet->openings;
+    for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
+        if (o[i].context)
+            vmafgpu__atomic_set(&o[i].context->is_unwanted, 1);
+    vmafgpu__welcome(v, 1);
+    for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
+        if (o[i].context)
+            vmafgpu__end_unit(v, vmafgpu__end_opening(v, &o[i]));
+}
 #else
 static void vmafgpu__welcome(vmafgpu *v, int wait) { (void)v, (void)wait; }
+static void vmafgpu__end_openings(vmafgpu *v) { (void)v; }
 #endif
 
 /* ---- the deal ---- */
@@ -18657,9 +18785,7 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     if (!f)
         return;
-    if (f->opening.context)
-        vmafgpu__atomic_set(&f->opening.context->is_unwanted, 1);
-    vmafgpu__welcome(v, 1);
+    vmafgpu__end_openings(v);
     for (int i = 0; i < f->count; i++)
         vmafgpu__end_unit(v, f->units[i].context);
 #ifndef VMAFGPU_NO_THREADS
@@ -18671,16 +18797,29 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* One more of config.gpu.devices. */
-static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int device, int *total) {
+/* The i-th of config.gpu.devices. With threads the first one has threads open the others at the same time. */
+static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu *t = vmafgpu__new_unit(v);
-    if (!t)
-        return VMAFGPU_ERROR_MEMORY;
-    t->config.gpu.device = device;
-    if (f->count)
-        t->config.backend = f->units[0].context->config.backend;
-    const vmafgpu_result result = vmafgpu__open_gpu(t);
+    (void)i;
+    const vmafgpu_backend backend = f->count ? f->units[0].context->config.backend : v->config.backend;
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu *t = NULL;
+#ifndef VMAFGPU_NO_THREADS
+    t = vmafgpu__opened(v, i, backend, &result);
+#endif
+    if (!t) {
+        t = vmafgpu__new_unit(v);
+        if (!t)
+            return vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+        t->config.gpu.device = device;
+        t->config.backend = backend;
+#ifndef VMAFGPU_NO_THREADS
+        const int threads = v->config.gpu.threads ? v->config.gpu.threads : v->config.threads;
+        t->on_found = i == 0 && threads > 1 && !v->config.parallel_for ? vmafgpu__start_others : NULL;
+#endif
+        result = vmafgpu__open_gpu(t);
+        t->on_found = NULL;
+    }
     *total = t->gpu_count;
     if (result == VMAFGPU_OK) {
         t->config.backend = t->gpu->vendor->backend;
@@ -18702,7 +18841,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     int total = 1;
     char left_out[VMAFGPU__ERROR_SIZE] = "";
     for (int i = 0; i < (is_all ? total < VMAFGPU__MAX_UNITS ? total : VMAFGPU__MAX_UNITS : c->device_count); i++) {
-        const vmafgpu_result result = vmafgpu__open_device(v, is_all ? i : c->devices[i], &total);
+        const vmafgpu_result result = vmafgpu__open_device(v, i, is_all ? i : c->devices[i], &total);
         if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
             return result;
         if (result != VMAFGPU_OK)
@@ -18732,7 +18871,9 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
-        return VMAFGPU_ERROR_MEMORY;
+        return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
+    if (t->config.gpu.threads && t->config.gpu.frames == VMAFGPU_MEMORY_HOST)
+        t->config.threads = t->config.gpu.threads;   /* a pair is done soon when the GPU is there */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -21927,8 +22068,8 @@ VMAFGPU_API const char *vmafgpu_cpu_level(const vmafgpu *context) {
 
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context) {
 #ifndef VMAFGPU_NO_GPU
-    return context && context->fleet && context->fleet->opening.context &&
-           !vmafgpu__atomic_get(&context->fleet->opening.is_over);
+    return context && context->fleet && context->fleet->openings[0].context &&
+           !vmafgpu__atomic_get(&context->fleet->openings[0].is_over);
 #else
     return (void)context, 0;
 #endif

@@ -5,17 +5,17 @@
 #include "../vmafgpu.h"
 #include "test.h"
 
+/* What packs them, without its main(). */
+#define main pack_blobs_main
+#include "pack_blobs.c"
+#undef main
+
 #ifdef VMAFGPU_NO_GPU
 int main(void) {
     test_skip("this build has no GPU backend");
     return test_end();
 }
 #else
-
-typedef struct bytes {
-    unsigned char *data;
-    size_t         size;
-} bytes;
 
 static uint32_t state = 1;
 
@@ -95,16 +95,6 @@ static int write_file(const char *path, const bytes *b) {
     FILE *file = fopen(path, "wb");
     const int ok = file && fwrite(b->data, 1, b->size, file) == b->size;
     return file && fclose(file) == 0 && ok;
-}
-
-static bytes read_file(const char *path) {
-    bytes b = bytes_new(1 << 22);
-    FILE *file = fopen(path, "rb");
-    b.size = file ? fread(b.data, 1, (size_t)1 << 22, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return b;
 }
 
 /* Of all kinds: nothing, one byte, noise, text, runs, and mixtures. */
@@ -192,23 +182,17 @@ static void test_others(const char *folder) {
 
 /* ---- containers and text ---- */
 
-static void put_u32(unsigned char *at, uint32_t v) {
-    for (int i = 0; i < 4; i++) {
-        at[i] = (unsigned char)(v >> 8 * i);
-    }
-}
-
-/* Of two blobs in stored blocks. */
-static bytes container(const bytes *first, const bytes *second, uint32_t stride) {
+/* Of two blobs in stored blocks; `base` is what the second one says. */
+static bytes container(const bytes *first, const bytes *second, uint32_t stride, const char *base) {
     const bytes *const blobs[2] = {first, second};
-    const size_t entries = 24 + 2 * 32;
+    const size_t entries = 24 + 2 * ENTRY;
     bytes b = bytes_new(entries + first->size + second->size + 10);
     unsigned char *at = b.data + entries;
     memset(b.data, 0, entries);
     memcpy(b.data, "vmafgpu kernels\n", 16);
     put_u32(b.data + 16, 2);
     for (int i = 0; i < 2; i++) {
-        unsigned char *entry = b.data + 24 + 32 * i;
+        unsigned char *entry = b.data + 24 + ENTRY * i;
         const size_t size = blobs[i]->size, lines = size / stride;
         at[0] = 1;
         put_u32(at + 1, (uint32_t)(size | (~size & 0xffff) << 16));
@@ -216,13 +200,14 @@ static bytes container(const bytes *first, const bytes *second, uint32_t stride)
             at[5 + k] = blobs[i]->data[k < lines * stride ? k % lines * stride + k / lines : k];
         }
         strcpy((char *)entry, i ? "two" : "one");
-        put_u32(entry + 16, (uint32_t)size + 5);
-        put_u32(entry + 20, (uint32_t)size);
-        put_u32(entry + 24, vmafgpu__crc32(at, size + 5));
-        put_u32(entry + 28, stride);
+        strcpy((char *)entry + 16, i ? base : "");
+        put_u32(entry + 32, (uint32_t)size + 5);
+        put_u32(entry + 36, (uint32_t)size);
+        put_u32(entry + 40, vmafgpu__crc32(at, size + 5));
+        put_u32(entry + 44, stride);
         at += size + 5;
     }
-    put_u32(b.data + 20, vmafgpu__crc32(b.data + 24, 64));
+    put_u32(b.data + 20, vmafgpu__crc32(b.data + 24, 2 * ENTRY));
     return b;
 }
 
@@ -242,11 +227,11 @@ static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
         vmafgpu__image made;
         char reason[256] = "";
         memset(&made, 0, sizeof made);
-        if (vmafgpu__unpack(v, &blobs[i], "a file", &made, reason, sizeof reason)) {
+        if (vmafgpu__unpack(v, blobs, i, "a file", &made, reason, sizeof reason)) {
             good += i < 2 && made.size == expected[i]->size && !memcmp(made.data, expected[i]->data, made.size) &&
                     made.data[made.size] == 0;
         } else {
-            CHECK(strstr(reason, "of a file is damaged") != NULL);
+            CHECK(strstr(reason, "of a file is damaged") != NULL || strstr(reason, "which is not there") != NULL);
         }
         vmafgpu__give(v, made.data);
     }
@@ -257,15 +242,16 @@ static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
 
 static void test_containers(void) {
     static const uint32_t strides[] = {1, 4, 16};
-    for (size_t i = 0; i < 3; i++) {
-        const bytes first = sample(0, 50), second = sample(1, 33);
-        bytes b = container(&first, &second, strides[i]), cut;
-        snprintf(test_where, sizeof test_where, "container, stride %d", (int)strides[i]);
+    for (size_t i = 0; i < 6; i++) {
+        const bytes first = sample(0, 50), second = sample(i < 3 ? 1 : 0, 33);
+        const bytes packed = i < 3 ? second : difference(second, first);
+        bytes b = container(&first, &packed, strides[i % 3], i < 3 ? "" : "one"), cut;
+        snprintf(test_where, sizeof test_where, "container%s, stride %d", i < 3 ? "" : " with a base", (int)strides[i % 3]);
         CHECK_INT(good_blobs(&b, &first, &second), 2);
         for (size_t bit = 0; bit < 8 * b.size; bit++) {
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
             CHECK(good_blobs(&b, &first, &second) < 2);
-            if (bit < 8 * 88) {
+            if (bit < 8 * (24 + 2 * ENTRY)) {
                 CHECK_INT(good_blobs(&b, &first, &second), -1);
             }
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -276,7 +262,103 @@ static void test_containers(void) {
         free(b.data);
         free(first.data);
         free(second.data);
+        if (i >= 3) {
+            free(packed.data);
+        }
     }
+}
+
+/* ---- bases ---- */
+
+/* A file that is much like another one: pieces of it in another order, some of them changed, some new. */
+static bytes relative(const bytes *base, size_t size) {
+    bytes b = bytes_new(size);
+    for (size_t i = 0; i < size;) {
+        const size_t from = draw((uint32_t)base->size), length = 1 + draw(400), how = draw(8);
+        for (size_t k = 0; k < length && i < size; k++, i++) {
+            b.data[i] = how == 0 || from + k >= base->size ? (unsigned char)draw(256) : base->data[from + k];
+            b.data[i] ^= (unsigned char)(how == 1 && draw(16) == 0 ? draw(256) : 0);
+        }
+    }
+    return b;
+}
+
+/* What is made of a stream with this base; 0: refused. In memory of just its size, so that a sanitizer sees what is outside. */
+static int comes_back(const bytes *stream, const bytes *base, const bytes *expected) {
+    vmafgpu__image made, from;
+    bytes own = bytes_new(stream->size);
+    int is_made, is_same;
+    memset(&made, 0, sizeof made);
+    memset(&from, 0, sizeof from);
+    memcpy(own.data, stream->data, stream->size);
+    made.data = (char *)own.data;
+    made.size = own.size;
+    from.data = (char *)base->data;
+    from.size = base->size;
+    is_made = vmafgpu__add_base(&made, &from);
+    is_same = is_made && made.size == expected->size && !memcmp(made.data, expected->data, made.size) && made.data[made.size] == 0;
+    free(own.data);
+    return is_same ? 2 : is_made;
+}
+
+static void test_bases(void) {
+    static const size_t sizes[] = {0, 1, 3, 4, 7, 8, 9, 300, 4096, 70000};
+    for (size_t i = 0; i < 10; i++) {
+        for (size_t k = 0; k < 10; k++) {
+            const bytes base = sample((int)(i + k) % 5, sizes[i]);
+            const bytes file = sizes[i] ? relative(&base, sizes[k]) : sample(1, sizes[k]);
+            const bytes stream = difference(file, base);
+            size_t same = 0;
+            snprintf(test_where, sizeof test_where, "base of %d bytes, file of %d", (int)sizes[i], (int)sizes[k]);
+            CHECK_INT(comes_back(&stream, &base, &file), 2);
+            for (size_t n = 0; n < file.size; n++) {
+                same += stream.data[n] == 0;
+            }
+            if (sizes[i] > 4096 && sizes[k] > 4096 && (i + k) % 5 == 0) { /* noise: a quarter of the pieces lie at words */
+                CHECK(same > file.size / 8);
+            }
+            for (int n = 0; n < 50; n++) { /* moves that nobody wrote */
+                stream.data[stream.size - 1 - draw((uint32_t)(stream.size < 40 ? stream.size : 40))] ^= (unsigned char)(1 + draw(255));
+                (void)comes_back(&stream, &base, &file);
+            }
+            free(stream.data);
+            free(file.data);
+            free(base.data);
+        }
+    }
+}
+
+/* Moves that lead out of what there is; bases that are not there, or stand behind. */
+static void test_wrong_bases(void) {
+    static const struct {
+        uint32_t length, shift, moves, size;
+        int      expected;
+    } cases[] = {
+        {8, 0, 1, 20, 2},          {8, 3, 1, 20, 1},  {8, 0xfffffffc, 1, 20, 1}, {8, 0x80000000, 1, 20, 1}, {9, 0, 1, 20, 0},
+        {0xffffffff, 0, 1, 20, 0}, {8, 0, 2, 20, 0},  {8, 0, 3, 20, 0},          {8, 0, 0xffffffff, 20, 0}, {8, 0, 0x20000001, 20, 0},
+        {8, 0, 1, 3, 0},           {8, 0, 1, 0, 0},   {4, 0, 1, 20, 1},
+    };
+    const bytes base = sample(0, 8), second = sample(0, 12);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bytes stream = bytes_new(20);
+        memset(stream.data, 0, 20);
+        put_u32(stream.data + 8, cases[i].length);
+        put_u32(stream.data + 12, cases[i].shift);
+        put_u32(stream.data + 16, cases[i].moves);
+        stream.size = cases[i].size;
+        snprintf(test_where, sizeof test_where, "wrong move %d", (int)i);
+        CHECK_INT(comes_back(&stream, &base, &base), cases[i].expected);
+        free(stream.data);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"two", "three", "one"};
+        bytes b = container(&base, &second, 1, names[i]);
+        snprintf(test_where, sizeof test_where, "base %s", names[i]);
+        CHECK_INT(good_blobs(&b, &base, &second), 1); /* the first one: the second says nonsense of itself */
+        free(b.data);
+    }
+    free(base.data);
+    free(second.data);
 }
 
 /* Rows of text as pack_blobs.c writes them. */
@@ -313,6 +395,8 @@ int main(int argc, char **argv) {
     }
     test_known();
     test_containers();
+    test_bases();
+    test_wrong_bases();
     test_text();
 #ifndef _WIN32
     test_others(folder);

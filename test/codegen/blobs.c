@@ -34,13 +34,13 @@ static vmafgpu__image read_file(const char *path) {
 static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, const char *target, const vmafgpu__image *file) {
     char reason[512] = "is not there";
     int is_same = 0;
-    for (const vmafgpu__blob *blob = blobs; blob->target[0]; blob++) {
+    for (int i = 0; blobs[i].target[0]; i++) {
         vmafgpu__image made;
-        if (strcmp(blob->target, target)) {
+        if (strcmp(blobs[i].target, target)) {
             continue;
         }
         memset(&made, 0, sizeof made);
-        if (vmafgpu__unpack(v, blob, where, &made, reason, sizeof reason)) {
+        if (vmafgpu__unpack(v, blobs, i, where, &made, reason, sizeof reason)) {
             is_same = made.size == file->size && !memcmp(made.data, file->data, made.size);
             snprintf(reason, sizeof reason, "is another file");
         }

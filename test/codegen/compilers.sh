@@ -35,20 +35,58 @@ skip() {
 
 # ---- containers ----
 
+# is_current FILE SOURCE...: whether it is there, and no source has changed since
+is_current() {
+    current_file=$1
+    shift
+    [ -f "$current_file" ] || return
+    for current_source; do
+        ! [ "$current_source" -nt "$current_file" ] || return
+    done
+}
+
+# Of targets whose code is much alike, the first one is the base of the others.
+family() { # TARGET
+    case $1 in
+    sm_8?) echo sm_8x ;;
+    sm_90 | sm_100) echo sm_90 ;;
+    gfx900 | gfx906 | gfx908) echo gfx900 ;;
+    gfx90a | gfx94?) echo gfx90a ;;
+    gfx10*) echo gfx10 ;;
+    gfx11*) echo gfx11 ;;
+    gfx12*) echo gfx12 ;;
+    *) echo "$1" ;;
+    esac
+}
+
 # container VENDOR (TARGET STRIDE FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has
 # not changed since the last time is not compressed again. STRIDE: how long instructions are, mostly.
 container() {
     vendor=$1
     shift
     packer=$work/pack_blobs.$vendor
-    ${HOSTCC:-cc} -O1 "$root/test/pack_blobs.c" -o "$packer" || return
+    is_current "$packer" "$root/test/pack_blobs.c" || ${HOSTCC:-cc} -O2 "$root/test/pack_blobs.c" -o "$packer" || return
     packed=
+    bases=
     while [ $# -gt 0 ]; do
-        if ! [ -f "$3.gz" ] || [ "$3" -nt "$3.gz" ]; then
-            "$packer" planes "$2" < "$3" > "$3.planes" && gzip -9nc "$3.planes" > "$3.gz" || return
+        kin=$(family "$1")
+        base=-
+        base_file=
+        case $bases in
+        *" $kin="*)
+            base=${bases##*" $kin="}
+            base=${base%% *}
+            base_file=${base#*:}
+            base=${base%%:*}
+            ;;
+        *) bases="$bases $kin=$1:$3 " ;;
+        esac
+        gz=$3${base_file:+.from.$base}.gz
+        if ! is_current "$gz" "$packer" "$3" ${base_file:+"$base_file"}; then
+            "$packer" planes "$2" "$3" ${base_file:+"$base_file"} > "$3.planes" && gzip -9nc "$3.planes" > "$gz" || return
             rm "$3.planes"
         fi
-        packed="$packed $1 $2 $3.gz"
+        packed="$packed $1 $2 $base $gz"
         shift 3
     done
     # shellcheck disable=SC2086
@@ -96,8 +134,8 @@ check_container() {
 
 # ---- NVIDIA ----
 
-# Machine code is made for these; PTX serves those that come later.
-nvidia_targets='75 80 86 89 90 100 120'
+# Machine code is made for these; PTX serves those that come later. 86 stands before 80: it is nearer to 89.
+nvidia_targets='75 86 80 89 90 100 120'
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 

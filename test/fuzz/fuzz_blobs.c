@@ -9,12 +9,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #ifndef VMAFGPU_NO_GPU
-static void unpack(vmafgpu *v, const vmafgpu__blob *blob) {
+static void unpack(vmafgpu *v, const vmafgpu__blob *blobs, int i) {
     vmafgpu__image made;
     char reason[512] = "";
     memset(&made, 0, sizeof made);
-    if (vmafgpu__unpack(v, blob, "fuzz", &made, reason, sizeof reason) ? made.size != blob->size || made.data[made.size] != 0
-                                                                       : reason[0] == 0) {
+    if (vmafgpu__unpack(v, blobs, i, "fuzz", &made, reason, sizeof reason)
+            ? (blobs[i].base[0] ? made.size >= blobs[i].size : made.size != blobs[i].size) || made.data[made.size] != 0
+            : reason[0] == 0) {
         abort();
     }
     vmafgpu__give(v, made.data);
@@ -36,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         blobs[0].size = (uint32_t)(data[0] >> 3) << (data[0] >> 1 & 3) * 4;
         blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
         blobs[0].stride = strides[data[0] >> 1 & 3];
-        unpack(&v, &blobs[0]);
-    } else {           /* a container: that of its entries, and of every second blob, is right */
+        unpack(&v, blobs, 0);
+    } else {           /* a container: that of its entries, and of three blobs in four, is right */
         vmafgpu__image image;
         uint8_t *copy = (uint8_t *)malloc(size);
         uint32_t count, crc;
@@ -50,18 +51,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         image.data = (char *)copy;
         image.size = size - 1;
         count = image.size >= 24 ? vmafgpu__read_u32(copy + 16) % 128 : 0;
-        if (image.size >= 24 + (size_t)32 * count && image.size >= 24) {
-            crc = vmafgpu__crc32(copy + 24, (size_t)32 * count);
+        if (image.size >= 24 + (size_t)48 * count && image.size >= 24) {
+            crc = vmafgpu__crc32(copy + 24, (size_t)48 * count);
             memcpy(copy + 20, &crc, 4);
         }
         (void)vmafgpu__is_container(&image);
         read = vmafgpu__read_container(&image, blobs);
         for (int i = 0; i < read; i++) {
-            if (i % 2) {
+            if (i % 4 != 3) { /* bases stand in front of those that have them */
                 blobs[i].crc = vmafgpu__crc32(blobs[i].packed, blobs[i].packed_size);
             }
             blobs[i].size %= 1 << 20;
-            unpack(&v, &blobs[i]);
+            unpack(&v, blobs, i);
         }
         free(copy);
     }

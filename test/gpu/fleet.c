@@ -388,6 +388,13 @@ static void check_ends(gpu *g) {
     film_free(&f);
 }
 
+static void hook_of_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    *(int *)user += count == 3;
+    for (int i = 0; i < count; i++) {
+        task(arg, i);
+    }
+}
+
 static void check_background_rules(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 4, 823);
     vmafgpu_config config = background_config(g, &f);
@@ -443,6 +450,22 @@ static void check_background_rules(gpu *g) {
         hold_opening(g, 0);
         wait_for_opening(context);
         reel_finish(&host, context, 0);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+    }
+    for (int threads = 0; threads < 4; threads += 3) { /* those that copy for the GPU score until it is there */
+        int calls = 0;
+        config = background_config(g, &f);
+        config.gpu.threads = threads;
+        config.parallel_for = hook_of_three;
+        config.parallel_for_user = &calls;
+        hold_opening(g, 1);
+        context = open_checked(&config);
+        CHECK_INT(reel_push(&host, context, 0), VMAFGPU_OK);
+        CHECK(threads ? calls > 0 : calls == 0);
+        hold_opening(g, 0);
+        wait_for_opening(context);
+        reel_finish(&host, context, 1);
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
@@ -809,7 +832,7 @@ static void check_devices_hook(gpu *g) {
     film_free(&f);
 }
 
-static void check_devices_rules(gpu *g) {
+static void check_devices_rules(gpu *g, int threads) {
     static const struct {
         int         devices[2], count;
         const char *sentence;
@@ -824,11 +847,12 @@ static void check_devices_rules(gpu *g) {
     reel r = reel_of_kinds(g, &f, "h");
     vmafgpu *context = NULL;
     size_t one;
-    where("the rules of several GPUs");
+    where("the rules of several GPUs, %d threads", threads);
     g->sim.set(SIMULATED_DEVICES, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         for (int is_auto = 0; is_auto < 2; is_auto++) {
             config = devices_config(g, &f, wrong[i].devices, wrong[i].count);
+            config.gpu.threads = threads;
             config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : config.backend;
             CHECK(vmafgpu_open(&context, &config) < 0);
             if (!is_auto || !g->is_hip || i < 4) {
@@ -838,15 +862,18 @@ static void check_devices_rules(gpu *g) {
         }
     }
     config = devices_config(g, &f, NULL, 2);
+    config.gpu.threads = threads;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
+    config.gpu.threads = threads;
     config.gpu.stream = &config;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
     vmafgpu_close(context);
 
-    config = devices_config(g, &f, both, 1); /* one is a fleet, too */
+    config = devices_config(g, &f, both, 1);
+    config.gpu.threads = threads; /* one is a fleet, too */
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
     reel_finish(&r, context, 0);
@@ -856,6 +883,7 @@ static void check_devices_rules(gpu *g) {
 
     g->sim.set(SIMULATED_DEVICES, 3);
     config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
+    config.gpu.threads = threads;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 3);
     CHECK_INT(vmafgpu_device_memory(context), 3 * one);
@@ -875,12 +903,14 @@ static void check_devices_rules(gpu *g) {
     reel_finish(&r, context, 0);
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
-    config = devices_config(g, &f, both, 2); /* all that are named */
+    config = devices_config(g, &f, both, 2);
+    config.gpu.threads = threads; /* all that are named */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);
     g->sim.set(SIMULATED_DEVICES, 0);
     config = devices_config(g, &f, NULL, VMAFGPU_ALL_DEVICES);
+    config.gpu.threads = threads;
     config.backend = VMAFGPU_BACKEND_AUTO;
     context = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
@@ -890,6 +920,53 @@ static void check_devices_rules(gpu *g) {
     vmafgpu_close(context);
     g->sim.set(SIMULATED_DEVICES, 2);
     scores_free(&expected);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+/* Holds a call back until as many GPUs have come to it, or for ten seconds. */
+typedef struct meeting {
+    gpu *g;
+    int  wanted, is_met;
+} meeting;
+
+static void *end_meeting(void *user) {
+    meeting *m = (meeting *)user;
+    const struct timespec some = {0, 1000000};
+    for (int i = 0; i < 10000 && m->g->sim.held() < m->wanted; i++) {
+        nanosleep(&some, NULL);
+    }
+    m->is_met = m->g->sim.held() >= m->wanted;
+    m->g->sim.hold(NULL);
+    return NULL;
+}
+
+/* With threads all come to each step at the same time. */
+static void check_devices_together(gpu *g) {
+    static const char *const cuda[] = {"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate"};
+    static const char *const hip[] = {"hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags"};
+    film f = film_make("texture+mix", 40, 36, 8, 6, 882);
+    reel r = reel_of_kinds(g, &f, "h");
+    for (int at = 0; at < 3; at++) {
+        vmafgpu_config config = devices_config(g, &f, three, at == 2 ? VMAFGPU_ALL_DEVICES : 3);
+        scores expected = cpu_score(&f, &config);
+        meeting m = {NULL, 3, 0};
+        pthread_t other;
+        vmafgpu *context;
+        where("three GPUs at %s together", (g->is_hip ? hip : cuda)[at]);
+        m.g = g;
+        config.gpu.threads = 2;
+        g->sim.hold((g->is_hip ? hip : cuda)[at]);
+        test_need(pthread_create(&other, NULL, end_meeting, &m) == 0, "a thread");
+        context = open_checked(&config);
+        pthread_join(other, NULL);
+        CHECK(m.is_met);
+        CHECK_HAS(vmafgpu_device_name(context), at == 2 ? "simulated GPU 0 of " : "simulated GPU 2 of ");
+        reel_finish(&r, context, 0);
+        check_context(g, context, &expected);
+        vmafgpu_close(context);
+        scores_free(&expected);
+    }
     reel_free(g, &r);
     film_free(&f);
 }
@@ -908,7 +985,9 @@ void test_devices(gpu *g) {
     check_devices_lend(g);
     check_devices_hook(g);
     if (g->is_simulated) {
-        check_devices_rules(g);
+        check_devices_together(g);
+        check_devices_rules(g, 0);
+        check_devices_rules(g, 3);
         check_devices_lost(g);
     } else {
         test_skip("several GPUs: this driver does not fail on demand");

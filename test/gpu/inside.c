@@ -419,18 +419,18 @@ void test_self_test(gpu *g) {
 /* ---- containers: which blob is taken ---- */
 
 static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
-    unsigned char *entry = container + 24 + 32 * i, *blob = container + *at;
+    unsigned char *entry = container + 24 + 48 * i, *blob = container + *at;
     const uint32_t numbers[4] = {(uint32_t)size + 5, (uint32_t)size, 0, 1};
     const uint32_t length = (uint32_t)(size | (~size & 0xffff) << 16);
     blob[0] = 1; /* the last block, as it is */
     memcpy(blob + 1, &length, 4);
     memcpy(blob + 5, data, size);
-    memset(entry, 0, 32);
+    memset(entry, 0, 48);
     memcpy(entry, target, strlen(target));
-    memcpy(entry + 16, numbers, sizeof numbers);
+    memcpy(entry + 32, numbers, sizeof numbers);
     {
         const uint32_t crc = vmafgpu__crc32(blob, size + 5);
-        memcpy(entry + 24, &crc, 4);
+        memcpy(entry + 40, &crc, 4);
     }
     *at += size + 5;
 }
@@ -501,11 +501,11 @@ void test_containers(gpu *g) {
                 }
             }
             count = i;
-            at = pass ? at : (size_t)(24 + 32 * count);
+            at = pass ? at : (size_t)(24 + 48 * count);
         }
         memcpy(container, "vmafgpu kernels\n", 16);
         {
-            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count))};
+            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(48 * count))};
             memcpy(container + 16, numbers, sizeof numbers);
         }
         config.gpu.kernels = container;

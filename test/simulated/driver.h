@@ -207,10 +207,14 @@ inline Driver driver;
 
 /* Waits while calls of this name are held back; then the lock is to be taken. */
 inline std::atomic<const char *> held_entry{ nullptr };
+inline std::atomic<long> held_calls{ 0 };
 inline std::mutex &let_pass(const char *name) {
-    for (const char *held; (held = held_entry.load()) && strcmp(held, name) == 0;) {
+    bool is_held = false;
+    for (const char *held; (held = held_entry.load()) && strcmp(held, name) == 0; is_held = true) {
+        held_calls += !is_held;
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
+    held_calls -= is_held;
     return driver.mutex;
 }
 
@@ -956,6 +960,10 @@ CONTROL(void, simulated_lose_device)(int device, long n, int error) {
 
 CONTROL(void, simulated_hold)(const char *entry) {
     held_entry = entry;
+}
+
+CONTROL(long, simulated_held)(void) {
+    return held_calls;
 }
 
 CONTROL(const char *, simulated_hit)(void) {

@@ -62,6 +62,8 @@ enum {
     X(lose_device, void, (int device, long n, int error)) \
     /* Calls of this entry point do not begin until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \
+    /* How many calls wait for that. */ \
+    X(held, long, (void)) \
     /* The entry point that fail() or lose() has hit first since; "" if none. */ \
     X(hit, const char *, (void)) \
     /* Calls of an entry point since reset(); NULL: of all. */ \

@@ -2689,8 +2689,8 @@ VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int s
 VMAFGPU__FN int vmafgpu__edit_words(int vif_variants, int adm_variants) {
     return vmafgpu__edit_adm_word(vif_variants, adm_variants, VMAFGPU__SCALES, 0, 0, 0) + 1;
 }
-VMAFGPU__FN size_t vmafgpu__edit_changes_at(int words, int count) {
-    return (size_t)vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
+VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
+    return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
 }
 
 /* A prediction without roundings to float, from sums: what edits are compared by. +, -, *, / and no library, so that it is
@@ -2897,6 +2897,7 @@ typedef struct vmafgpu__edit_batch {
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
+    VMAFGPU__EDIT_VIF_WIDTH = 48,           /* columns of a block of VIF, at most */
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
@@ -2918,7 +2919,7 @@ typedef struct vmafgpu__edit_patch_launch {
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms, *noise;                 /* of each sample, the width of the scale apart from row to row */
+    int32_t *terms;                         /* of each sample, planes: by variant; of the noise; the reference's mean and variance */
     int32_t  stores;
 } vmafgpu__edit_vif_launch;
 
@@ -2927,7 +2928,9 @@ typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
     const int64_t *rows;                    /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int32_t  strips, variant;
+    int64_t *cubes;                         /* that they are sums of: [2 * VMAFGPU__BANDS][h][w] */
+    int32_t  count;                         /* edits; of the base (stores): tiles in a row */
+    int32_t  strips, variant, stores;
 } vmafgpu__edit_adm_launch;
 
 typedef struct vmafgpu__edit_change_launch {
@@ -16199,6 +16202,13 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_FUNCTIONS = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS
 } vmafgpu__edit_function;
 
+static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
+    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
+    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
+    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3"
+};
+
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4];                    /* edits, samples, records, scratch */
     unsigned char *pinned[3];
@@ -16211,7 +16221,8 @@ typedef struct vmafgpu__gpu_edits {
     size_t   sample_room, scratch_room;    /* of a lane */
     int      words;
     uint64_t rows;                         /* sums of ADM's rows */
-    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then the noise */
+    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
+    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
     uint64_t smooth, coefs, table, vectors;
     int      slot;                         /* that has the base */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
@@ -16515,22 +16526,16 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
 #ifndef VMAFGPU_NO_EDITS
 /* Those of edits. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
-    static const char *const names[VMAFGPU__EDIT_FUNCTIONS] = {
-        "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
-        "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
-        "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-        "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3"
-    };
     const int depth = v->config.bit_depth;
     void **functions = v->gpu->edits.functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
-        vmafgpu__want(list, count, names[i], &functions[i]);
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     for (int s = 0; v->config.edit_size && s < VMAFGPU__SCALES; s++) {
         const int vif = VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth), adm = VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth);
         if (v->plan.vif_variants)
-            vmafgpu__want(list, count, names[vif], &functions[vif]);
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
         if (v->plan.adm_variants)
-            vmafgpu__want(list, count, names[adm], &functions[adm]);
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
     }
 }
 #endif
@@ -17038,6 +17043,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
  * refused, none is on its way. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
     const vmafgpu__gpu *g = v->gpu;
+    v->has_base = 0;
     for (int i = 0; i < count; i++) {
         vmafgpu__arrival *a = &arrivals[i];
         if (!a->frame)
@@ -17453,7 +17459,7 @@ static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
 
 /* Bytes of the records and changes of a batch. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
-    return sizeof(int64_t) * (vmafgpu__edit_changes_at(words, count) + (size_t)count);
+    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
 /* Lays out what edits need, from these places on. */
@@ -17472,9 +17478,13 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
                               vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
     x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
                                                            (size_t)v->plan.adm_variants);
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * (size_t)(c->width >> s) *
-                                                                   (size_t)(c->height >> s) * (size_t)(v->plan.vif_variants + 1));
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
+        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
+        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
+                                                                   (size_t)v->plan.adm_variants);
+    }
     x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
     x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
@@ -20493,7 +20503,6 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
     const vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
     const vmafgpu__holding *holding = g->kernels.of;
-    const size_t size = (size_t)(v->config.width >> scale) * (size_t)(v->config.height >> scale);
     vmafgpu__shape shape;
     while (holding->feature != &vmafgpu__gpu_vif)
         holding++;
@@ -20503,9 +20512,36 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
                       (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
                       (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL,
                       scale == 0 && v->plan.vif_skips_scale_0);
-    out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale] + size * (size_t)variant;
-    out->noise = (int32_t *)(uintptr_t)g->edits.terms[scale] + size * (size_t)v->plan.vif_variants;
+    out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(out->vif.width, VMAFGPU__EDIT_VIF_WIDTH);
     return shape;
+}
+
+/* The same for ADM. */
+static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__holding *holding = g->kernels.of;
+    vmafgpu__shape shape;
+    while (holding->feature != &vmafgpu__gpu_adm)
+        holding++;
+    memset(out, 0, sizeof *out);
+    out->adm.batch = slot->batch;
+    vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
+                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
+    out->rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
+    out->cubes = (int64_t *)(uintptr_t)g->edits.cubes[scale] +
+                 (size_t)variant * 2 * VMAFGPU__BANDS * (size_t)out->adm.geometry.w * (size_t)out->adm.geometry.h;
+    out->variant = variant;
+    return shape;
+}
+
+/* Starts it, once strips and count are known. */
+static void vmafgpu__edit_adm_start(vmafgpu *v, int scale, vmafgpu__shape shape, vmafgpu__edit_adm_launch *launch, void *stream) {
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch->count * launch->strips, VMAFGPU__ADM_THREADS / v->gpu->site.lanes);
+    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(scale, v->config.bit_depth)], &shape,
+                        stream, launch);
 }
 
 /* What the samples of the base give to VIF, and what predictions are made of. */
@@ -20524,6 +20560,18 @@ static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
             if (!launch.vif.images_only)
                 vmafgpu__gpu_launch(v, x->functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
                                     stream, &launch);
+        }
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__edit_adm_launch launch;
+            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+            const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
+            launch.stores = 1;
+            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
+            launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+            launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
         }
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
     if (svm) {
@@ -20607,11 +20655,8 @@ static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
 /* Starts the tries of a lane. size: of the largest. */
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
     void *const *functions = g->edits.functions, *stream = vmafgpu__edit_stream(g, lane);
-    const vmafgpu__holding *holding = g->kernels.of;
     for (int i = 0; i < v->plan.vif_variants; i++) {
         int columns = size[0], rows = size[1];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -20619,7 +20664,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__edit_vif_launch launch;
             vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.edits = batch;
-            shape.grid[0] = (uint32_t)vmafgpu__divide_up(columns + 2 * reach + 1, VMAFGPU__VIF_TILE_WIDTH);
+            shape.grid[0] = (uint32_t)vmafgpu__divide_up(columns + 2 * reach + 1, VMAFGPU__EDIT_VIF_WIDTH);
             shape.grid[1] = (uint32_t)vmafgpu__divide_up(rows + 2 * reach + 1, VMAFGPU__VIF_TILE_HEIGHT);
             shape.grid[2] = (uint32_t)lane->count;
             if (!launch.vif.images_only || launch.vif.first)
@@ -20629,25 +20674,16 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             rows = (rows + reach) / 2 + 1;
         }
     }
-    while (v->plan.adm_variants && holding->feature != &vmafgpu__gpu_adm)
-        holding++;
     for (int i = 0; i < v->plan.adm_variants; i++) {
         int rows = size[1];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_adm_launch launch;
-            vmafgpu__shape shape;
+            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
             rows = rows / 2 + 2;
-            memset(&launch, 0, sizeof launch);
-            launch.adm.batch = slot->batch;
-            vmafgpu__adm_fill(&launch.adm, &shape, &v->plan, i, s, &layout,
-                              (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
             launch.edits = batch;
-            launch.rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)i * layout.row_sums_size + layout.row_sums[s]);
+            launch.count = lane->count;
             launch.strips = vmafgpu__divide_up(rows + 2, g->site.lanes - 2);
-            launch.variant = i;
-            shape.grid[0] = (uint32_t)vmafgpu__divide_up(lane->count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
-            vmafgpu__gpu_launch(v, functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
-                                &launch);
+            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
         }
     }
     if (v->model_count) {

@@ -6064,8 +6064,8 @@ GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(laun
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
  * A launch covers many edits of one base, each by itself. What of a scale changes is computed anew with the tiles of VIF and
- * ADM, and what the same samples gave before is taken off: VIF keeps that for each sample, ADM's tiles are done twice. What
- * an edit changes of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
+ * ADM, and what the same samples give to the base's sums is taken off: the same kernels have stored it. What an edit changes
+ * of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
  */
 
 /* The base's picture with an edit's samples in it. */
@@ -6175,12 +6175,14 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-/* Columns first to end of the block's tile, each some rows of it: as vif_plain_vertical. */
+/* As vif_plain_vertical, of as many columns and rows as are wanted. Statistics of the reference alone are made to be stored
+ * only. */
 template <int SCALE, int BYTES>
-GPU_FN void edit_vif_vertical(const vmafgpu__vif_launch &vif, const EditPicture &picture, int32_t x, int32_t y,
+GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const EditPicture &picture, int32_t x, int32_t y,
                               int32_t columns, int32_t rows, uint32_t *tile) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
+    const vmafgpu__vif_launch &vif = launch.vif;
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
     const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
     const uint32_t mean_half = 1u << (mean_shift - 1);
@@ -6190,38 +6192,64 @@ GPU_FN void edit_vif_vertical(const vmafgpu__vif_launch &vif, const EditPicture 
     for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
         const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
         const int32_t from = mirror(x - REACH + column, vif.width);
-        uint32_t sample[2][COUNT];
-        (void)vif_load_column<BYTES>(reference, from, y - REACH + row, vif.height, sample[0]);
+        uint32_t *out = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
+        uint32_t own[COUNT], other[COUNT];
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
-            sample[1][k] = edit_sample<BYTES>(picture, from, mirror(y - REACH + row + k, vif.height));
-        uint32_t *out = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
-        if (!vif.images_only) {
-#pragma unroll
-            for (int i = 0; i < VIF_RUN; i++)
-                out[i * VMAFGPU__VIF_TILE_STRIDE] = (vif_tap_sum<SCALE>(sample[0] + i) + mean_half) >> mean_shift |
-                                                    (vif_tap_sum<SCALE>(sample[1] + i) + mean_half) >> mean_shift << 16;
-            vif_square_column<SCALE, BYTES>(sample[0], sample[0], square_shift, out + VIF_PLANE);
-            vif_square_column<SCALE, BYTES>(sample[1], sample[1], square_shift, out + 2 * VIF_PLANE);
-            vif_square_column<SCALE, BYTES>(sample[0], sample[1], square_shift, out + 3 * VIF_PLANE);
-        }
+            own[k] = edit_sample<BYTES>(picture, from, mirror(y - REACH + row + k, vif.height));
         if (SCALE < 3) {
-            out = tile + 4 * VIF_PLANE + row / 2 * VMAFGPU__VIF_TILE_STRIDE + column;
 #pragma unroll
             for (int i = 0; i < VIF_RUN / 2; i++)
-                out[i * VMAFGPU__VIF_TILE_STRIDE] =
-                    (vif_tap_sum<NEXT>(sample[1] + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift;
+                out[4 * VIF_PLANE + (i - row / 2) * VMAFGPU__VIF_TILE_STRIDE] =
+                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift;
         }
+        if (vif.images_only)
+            continue;
+        (void)vif_load_column<BYTES>(reference, from, y - REACH + row, vif.height, other);
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            out[i * VMAFGPU__VIF_TILE_STRIDE] = (vif_tap_sum<SCALE>(own + i) + mean_half) >> mean_shift << 16;
+        vif_square_column<SCALE, BYTES>(own, own, square_shift, out + 2 * VIF_PLANE);
+        vif_square_column<SCALE, BYTES>(other, own, square_shift, out + 3 * VIF_PLANE);
+        if (!launch.stores)
+            continue;
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            out[i * VMAFGPU__VIF_TILE_STRIDE] |= (vif_tap_sum<SCALE>(other + i) + mean_half) >> mean_shift;
+        vif_square_column<SCALE, BYTES>(other, other, square_shift, out + VIF_PLANE);
     }
+}
+
+/* Sums of eight neighbouring samples of a row, of the halves of its words or of one of them: as vif_plain_horizontal. */
+template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[VIF_RUN]) {
+    constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
+    uint32_t v[COUNT];
+    vif_load_row(row, v);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = v[k] >> shift & 65535;
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i] = vif_tap_sum<SCALE>(v + i);
+}
+template <int SCALE>
+GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[VIF_RUN], const uint32_t (&b)[VIF_RUN],
+                               int32_t (&out)[VIF_RUN]) {
+    uint32_t low[VIF_RUN], high[VIF_RUN];
+    edit_vif_means<SCALE>(row, 0, low);
+    edit_vif_means<SCALE>(row, 16, high);
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
 /* What changes of the next scale's picture and lies in the tile. */
 template <int SCALE>
 GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &changed, int32_t x,
-                            int32_t y, const uint32_t *tile) {
+                            int32_t y, int32_t wide_tile, const uint32_t *tile) {
     constexpr int NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1, FIRST = (8 >> SCALE) - (8 >> NEXT);
     const int32_t size[2] = { batch.width, batch.height }, from[2] = { x / 2, y / 2 };
-    const int32_t most[2] = { VMAFGPU__VIF_TILE_WIDTH / 2, VMAFGPU__VIF_TILE_HEIGHT / 2 };
+    const int32_t most[2] = { wide_tile / 2, VMAFGPU__VIF_TILE_HEIGHT / 2 };
     vmafgpu__rect next, here;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -6267,17 +6295,21 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
         }
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
-    const int32_t x = (seen.of[0].first & ~1) + (int32_t)block_x() * VMAFGPU__VIF_TILE_WIDTH;
+    /* Tiles are of one width, that of few groups of columns: so threads have one column each to filter. */
+    const int32_t left = seen.of[0].first & ~1, across = seen.of[0].end - left;
+    const int32_t tiles = (across + VMAFGPU__EDIT_VIF_WIDTH - 1) / VMAFGPU__EDIT_VIF_WIDTH;
+    const int32_t wide = ((across + tiles - 1) / tiles + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
+    const int32_t x = left + (int32_t)block_x() * wide;
     const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * VMAFGPU__VIF_TILE_HEIGHT;
     if (is_empty || x >= seen.of[0].end || y >= seen.of[1].end)
         return;
-    const int32_t columns = adm_lesser(seen.of[0].end - x, VMAFGPU__VIF_TILE_WIDTH);
+    const int32_t columns = adm_lesser(seen.of[0].end - x, wide);
     const int32_t rows = adm_lesser(seen.of[1].end - y, VMAFGPU__VIF_TILE_HEIGHT);
     uint32_t *tile = (uint32_t *)shared_memory();
-    edit_vif_vertical<SCALE, BYTES>(vif, picture, x, y, columns, rows, tile);
+    edit_vif_vertical<SCALE, BYTES>(launch, picture, x, y, columns, rows, tile);
     block_barrier();
     if (SCALE < 3 && vif.first && !launch.stores)
-        edit_vif_shrink<SCALE < 3 ? SCALE : 2>(batch, index, changed, x, y, tile);
+        edit_vif_shrink<SCALE < 3 ? SCALE : 2>(batch, index, changed, x, y, wide, tile);
     if (vif.images_only)
         return;
 
@@ -6287,9 +6319,25 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     int32_t numerator = 0;
     int64_t noise = 0;
     if (row < rows && column < columns) {
+        const uint32_t *in = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
+        const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)(y + row) * vif.width + x + column;
+        int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
+        uint32_t mean[2][VIF_RUN];
         int32_t s1[VIF_RUN], s2[VIF_RUN], s12[VIF_RUN];
-        const int64_t at = (int64_t)(y + row) * vif.width + x + column;
-        vif_plain_horizontal<SCALE>(tile + row * VMAFGPU__VIF_TILE_STRIDE + column, s1, s2, s12);
+        edit_vif_means<SCALE>(in, 16, mean[1]);
+        if (launch.stores) {
+            edit_vif_means<SCALE>(in, 0, mean[0]);
+            edit_vif_variances<SCALE>(in + VIF_PLANE, mean[0], mean[0], s1);
+        } else {
+#pragma unroll
+            for (int i = 0; i < VIF_RUN; i++) {
+                const bool is_there = column + i < columns;
+                mean[0][i] = is_there ? (uint32_t)load(shared + plane + i) : 0;
+                s1[i] = is_there ? load(shared + 2 * plane + i) : 0;
+            }
+        }
+        edit_vif_variances<SCALE>(in + 2 * VIF_PLANE, mean[1], mean[1], s2);
+        edit_vif_variances<SCALE>(in + 3 * VIF_PLANE, mean[0], mean[1], s12);
 #pragma unroll
         for (int i = 0; i < VIF_RUN; i++) {
             if (column + i >= columns)
@@ -6298,15 +6346,19 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
             const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12[i] > 0 && s2[i] > 0;
             vif_levels(has_term ? s1[i] : VMAFGPU__VIF_NOISE, has_term ? s2[i] : 0, has_term ? s12[i] : 0, vif.gain.limit, &n1,
                        &n2);
-            const int32_t term = has_term ? edit_log(n2, table) - edit_log(n1, table) : 0, own_noise = is_flat ? s2[i] : 0;
+            const int32_t term = has_term ? edit_log(n2, table) - edit_log(n1, table) : 0;
+            const int32_t own_noise = is_flat && s2[i] > 0 ? s2[i] : 0;
             if (launch.stores) {
-                store(launch.terms + at + i, term);
-                if (vif.first)
-                    store(launch.noise + at + i, own_noise);
+                store(terms + i, term);
+                if (!vif.first)
+                    continue;
+                store(shared + i, own_noise);
+                store(shared + plane + i, (int32_t)mean[0][i]);
+                store(shared + 2 * plane + i, s1[i]);
             } else {
-                numerator += term - load(launch.terms + at + i);
+                numerator += term - load(terms + i);
                 if (vif.first)
-                    noise += (int64_t)own_noise - load(launch.noise + at + i);
+                    noise += (int64_t)own_noise - load(shared + i);
             }
         }
     }
@@ -6333,6 +6385,33 @@ EDIT_VIF_KERNEL(3, 3, 2)
 #undef EDIT_VIF_KERNEL
 
 /* ---- ADM ---- */
+
+/* Instead of sums over columns: what changes of them, or each is stored. */
+template <class Base> struct EditKind : Base {};
+template <class Base> struct AdmSums<EditKind<Base>, false> {
+    uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
+    int64_t *base;                     /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
+    int64_t plane;
+    bool stores, is_own;               /* is_own: the lane's row may be stored */
+};
+
+template <class Base>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<Base>, false> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const int64_t cube = vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                          launch.geometry.mask_shift[band]);
+            int64_t *base = sums.base + (i * VMAFGPU__BANDS + band) * sums.plane;
+            if (!sums.stores)
+                sums.masked[i][band] += (uint64_t)cube - load((const uint64_t *)base);
+            else if (sums.is_own)
+                store(base, cube);
+        }
+    sums.base++;
+}
 
 /* Writes an edit's samples over those of the tile at band position (x, y). */
 template <class Kind, class Sample>
@@ -6375,84 +6454,93 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const vmafgpu__edit_batch &batch = launch.edits;
     const uint32_t warp = block_x() * (block_threads() / LANES) + warp_index();
     const uint32_t index = warp / (uint32_t)launch.strips;
-    if (index >= (uint32_t)batch.count)
+    const int32_t left = g.left & ~1;
+    if (index >= (uint32_t)launch.count)
         return;
-    const vmafgpu__gpu_edit e = edit_load(batch, index);
-    const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
-    vmafgpu__rect changed = edit_rect(e), bands, around;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
+    const uint8_t *reference = Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference;
+    const uint8_t *distorted = Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
+    const int32_t pitch = Kind::SCALE ? adm.input_pitch : pair.reference_pitch;
+    const int32_t distorted_pitch = Kind::SCALE ? adm.input_pitch : pair.distorted_pitch;
+    vmafgpu__rect bands = {}, around = { { { left + (int32_t)index * Kind::WIDTH, left + (int32_t)(index + 1) * Kind::WIDTH },
+                                           { g.top, g.h - g.top } } };
+    EditPicture picture = { distorted, distorted, distorted_pitch, distorted_pitch, bands };
+    if (!launch.stores) {
+        const vmafgpu__gpu_edit e = edit_load(batch, index);
+        const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
+        vmafgpu__rect changed = edit_rect(e);
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++) {
 #pragma unroll
-        for (int s = 0; s < Kind::SCALE; s++)
-            changed.of[i] = vmafgpu__edit_band_range(changed.of[i], vmafgpu__adm_size(frame[i], s));
-        bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
-        around.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
+            for (int s = 0; s < Kind::SCALE; s++)
+                changed.of[i] = vmafgpu__edit_band_range(changed.of[i], vmafgpu__adm_size(frame[i], s));
+            bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
+            around.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
+        }
+        picture = edit_picture(batch, index, e, changed, Kind::SCALE, distorted, distorted_pitch, batch.band, batch.band_pitch);
     }
     const int32_t y = around.of[1].first + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
     if (y >= around.of[1].end)
         return;
-    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
-    const uint8_t *plane[2];
-    int32_t pitch[2];
-#pragma unroll
-    for (int f = 0; f < 2; f++) {
-        plane[f] = Kind::SCALE ? adm.scratch + adm.input[f] : (const uint8_t *)(f ? pair.distorted : pair.reference);
-        pitch[f] = Kind::SCALE ? adm.input_pitch : f ? pair.distorted_pitch : pair.reference_pitch;
-    }
-    const EditPicture picture =
-        edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     const int32_t own_row = y - 1 + (int32_t)lane_index();
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
-    uint64_t change[2][VMAFGPU__BANDS] = {};
-#pragma unroll 1
-    for (int pass = 0; pass < 2; pass++) {
-        /* Columns that nothing of the edit reaches give the same in both passes. */
-#pragma unroll 1
-        for (int32_t x = around.of[0].first & ~1; x < around.of[0].end; x += Kind::WIDTH) {
-            AdmWalk<Kind> walk = {};
-            walk.tile = tile;
-            walk.x = x;
-            walk.end = adm_lesser(x + Kind::WIDTH, g.w - g.left);
-            warp_barrier();
-#pragma unroll
-            for (int f = 0; f < 2; f++)
-                adm_load_tile<Kind>(tile + f * Kind::PLANE, plane[f], pitch[f], adm.input_width, adm.input_height, x, y);
-            copy_commit();
-            copy_wait<0>();
-            warp_barrier();
-            if (pass) {
-                if constexpr (Kind::BYTES == 1)
-                    edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
-                else if constexpr (Kind::BYTES == 2)
-                    edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
-                else
-                    edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
-                warp_barrier();
-            }
-            if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width) {
-                if constexpr (Kind::BYTES == 1)
-                    adm_mirror_columns<Kind, uint8_t>(tile, adm.input_width, x);
-                else if constexpr (Kind::BYTES == 2)
-                    adm_mirror_columns<Kind, uint16_t>(tile, adm.input_width, x);
-                else
-                    adm_mirror_columns<Kind, uint32_t>(tile, adm.input_width, x);
-                warp_barrier();
-            }
-            adm_steps(adm, walk, tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE);
-            if (Kind::MAKES_LOW && pass && adm.first) {
-                warp_barrier();
-                edit_adm_write_low<Kind>(batch, index, bands, tile, x, own_row);
-            }
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-#pragma unroll
-                for (int band = 0; band < VMAFGPU__BANDS; band++)
-                    change[i][band] += pass ? walk.sums.masked[i][band] : 0 - walk.sums.masked[i][band];
-        }
-    }
     const bool is_own = lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < g.h - g.top &&
                         own_row < around.of[1].end;
+    uint64_t change[2][VMAFGPU__BANDS] = {};
+    /* From an even column on; that before the first that changes gives what it gave. */
+#pragma unroll 1
+    for (int32_t x = around.of[0].first & ~1; x < around.of[0].end; x += Kind::WIDTH) {
+        AdmWalk<Kind> walk = {};
+        walk.tile = tile;
+        walk.x = x;
+        walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), around.of[0].end);
+        walk.sums.plane = (int64_t)g.w * g.h;
+        walk.sums.base = launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+        walk.sums.stores = launch.stores;
+        walk.sums.is_own = is_own;
+        warp_barrier();
+        adm_load_tile<Kind>(tile, reference, pitch, adm.input_width, adm.input_height, x, y);
+        adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, adm.input_width, adm.input_height, x, y);
+        copy_commit();
+        copy_wait<0>();
+        warp_barrier();
+        if (!launch.stores) {
+            if constexpr (Kind::BYTES == 1)
+                edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+            else if constexpr (Kind::BYTES == 2)
+                edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+            else
+                edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+            warp_barrier();
+        }
+        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width) {
+            if constexpr (Kind::BYTES == 1)
+                adm_mirror_columns<Kind, uint8_t>(tile, adm.input_width, x);
+            else if constexpr (Kind::BYTES == 2)
+                adm_mirror_columns<Kind, uint16_t>(tile, adm.input_width, x);
+            else
+                adm_mirror_columns<Kind, uint32_t>(tile, adm.input_width, x);
+            warp_barrier();
+        }
+        const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
+        /* The last column is summed with the one behind it. */
+        const int32_t steps = adm_lesser((around.of[0].end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS);
+#pragma unroll 1
+        for (int32_t k = 0; k < steps; k++)
+            adm_step<Kind, true, true>(adm, walk, row, k);
+        if (Kind::MAKES_LOW && adm.first && !launch.stores) {
+            warp_barrier();
+            edit_adm_write_low<Kind>(batch, index, bands, tile, x, own_row);
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                change[i][band] += walk.sums.masked[i][band];
+    }
+    if (launch.stores)
+        return;
     const uint64_t half = (uint64_t)vmafgpu__half(g.mask_row_shift);
     int64_t *record = batch.records + (int64_t)index * batch.words;
 #pragma unroll
@@ -6475,7 +6563,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
 
 #define EDIT_ADM_KERNEL(name, ...)                                                                                     \
     GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 3) {                           \
-        edit_adm<AdmKind<__VA_ARGS__>>(launch);                                                                        \
+        edit_adm<EditKind<AdmKind<__VA_ARGS__>>>(launch);                                                              \
     }
 EDIT_ADM_KERNEL(0_8, 0, 1, ADM_WIDTH_0_8, false)
 EDIT_ADM_KERNEL(0_16, 0, 2, VMAFGPU__ADM_WIDTH_0_16, false)

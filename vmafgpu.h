@@ -2788,7 +2788,7 @@ VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extr
 }
 
 /* The first seven columns of ADM. */
-typedef struct vmafgpu__smooth_columns { double adm2, aim, adm3, scale[VMAFGPU__SCALES]; } vmafgpu__smooth_columns;
+typedef struct vmafgpu__smooth_columns { double adm2, aim, adm3, scale0, scale1, scale2, scale3; } vmafgpu__smooth_columns;
 
 VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor, const int64_t *change) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), variants = VMAFGPU__FETCH(&s->adm_variants);
@@ -2798,6 +2798,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     const double has_aim = VMAFGPU__FETCH(&e->has_aim);
     vmafgpu__smooth_columns out;
     double numerator = 0, impairment = 0;
+    out.scale0 = out.scale1 = out.scale2 = out.scale3 = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
         const double of_scale = VMAFGPU__FETCH(&e->den[k]);
         double own = VMAFGPU__FETCH(&e->noise[k]);
@@ -2808,7 +2809,11 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
             impairment += vmafgpu__smooth_root(
                 vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit * has_aim);
         }
-        out.scale[k] = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
+        const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
+        out.scale0 = k == 0 ? score : out.scale0;   /* an array would not stay in registers */
+        out.scale1 = k == 1 ? score : out.scale1;
+        out.scale2 = k == 2 ? score : out.scale2;
+        out.scale3 = k == 3 ? score : out.scale3;
         numerator += own;
     }
     out.adm2 = den > 0 ? VMAFGPU__QUOTIENT(numerator, den) : 1;
@@ -2839,10 +2844,10 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
             x[i * stride] = place == 0   ? all.adm2
                             : place == 1 ? all.aim
                             : place == 2 ? all.adm3
-                            : place == 3 ? all.scale[0]
-                            : place == 4 ? all.scale[1]
-                            : place == 5 ? all.scale[2]
-                                         : all.scale[3];
+                            : place == 3 ? all.scale0
+                            : place == 4 ? all.scale1
+                            : place == 5 ? all.scale2
+                                         : all.scale3;
         }
     }
 }
@@ -2897,7 +2902,11 @@ typedef struct vmafgpu__edit_batch {
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
-    VMAFGPU__EDIT_VIF_WIDTH = 48,           /* columns of a block of VIF, at most */
+    VMAFGPU__EDIT_VIF_WIDTH = 40,           /* columns of a block of VIF, at most */
+    VMAFGPU__EDIT_VIF_STRIDE = 60,          /* words from row to row in shared memory: 4 times an odd number */
+    VMAFGPU__EDIT_VIF_COLUMNS = VMAFGPU__EDIT_VIF_WIDTH + 16, VMAFGPU__EDIT_VIF_ROWS = VMAFGPU__VIF_TILE_HEIGHT + 16,
+    VMAFGPU__EDIT_VIF_SHARED = ((4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__EDIT_VIF_STRIDE +
+                                VMAFGPU__EDIT_VIF_COLUMNS * VMAFGPU__EDIT_VIF_ROWS) * 4,
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
@@ -20501,7 +20510,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits.slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
+    const vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__EDIT_VIF_SHARED };
     const vmafgpu__holding *holding = g->kernels.of;
     vmafgpu__shape shape;
     while (holding->feature != &vmafgpu__gpu_vif)

@@ -1052,7 +1052,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
 }
 
 /* One square plane of a column: taps over a[k] * b[k], rounded. */
-template <int SCALE, int BYTES, int COUNT>
+template <int SCALE, int BYTES, int STRIDE = VMAFGPU__VIF_TILE_STRIDE, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
@@ -1063,7 +1063,7 @@ GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[CO
     }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
-        out[i * VMAFGPU__VIF_TILE_STRIDE] =
+        out[i * STRIDE] =
             BYTES == 1 ? vif_tap_sum<SCALE>(low + i)
                        : vif_tap_sum<SCALE>(high + i) + ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift);
 }
@@ -6175,71 +6175,97 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
+enum { EDIT_STRIDE = VMAFGPU__EDIT_VIF_STRIDE, EDIT_PLANE = VMAFGPU__VIF_TILE_HEIGHT * EDIT_STRIDE };
+static_assert((4 * EDIT_PLANE + EDIT_PLANE / 2 + VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS) * 4 ==
+                  VMAFGPU__EDIT_VIF_SHARED, "shared memory: the tile, as in the plain form, and the samples");
+
+/* Brings the samples of a tile to shared memory: the reference's, and the edited ones above. */
+template <int SCALE, int BYTES>
+GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, int32_t x, int32_t y, int32_t columns,
+                           int32_t rows, uint32_t *samples) {
+    constexpr int REACH = 8 >> SCALE;
+    const VifImage reference = vif_input<SCALE>(vif, 0, 0);
+    const int32_t column = (int32_t)thread_index() % 64, end = rows + 2 * REACH;
+    const int32_t from = mirror(x - REACH + column, vif.width);
+    if (column >= columns + 2 * REACH)
+        return;
+#pragma unroll 2
+    for (int32_t row = (int32_t)thread_index() / 64; row < end; row += (int32_t)block_threads() / 64) {
+        const int32_t in = mirror(y - REACH + row, vif.height);
+        samples[row * VMAFGPU__EDIT_VIF_COLUMNS + column] =
+            load_sample<BYTES>(reference.data + (int64_t)in * reference.pitch, from) |
+            edit_sample<BYTES>(picture, from, in) << 16;
+    }
+}
+
 /* As vif_plain_vertical, of as many columns and rows as are wanted. Statistics of the reference alone are made to be stored
  * only. */
 template <int SCALE, int BYTES>
-GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const EditPicture &picture, int32_t x, int32_t y,
-                              int32_t columns, int32_t rows, uint32_t *tile) {
+GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, int32_t columns, int32_t rows, uint32_t *tile) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
     const vmafgpu__vif_launch &vif = launch.vif;
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
     const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
     const uint32_t mean_half = 1u << (mean_shift - 1);
-    const VifImage reference = vif_input<SCALE>(vif, 0, 0);
-    const int32_t wide = columns + 2 * REACH, units = wide * ((rows + VIF_RUN - 1) / VIF_RUN);
+    const uint32_t *samples = tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
+    const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN);
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
         const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
-        const int32_t from = mirror(x - REACH + column, vif.width);
-        uint32_t *out = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
+        const uint32_t *in = samples + row * VMAFGPU__EDIT_VIF_COLUMNS + column;
+        uint32_t *out = tile + row * EDIT_STRIDE + column;
         uint32_t own[COUNT], other[COUNT];
 #pragma unroll
-        for (int k = 0; k < COUNT; k++)
-            own[k] = edit_sample<BYTES>(picture, from, mirror(y - REACH + row + k, vif.height));
+        for (int k = 0; k < COUNT; k++) {
+            const uint32_t word = in[k * VMAFGPU__EDIT_VIF_COLUMNS];
+            own[k] = word >> 16;
+            other[k] = word & 65535;
+        }
         if (SCALE < 3) {
 #pragma unroll
             for (int i = 0; i < VIF_RUN / 2; i++)
-                out[4 * VIF_PLANE + (i - row / 2) * VMAFGPU__VIF_TILE_STRIDE] =
+                out[4 * EDIT_PLANE + (i - row / 2) * EDIT_STRIDE] =
                     (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift;
         }
         if (vif.images_only)
             continue;
-        (void)vif_load_column<BYTES>(reference, from, y - REACH + row, vif.height, other);
 #pragma unroll
         for (int i = 0; i < VIF_RUN; i++)
-            out[i * VMAFGPU__VIF_TILE_STRIDE] = (vif_tap_sum<SCALE>(own + i) + mean_half) >> mean_shift << 16;
-        vif_square_column<SCALE, BYTES>(own, own, square_shift, out + 2 * VIF_PLANE);
-        vif_square_column<SCALE, BYTES>(other, own, square_shift, out + 3 * VIF_PLANE);
+            out[i * EDIT_STRIDE] = (vif_tap_sum<SCALE>(own + i) + mean_half) >> mean_shift << 16;
+        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(own, own, square_shift, out + 2 * EDIT_PLANE);
+        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(other, own, square_shift, out + 3 * EDIT_PLANE);
         if (!launch.stores)
             continue;
 #pragma unroll
         for (int i = 0; i < VIF_RUN; i++)
-            out[i * VMAFGPU__VIF_TILE_STRIDE] |= (vif_tap_sum<SCALE>(other + i) + mean_half) >> mean_shift;
-        vif_square_column<SCALE, BYTES>(other, other, square_shift, out + VIF_PLANE);
+            out[i * EDIT_STRIDE] |= (vif_tap_sum<SCALE>(other + i) + mean_half) >> mean_shift;
+        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(other, other, square_shift, out + EDIT_PLANE);
     }
 }
 
-/* Sums of eight neighbouring samples of a row, of the halves of its words or of one of them: as vif_plain_horizontal. */
-template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[VIF_RUN]) {
-    constexpr int COUNT = (VIF_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
+/* Sums of neighbouring samples of a row, of one half of its words: as vif_plain_horizontal, but of four, which takes fewer
+ * registers and keeps more threads busy where there are few columns. */
+enum { EDIT_RUN = 4 };
+template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
+    constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
     uint32_t v[COUNT];
     vif_load_row(row, v);
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
         v[k] = v[k] >> shift & 65535;
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < EDIT_RUN; i++)
         out[i] = vif_tap_sum<SCALE>(v + i);
 }
 template <int SCALE>
-GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[VIF_RUN], const uint32_t (&b)[VIF_RUN],
-                               int32_t (&out)[VIF_RUN]) {
-    uint32_t low[VIF_RUN], high[VIF_RUN];
+GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN], const uint32_t (&b)[EDIT_RUN],
+                               int32_t (&out)[EDIT_RUN]) {
+    uint32_t low[EDIT_RUN], high[EDIT_RUN];
     edit_vif_means<SCALE>(row, 0, low);
     edit_vif_means<SCALE>(row, 16, high);
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < EDIT_RUN; i++)
         out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
@@ -6261,7 +6287,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, co
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
-        const uint32_t *in = tile + 4 * VIF_PLANE + (row - from[1]) * VMAFGPU__VIF_TILE_STRIDE + 2 * (column - from[0]) + FIRST;
+        const uint32_t *in = tile + 4 * EDIT_PLANE + (row - from[1]) * EDIT_STRIDE + 2 * (column - from[0]) + FIRST;
         uint32_t v[COUNT];
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
@@ -6306,40 +6332,52 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     const int32_t columns = adm_lesser(seen.of[0].end - x, wide);
     const int32_t rows = adm_lesser(seen.of[1].end - y, VMAFGPU__VIF_TILE_HEIGHT);
     uint32_t *tile = (uint32_t *)shared_memory();
-    edit_vif_vertical<SCALE, BYTES>(launch, picture, x, y, columns, rows, tile);
+    /* As in edit_adm. */
+    const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31;
+    picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        picture.changed.of[i].first += nothing, picture.changed.of[i].end += nothing;
+    const int32_t filled = (rows + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
+    edit_vif_stage<SCALE, BYTES>(vif, picture, x, y, columns, filled, tile + 4 * EDIT_PLANE + EDIT_PLANE / 2);
+    block_barrier();
+    edit_vif_vertical<SCALE, BYTES>(launch, columns, filled, tile);
     block_barrier();
     if (SCALE < 3 && vif.first && !launch.stores)
         edit_vif_shrink<SCALE < 3 ? SCALE : 2>(batch, index, changed, x, y, wide, tile);
     if (vif.images_only)
         return;
 
-    const int32_t row = (int32_t)(thread_index() % VMAFGPU__VIF_TILE_HEIGHT);
-    const int32_t column = (int32_t)(thread_index() / VMAFGPU__VIF_TILE_HEIGHT) * VIF_RUN;
     const uint8_t *table = (const uint8_t *)vif.log_table;
     int32_t numerator = 0;
     int64_t noise = 0;
-    if (row < rows && column < columns) {
-        const uint32_t *in = tile + row * VMAFGPU__VIF_TILE_STRIDE + column;
+#pragma unroll 1
+    for (int32_t unit = (int32_t)thread_index(); unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN < columns;
+         unit += (int32_t)block_threads()) {
+        const int32_t row = unit % VMAFGPU__VIF_TILE_HEIGHT, column = unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN;
+        if (row >= rows)
+            continue;
+        const uint32_t *in = tile + row * EDIT_STRIDE + column;
         const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)(y + row) * vif.width + x + column;
         int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
-        uint32_t mean[2][VIF_RUN];
-        int32_t s1[VIF_RUN], s2[VIF_RUN], s12[VIF_RUN];
+        uint32_t mean[2][EDIT_RUN];
+        int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
         edit_vif_means<SCALE>(in, 16, mean[1]);
         if (launch.stores) {
             edit_vif_means<SCALE>(in, 0, mean[0]);
-            edit_vif_variances<SCALE>(in + VIF_PLANE, mean[0], mean[0], s1);
+            edit_vif_variances<SCALE>(in + EDIT_PLANE, mean[0], mean[0], s1);
         } else {
 #pragma unroll
-            for (int i = 0; i < VIF_RUN; i++) {
+            for (int i = 0; i < EDIT_RUN; i++) {
                 const bool is_there = column + i < columns;
                 mean[0][i] = is_there ? (uint32_t)load(shared + plane + i) : 0;
                 s1[i] = is_there ? load(shared + 2 * plane + i) : 0;
             }
         }
-        edit_vif_variances<SCALE>(in + 2 * VIF_PLANE, mean[1], mean[1], s2);
-        edit_vif_variances<SCALE>(in + 3 * VIF_PLANE, mean[0], mean[1], s12);
+        edit_vif_variances<SCALE>(in + 2 * EDIT_PLANE, mean[1], mean[1], s2);
+        edit_vif_variances<SCALE>(in + 3 * EDIT_PLANE, mean[0], mean[1], s12);
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++) {
+        for (int i = 0; i < EDIT_RUN; i++) {
             if (column + i >= columns)
                 continue;
             uint32_t n1, n2;
@@ -6455,13 +6493,18 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const uint32_t warp = block_x() * (block_threads() / LANES) + warp_index();
     const uint32_t index = warp / (uint32_t)launch.strips;
     const int32_t left = g.left & ~1;
+    /* Added to what all warps have in common, so that not all of it is kept in AMD's few scalar registers. */
+    const int32_t nothing = (int32_t)(warp >> 31);
     if (index >= (uint32_t)launch.count)
         return;
     const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
-    const uint8_t *reference = Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference;
-    const uint8_t *distorted = Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
-    const int32_t pitch = Kind::SCALE ? adm.input_pitch : pair.reference_pitch;
-    const int32_t distorted_pitch = Kind::SCALE ? adm.input_pitch : pair.distorted_pitch;
+    const uint8_t *reference = (Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference) + nothing;
+    const uint8_t *distorted = (Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted) + nothing;
+    const int32_t pitch = (Kind::SCALE ? adm.input_pitch : pair.reference_pitch) + nothing;
+    const int32_t distorted_pitch = (Kind::SCALE ? adm.input_pitch : pair.distorted_pitch) + nothing;
+    const int32_t input_width = adm.input_width + nothing, input_height = adm.input_height + nothing;
+    int64_t *cubes = launch.cubes + nothing;
+    const int64_t cubes_plane = (int64_t)g.w * g.h + nothing;
     vmafgpu__rect bands = {}, around = { { { left + (int32_t)index * Kind::WIDTH, left + (int32_t)(index + 1) * Kind::WIDTH },
                                            { g.top, g.h - g.top } } };
     EditPicture picture = { distorted, distorted, distorted_pitch, distorted_pitch, bands };
@@ -6495,32 +6538,32 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         walk.tile = tile;
         walk.x = x;
         walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), around.of[0].end);
-        walk.sums.plane = (int64_t)g.w * g.h;
-        walk.sums.base = launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+        walk.sums.plane = cubes_plane;
+        walk.sums.base = cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
         walk.sums.stores = launch.stores;
         walk.sums.is_own = is_own;
         warp_barrier();
-        adm_load_tile<Kind>(tile, reference, pitch, adm.input_width, adm.input_height, x, y);
-        adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, adm.input_width, adm.input_height, x, y);
+        adm_load_tile<Kind>(tile, reference, pitch, input_width, input_height, x, y);
+        adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, input_width, input_height, x, y);
         copy_commit();
         copy_wait<0>();
         warp_barrier();
         if (!launch.stores) {
             if constexpr (Kind::BYTES == 1)
-                edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+                edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, input_height);
             else if constexpr (Kind::BYTES == 2)
-                edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+                edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, input_height);
             else
-                edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, adm.input_height);
+                edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, input_height);
             warp_barrier();
         }
-        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width) {
+        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width) {
             if constexpr (Kind::BYTES == 1)
-                adm_mirror_columns<Kind, uint8_t>(tile, adm.input_width, x);
+                adm_mirror_columns<Kind, uint8_t>(tile, input_width, x);
             else if constexpr (Kind::BYTES == 2)
-                adm_mirror_columns<Kind, uint16_t>(tile, adm.input_width, x);
+                adm_mirror_columns<Kind, uint16_t>(tile, input_width, x);
             else
-                adm_mirror_columns<Kind, uint32_t>(tile, adm.input_width, x);
+                adm_mirror_columns<Kind, uint32_t>(tile, input_width, x);
             warp_barrier();
         }
         const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;

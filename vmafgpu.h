@@ -2902,6 +2902,7 @@ typedef struct vmafgpu__edit_batch {
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
+    VMAFGPU__EDIT_VIF_THREADS = 128,
     VMAFGPU__EDIT_VIF_WIDTH = 40,           /* columns of a block of VIF, at most */
     VMAFGPU__EDIT_VIF_STRIDE = 60,          /* words from row to row in shared memory: 4 times an odd number */
     VMAFGPU__EDIT_VIF_COLUMNS = VMAFGPU__EDIT_VIF_WIDTH + 16, VMAFGPU__EDIT_VIF_ROWS = VMAFGPU__VIF_TILE_HEIGHT + 16,
@@ -20510,7 +20511,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits.slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__EDIT_VIF_SHARED };
+    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, VMAFGPU__EDIT_VIF_SHARED };
     const vmafgpu__holding *holding = g->kernels.of;
     vmafgpu__shape shape;
     while (holding->feature != &vmafgpu__gpu_vif)
@@ -20601,6 +20602,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     vmafgpu__gpu_edit *out = (vmafgpu__gpu_edit *)(void *)lane->pinned[0];
     vmafgpu__edit_batch unused;
     size_t used = 0;
+    uint64_t scratch = 0;
     int has_source = 0, has_samples = 0;
     void *stream = vmafgpu__edit_stream(g, lane);
     lane->count = size[0] = size[1] = 0;
@@ -20610,7 +20612,8 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
         if (scores && scores[next].result != VMAFGPU_OK)
             continue;
         const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
-        const uint64_t scratch = vmafgpu__edit_scratch_of(width, height, &unused);
+        if (width != size[0] || height != size[1])
+            scratch = vmafgpu__edit_scratch_of(width, height, &unused);
         if (used + all > g->edits.sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits.scratch_room)
             break;
         vmafgpu__gpu_edit *to = &out[lane->count];

@@ -1052,7 +1052,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
 }
 
 /* One square plane of a column: taps over a[k] * b[k], rounded. */
-template <int SCALE, int BYTES, int STRIDE = VMAFGPU__VIF_TILE_STRIDE, int COUNT>
+template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
@@ -1063,7 +1063,7 @@ GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[CO
     }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
-        out[i * STRIDE] =
+        out[i * VMAFGPU__VIF_TILE_STRIDE] =
             BYTES == 1 ? vif_tap_sum<SCALE>(low + i)
                        : vif_tap_sum<SCALE>(high + i) + ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift);
 }
@@ -6178,6 +6178,8 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
 enum { EDIT_STRIDE = VMAFGPU__EDIT_VIF_STRIDE, EDIT_PLANE = VMAFGPU__VIF_TILE_HEIGHT * EDIT_STRIDE };
 static_assert((4 * EDIT_PLANE + EDIT_PLANE / 2 + VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS) * 4 ==
                   VMAFGPU__EDIT_VIF_SHARED, "shared memory: the tile, as in the plain form, and the samples");
+static_assert(2 * VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH <= VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS,
+              "variances take the place of the samples");
 
 /* Brings the samples of a tile to shared memory: the reference's, and the edited ones above. */
 template <int SCALE, int BYTES>
@@ -6198,6 +6200,22 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     }
 }
 
+/* A plane of the tile down a column: means, squares or products of two samples in a word. */
+template <int SCALE, int BYTES, int COUNT>
+GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
+    uint32_t low[COUNT], high[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        /* a, b: by how much the word is shifted for a factor; 32: the factor is 1. */
+        const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
+        low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
+        high[k] = product >> shift;
+    }
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
+}
+
 /* As vif_plain_vertical, of as many columns and rows as are wanted. Statistics of the reference alone are made to be stored
  * only. */
 template <int SCALE, int BYTES>
@@ -6207,40 +6225,40 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, int32_t co
     const vmafgpu__vif_launch &vif = launch.vif;
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
     const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
-    const uint32_t mean_half = 1u << (mean_shift - 1);
     const uint32_t *samples = tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
     const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN);
+    const int planes = vif.images_only ? 0 : launch.stores ? 5 : 3;
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
         const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
         const uint32_t *in = samples + row * VMAFGPU__EDIT_VIF_COLUMNS + column;
         uint32_t *out = tile + row * EDIT_STRIDE + column;
-        uint32_t own[COUNT], other[COUNT];
+        uint32_t word[COUNT];
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) {
-            const uint32_t word = in[k * VMAFGPU__EDIT_VIF_COLUMNS];
-            own[k] = word >> 16;
-            other[k] = word & 65535;
-        }
+        for (int k = 0; k < COUNT; k++)
+            word[k] = in[k * VMAFGPU__EDIT_VIF_COLUMNS];
         if (SCALE < 3) {
+            uint32_t own[COUNT];
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+                own[k] = word[k] >> 16;
 #pragma unroll
             for (int i = 0; i < VIF_RUN / 2; i++)
                 out[4 * EDIT_PLANE + (i - row / 2) * EDIT_STRIDE] =
-                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + mean_half) >> mean_shift;
+                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
-        if (vif.images_only)
-            continue;
+        /* Edited: its squares, the products, its means; the reference's squares, its means beside the others. */
+#pragma unroll 1
+        for (int plane = 0; plane < planes; plane++) {
+            uint32_t v[VIF_RUN];
+            const bool is_mean = plane == 2 || plane == 4;
+            const uint32_t a = plane < 3 ? 16 : 0, b = is_mean ? 32 : plane == 0 ? 16 : 0;
+            uint32_t *to = out + (is_mean ? 0 : plane == 0 ? 2 : plane == 1 ? 3 : 1) * EDIT_PLANE;
+            edit_vif_plane<SCALE, BYTES>(word, a, b, is_mean ? mean_shift : square_shift, v);
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            out[i * EDIT_STRIDE] = (vif_tap_sum<SCALE>(own + i) + mean_half) >> mean_shift << 16;
-        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(own, own, square_shift, out + 2 * EDIT_PLANE);
-        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(other, own, square_shift, out + 3 * EDIT_PLANE);
-        if (!launch.stores)
-            continue;
-#pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            out[i * EDIT_STRIDE] |= (vif_tap_sum<SCALE>(other + i) + mean_half) >> mean_shift;
-        vif_square_column<SCALE, BYTES, EDIT_STRIDE>(other, other, square_shift, out + EDIT_PLANE);
+            for (int i = 0; i < VIF_RUN; i++)
+                to[i * EDIT_STRIDE] = plane == 2 ? v[i] << 16 : plane == 4 ? to[i * EDIT_STRIDE] | v[i] : v[i];
+        }
     }
 }
 
@@ -6349,56 +6367,74 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
         return;
 
     const uint8_t *table = (const uint8_t *)vif.log_table;
-    int32_t numerator = 0;
-    int64_t noise = 0;
+    const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
+    int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
+    /* The samples are not needed any more: here go variances and covariances. */
+    int32_t *s2_of = (int32_t *)tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
+    int32_t *s12_of = s2_of + VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH;
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN < columns;
          unit += (int32_t)block_threads()) {
         const int32_t row = unit % VMAFGPU__VIF_TILE_HEIGHT, column = unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN;
-        if (row >= rows)
-            continue;
         const uint32_t *in = tile + row * EDIT_STRIDE + column;
-        const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)(y + row) * vif.width + x + column;
-        int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
+        int32_t *mean_of = shared + plane + row * (int64_t)vif.width + column;
         uint32_t mean[2][EDIT_RUN];
         int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
+        if (row >= rows)
+            continue;
         edit_vif_means<SCALE>(in, 16, mean[1]);
         if (launch.stores) {
             edit_vif_means<SCALE>(in, 0, mean[0]);
             edit_vif_variances<SCALE>(in + EDIT_PLANE, mean[0], mean[0], s1);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++)
+                if (column + i < columns) {
+                    store(mean_of + i, (int32_t)mean[0][i]);
+                    store(mean_of + plane + i, s1[i]);
+                }
         } else {
 #pragma unroll
-            for (int i = 0; i < EDIT_RUN; i++) {
-                const bool is_there = column + i < columns;
-                mean[0][i] = is_there ? (uint32_t)load(shared + plane + i) : 0;
-                s1[i] = is_there ? load(shared + 2 * plane + i) : 0;
-            }
+            for (int i = 0; i < EDIT_RUN; i++)
+                mean[0][i] = column + i < columns ? (uint32_t)load(mean_of + i) : 0;
         }
         edit_vif_variances<SCALE>(in + 2 * EDIT_PLANE, mean[1], mean[1], s2);
         edit_vif_variances<SCALE>(in + 3 * EDIT_PLANE, mean[0], mean[1], s12);
 #pragma unroll
         for (int i = 0; i < EDIT_RUN; i++) {
-            if (column + i >= columns)
-                continue;
-            uint32_t n1, n2;
-            const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12[i] > 0 && s2[i] > 0;
-            vif_levels(has_term ? s1[i] : VMAFGPU__VIF_NOISE, has_term ? s2[i] : 0, has_term ? s12[i] : 0, vif.gain.limit, &n1,
-                       &n2);
-            const int32_t term = has_term ? edit_log(n2, table) - edit_log(n1, table) : 0;
-            const int32_t own_noise = is_flat && s2[i] > 0 ? s2[i] : 0;
-            if (launch.stores) {
-                store(terms + i, term);
-                if (!vif.first)
-                    continue;
-                store(shared + i, own_noise);
-                store(shared + plane + i, (int32_t)mean[0][i]);
-                store(shared + 2 * plane + i, s1[i]);
-            } else {
-                numerator += term - load(terms + i);
-                if (vif.first)
-                    noise += (int64_t)own_noise - load(shared + i);
-            }
+            s2_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s2[i];
+            s12_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s12[i];
         }
+    }
+    block_barrier();
+
+    int32_t numerator = 0;
+    int64_t noise = 0;
+    const int32_t down = (int32_t)block_threads() / columns, along = (int32_t)block_threads() % columns;
+    int32_t row = (int32_t)thread_index() / columns, column = (int32_t)thread_index() % columns;
+#pragma unroll 1
+    while (row < rows) {
+        const int32_t of = row * VMAFGPU__EDIT_VIF_WIDTH + column, s2 = s2_of[of], s12 = s12_of[of];
+        const int64_t to = row * (int64_t)vif.width + column;
+        const int32_t s1 = launch.stores ? (int32_t)peek((const uint32_t *)shared + 2 * plane + to) : load(shared + 2 * plane + to);
+        const bool is_flat = s1 < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12 > 0 && s2 > 0;
+        const int32_t own_noise = is_flat && s2 > 0 ? s2 : 0;
+        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
+        if (has_term)
+            vif_levels(s1, s2, s12, vif.gain.limit, &n1, &n2);
+        const int32_t term = edit_log(n2, table) - edit_log(n1, table);
+        if (launch.stores) {
+            store(terms + to, term);
+            if (vif.first)
+                store(shared + to, own_noise);
+        } else {
+            numerator += term - load(terms + to);
+            if (vif.first)
+                noise += (int64_t)own_noise - load(shared + to);
+        }
+        row += down;
+        column += along;
+        if (column >= columns)
+            column -= columns, row++;
     }
     if (launch.stores)
         return;
@@ -6412,7 +6448,7 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
 }
 
 #define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
-    GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__VIF_PLAIN_THREADS, 2) {                    \
+    GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
         edit_vif<SCALE, BYTES>(launch);                                                                                \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
@@ -6605,7 +6641,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
 }
 
 #define EDIT_ADM_KERNEL(name, ...)                                                                                     \
-    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 3) {                           \
+    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
         edit_adm<EditKind<AdmKind<__VA_ARGS__>>>(launch);                                                              \
     }
 EDIT_ADM_KERNEL(0_8, 0, 1, ADM_WIDTH_0_8, false)

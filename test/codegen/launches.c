@@ -123,7 +123,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             vmafgpu__shape shape;
             launch.batch = batch_of(depth);
             vmafgpu__adm_fill(&launch, &shape, plan, 0, s, &layout, NULL, lanes);
-            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth)], lanes, VMAFGPU__VIF_PLAIN_THREADS,
+            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth)], lanes, VMAFGPU__EDIT_VIF_THREADS,
                   VMAFGPU__EDIT_VIF_SHARED);
             print(vmafgpu__edit_kernels[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth)], lanes, shape.threads, shape.shared);
         }

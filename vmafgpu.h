@@ -722,7 +722,8 @@ typedef struct vmafgpu_config {
     void           *on_heatmap_user;
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
-                                             Takes two luma planes, and a few megabytes per thread           */
+                                             Takes two luma planes, and a few megabytes per thread; on a GPU
+                                             90 bytes per pixel and up to 100 MB of its memory, 30 MB pinned */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -878,16 +879,18 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
  *
  * A context with config.edit_size > 0 keeps a scored pair, the base, and answers what its score would be with other samples in a
  * rectangle of the distorted luma: with the very bits of scoring the whole changed frame, at a cost that depends on the
- * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. The CPU does
- * it: with config.backend CUDA or HIP open fails, with AUTO it takes the CPU. Every other call that scores frames on the
- * context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after open. */
+ * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. With
+ * config.backend CUDA or HIP, or frames on the device, one GPU does it, with AUTO else the CPU: one edit alone takes either some
+ * tenths of a millisecond, of thousands at once a GPU does millions a second. All figures are the same. Every other call that
+ * scores frames on the context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after
+ * open. If a GPU fails there is no base any more, and VMAFGPU_ERROR_DEVICE. */
 
 /* New samples for a rectangle inside the frame, 1x1 to config.edit_size in either direction; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples                                                   */
     const void *data;                   /* row 0 of the rectangle, samples in the config's format            */
     ptrdiff_t   pitch;                  /* from row to row in bytes, may be negative; 0: tightly packed      */
-    vmafgpu_memory_kind memory;         /* host, in this version                                             */
+    vmafgpu_memory_kind memory;         /* host; on a GPU also pinned, and device: ready in config.gpu.stream's order */
     int         no_score;               /* 1: `score` and the columns are not wanted, `change` and `sums` are: they are NaN.
                                            Saves some microseconds                                           */
 } vmafgpu_edit;
@@ -912,21 +915,23 @@ typedef struct vmafgpu_edit_score {
 
 /* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
  * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
- * itself. Frames are in host memory, borrowed for the call. score may be NULL; its values are valid until the next call on the
+ * itself. Frames are in host memory (on a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the
  * context. Costs as much as scoring the pair. On failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
-/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. Edits that follow each
- * other and have the same rectangle are done together, up to eight of them, which takes half of the time. `values`: NULL, or
+/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. On the CPU edits that follow
+ * each other and have the same rectangle are done together, up to eight of them, which takes half of the time. A GPU takes them by
+ * the thousand, and the CPU makes the scores that are wanted (no_score) of its sums. `values`: NULL, or
  * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
  * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
  * first one refused. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. The samples that were there before
+/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. A GPU scores the frame again, however many
+ * they are. The samples that were there before
  * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
 
@@ -950,7 +955,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
  * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
- * one it takes as long as some ten scores of the frame. */
+ * one it takes as long as some ten scores of the frame. VMAFGPU_ERROR_BACKEND on a GPU, which has no maps in this version. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */

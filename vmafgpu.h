@@ -726,7 +726,8 @@ typedef struct vmafgpu_config {
     void           *on_heatmap_user;
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
-                                             Takes two luma planes, and a few megabytes per thread           */
+                                             Takes two luma planes, and a few megabytes per thread; on a GPU
+                                             90 bytes per pixel and up to 100 MB of its memory, 30 MB pinned */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -882,16 +883,18 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
  *
  * A context with config.edit_size > 0 keeps a scored pair, the base, and answers what its score would be with other samples in a
  * rectangle of the distorted luma: with the very bits of scoring the whole changed frame, at a cost that depends on the
- * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. The CPU does
- * it: with config.backend CUDA or HIP open fails, with AUTO it takes the CPU. Every other call that scores frames on the
- * context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after open. */
+ * rectangle alone. It may compute adm, vif and motion, and models of these; other features are refused at open. With
+ * config.backend CUDA or HIP, or frames on the device, one GPU does it, with AUTO else the CPU: one edit alone takes either some
+ * tenths of a millisecond, of thousands at once a GPU does millions a second. All figures are the same. Every other call that
+ * scores frames on the context ends the base; without one the calls below are VMAFGPU_ERROR_STATE. Nothing is allocated after
+ * open. If a GPU fails there is no base any more, and VMAFGPU_ERROR_DEVICE. */
 
 /* New samples for a rectangle inside the frame, 1x1 to config.edit_size in either direction; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples                                                   */
     const void *data;                   /* row 0 of the rectangle, samples in the config's format            */
     ptrdiff_t   pitch;                  /* from row to row in bytes, may be negative; 0: tightly packed      */
-    vmafgpu_memory_kind memory;         /* host, in this version                                             */
+    vmafgpu_memory_kind memory;         /* host; on a GPU also pinned, and device: ready in config.gpu.stream's order */
     int         no_score;               /* 1: `score` and the columns are not wanted, `change` and `sums` are: they are NaN.
                                            Saves some microseconds                                           */
 } vmafgpu_edit;
@@ -916,21 +919,23 @@ typedef struct vmafgpu_edit_score {
 
 /* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
  * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
- * itself. Frames are in host memory, borrowed for the call. score may be NULL; its values are valid until the next call on the
+ * itself. Frames are in host memory (on a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the
  * context. Costs as much as scoring the pair. On failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
 
-/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. Edits that follow each
- * other and have the same rectangle are done together, up to eight of them, which takes half of the time. `values`: NULL, or
+/* Tries `count` edits of the base, each by itself; the base stays as it is. config.threads share them. On the CPU edits that follow
+ * each other and have the same rectangle are done together, up to eight of them, which takes half of the time. A GPU takes them by
+ * the thousand, and the CPU makes the scores that are wanted (no_score) of its sums. `values`: NULL, or
  * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
  * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
  * first one refused. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. The samples that were there before
+/* Makes edits part of the base, in order, later ones over earlier ones; on failure none. A GPU scores the frame again, however many
+ * they are. The samples that were there before
  * undo an edit exactly. score: of the base afterwards, or NULL; its values are valid until the next call on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count, vmafgpu_score *score);
 
@@ -954,7 +959,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
  * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
- * one it takes as long as some ten scores of the frame. */
+ * one it takes as long as some ten scores of the frame. VMAFGPU_ERROR_BACKEND on a GPU, which has no maps in this version. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */
@@ -2300,6 +2305,7 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t        rows[VMAFGPU__SCALES];
     int32_t        row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t        variant, first;
+    unsigned char *kept;                 /* where the sums go as they are, laid out as row_sums; NULL: nowhere */
 } vmafgpu__adm_rows_launch;
 
 /* ---- CAMBI ---- */
@@ -2659,6 +2665,305 @@ typedef struct vmafgpu__float_adm_launch {
     double   gain_limit;
     const uint16_t *reciprocals;            /* NULL: there is a division */
 } vmafgpu__float_adm_launch;
+
+/* ---- edits: other samples in a rectangle of the distorted picture ---- */
+
+typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
+typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
+
+VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
+    vmafgpu__range r;
+    r.first = first > 0 ? first : 0;
+    r.end = end < size ? end : size;
+    return r;
+}
+
+/* What of VIF's next scale changes, of so many samples at scale 0. */
+VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
+    const int reach = vmafgpu__vif_reach(scale + 1);
+    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
+}
+
+/* The coefficients that change, of so many. */
+VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
+    return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
+}
+
+/* What a GPU says of an edit, in words of 64 bits: what changes in the sums, then whether a sample does not fit the bit
+ * depth. Behind the records of a batch are the smooth changes. */
+VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
+    return scale * (vif_variants + 1) + variant;   /* variant vif_variants: the flat noise */
+}
+VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which, int band) {
+    return VMAFGPU__SCALES * (vif_variants + 1) + ((scale * adm_variants + variant) * 2 + which) * VMAFGPU__BANDS + band;
+}
+VMAFGPU__FN int vmafgpu__edit_words(int vif_variants, int adm_variants) {
+    return vmafgpu__edit_adm_word(vif_variants, adm_variants, VMAFGPU__SCALES, 0, 0, 0) + 1;
+}
+VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
+    return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
+}
+
+/* A prediction without roundings to float, from sums: what edits are compared by. +, -, *, / and no library, so that it is
+ * the same everywhere. Devices read memory in a way of their own. */
+#ifndef VMAFGPU__FETCH
+#  define VMAFGPU__FETCH(p) (*(p))
+#endif
+enum {
+    VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* as many as a model has inputs */
+    VMAFGPU__SMOOTH_WORDS = (int)VMAFGPU__SCALES * (VMAFGPU__MAX_VARIANTS + 1 + 2 * (int)VMAFGPU__BANDS * VMAFGPU__MAX_VARIANTS)
+};
+typedef enum vmafgpu__smooth_kind { VMAFGPU__SMOOTH_KNOWN, VMAFGPU__SMOOTH_VIF, VMAFGPU__SMOOTH_ADM } vmafgpu__smooth_kind;
+
+typedef struct vmafgpu__smooth_vif {
+    double denominator[VMAFGPU__SCALES], flat[VMAFGPU__SCALES];
+} vmafgpu__smooth_vif;
+
+typedef struct vmafgpu__smooth_adm {
+    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes */
+    double noise[VMAFGPU__SCALES];          /* of three bands */
+    double den[VMAFGPU__SCALES], all_den;
+    double weight, least;
+    double has_aim;                         /* or 0 */
+} vmafgpu__smooth_adm;
+
+typedef struct vmafgpu__smooth_input {
+    double  known;                          /* what no sum of these changes */
+    double  slope, intercept;
+    int32_t kind, extractor, place;         /* place: of the extractor's columns */
+    int32_t unused;
+} vmafgpu__smooth_input;
+
+typedef struct vmafgpu__smooth {
+    int64_t base[VMAFGPU__SMOOTH_WORDS];
+    vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
+    vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
+    int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
+    int32_t vif_count, adm_count, vif_variants, adm_variants;
+    vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
+    int32_t inputs, vectors;
+    double  gamma, rho, slope, intercept;   /* of the score */
+    double  prediction;                     /* of the base */
+} vmafgpu__smooth;
+
+/* e^x for x <= 0, to some units in the last place. */
+VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
+    if (!(x > -700))
+        return x < 0 ? 0 : x;
+    const double rounding = 6755399441055744.0;   /* 1.5 * 2^52 */
+    const double k = (x * 1.4426950408889634 + rounding) - rounding;
+    const double r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10;
+    double sum = 1.0 / 6227020800.0;
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
+    return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
+}
+
+/* The cube root; NaN where sums have wrapped. */
+VMAFGPU__FN double vmafgpu__smooth_root(double x) {
+    if (!(x > 0))
+        return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
+    double root = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(x) / 3 + 0x2a9f789300000000u);   /* within some percent */
+    for (int i = 0; i < 3; i++) {
+        const double cube = root * root * root;
+        root = root * VMAFGPU__QUOTIENT(cube + (x + x), (cube + cube) + x);
+    }
+    return root;
+}
+
+VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
+    return (double)(VMAFGPU__FETCH(&s->base[word]) + VMAFGPU__FETCH(&change[word]));
+}
+
+/* The first four columns of VIF, by scale. */
+VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change, int scale) {
+    const int variants = VMAFGPU__FETCH(&s->vif_variants);
+    const vmafgpu__smooth_vif *e = &s->vif[extractor];
+    const double numerator =
+        vmafgpu__smooth_sum(s, change, vmafgpu__edit_vif_word(variants, scale, VMAFGPU__FETCH(&s->vif_variant[extractor])));
+    const double noise = vmafgpu__smooth_sum(s, change, vmafgpu__edit_vif_word(variants, scale, variants));
+    const double n = numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[scale]) -
+                     VMAFGPU__QUOTIENT(noise * (1.0 / 16384), 65025.0);
+    return VMAFGPU__QUOTIENT(n, VMAFGPU__FETCH(&e->denominator[scale]));
+}
+
+/* The first seven columns of ADM. */
+typedef struct vmafgpu__smooth_columns { double adm2, aim, adm3, scale0, scale1, scale2, scale3; } vmafgpu__smooth_columns;
+
+VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor, const int64_t *change) {
+    const int vif = VMAFGPU__FETCH(&s->vif_variants), variants = VMAFGPU__FETCH(&s->adm_variants);
+    const int variant = VMAFGPU__FETCH(&s->adm_variant[extractor]);
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double den = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight), least = VMAFGPU__FETCH(&e->least);
+    const double has_aim = VMAFGPU__FETCH(&e->has_aim);
+    vmafgpu__smooth_columns out;
+    double numerator = 0, impairment = 0;
+    out.scale0 = out.scale1 = out.scale2 = out.scale3 = 0;
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const double of_scale = VMAFGPU__FETCH(&e->den[k]);
+        double own = VMAFGPU__FETCH(&e->noise[k]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const double unit = VMAFGPU__FETCH(&e->unit[k][b]);   /* 0: this scale is skipped */
+            own += vmafgpu__smooth_root(
+                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 0, b)) * unit);
+            impairment += vmafgpu__smooth_root(
+                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit * has_aim);
+        }
+        const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
+        out.scale0 = k == 0 ? score : out.scale0;   /* an array would not stay in registers */
+        out.scale1 = k == 1 ? score : out.scale1;
+        out.scale2 = k == 2 ? score : out.scale2;
+        out.scale3 = k == 3 ? score : out.scale3;
+        numerator += own;
+    }
+    out.adm2 = den > 0 ? VMAFGPU__QUOTIENT(numerator, den) : 1;
+    out.aim = den > 0 ? VMAFGPU__QUOTIENT(impairment, den) : 0;
+    out.adm3 = out.adm2 * weight + (1 - out.aim) * (1 - weight);
+    out.adm3 = out.adm3 > least ? out.adm3 : least;
+    return out;
+}
+
+/* The model's inputs, `stride` apart, before they are normalised. */
+VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind);
+        if (kind == VMAFGPU__SMOOTH_KNOWN)
+            x[i * stride] = VMAFGPU__FETCH(&in->known);
+        if (kind == VMAFGPU__SMOOTH_VIF)
+            x[i * stride] = vmafgpu__smooth_vif_column(s, VMAFGPU__FETCH(&in->extractor), change, VMAFGPU__FETCH(&in->place));
+    }
+    for (int k = 0; k < of_adm; k++) {
+        const vmafgpu__smooth_columns all = vmafgpu__smooth_adm_columns(s, k, change);
+        for (int i = 0; i < inputs; i++) {
+            const vmafgpu__smooth_input *in = &s->input[i];
+            const int place = VMAFGPU__FETCH(&in->place);
+            if (VMAFGPU__FETCH(&in->kind) != VMAFGPU__SMOOTH_ADM || VMAFGPU__FETCH(&in->extractor) != k)
+                continue;
+            x[i * stride] = place == 0   ? all.adm2
+                            : place == 1 ? all.aim
+                            : place == 2 ? all.adm3
+                            : place == 3 ? all.scale0
+                            : place == 4 ? all.scale1
+                            : place == 5 ? all.scale2
+                                         : all.scale3;
+        }
+    }
+}
+
+/* The prediction before transform and clip. x: the inputs, which become normalised; then the model's vectors. */
+VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
+                                         const uint16_t *rows, const double *table) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
+    const double gamma = VMAFGPU__FETCH(&s->gamma);
+    double sum = 0;
+    for (int i = 0; i < inputs; i++)
+        x[i * stride] = VMAFGPU__FETCH(&s->input[i].slope) * x[i * stride] + VMAFGPU__FETCH(&s->input[i].intercept);
+    for (int k = 0; k < vectors; k++) {
+        const double *vector = table + (int64_t)VMAFGPU__FETCH(&rows[k]) * inputs;
+        double distance = 0;
+        for (int i = 0; i < inputs; i++) {
+            const double d = x[i * stride] - VMAFGPU__FETCH(&vector[i]);
+            distance += d * d;
+        }
+        sum += VMAFGPU__FETCH(&coefs[k]) * vmafgpu__smooth_exp(-gamma * distance);
+    }
+    return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
+}
+
+/* An edit as kernels read it. Its samples are canonical and without gaps between rows, `place` bytes behind those of the
+ * first; source: where they come from if they are on the device, in the caller's format; else NULL. */
+typedef struct vmafgpu__gpu_edit {
+    int32_t  x, y, width, height;
+    uint64_t place;
+    const void *source;
+    int64_t  pitch;
+} vmafgpu__gpu_edit;
+
+/* Edits that are worked on together. Each has scratch for what it changes: pictures of VIF's scales 1 to 3, and what ADM's
+ * scales 1 to 3 read. */
+typedef struct vmafgpu__edit_batch {
+    const vmafgpu__gpu_edit *edits;
+    unsigned char *samples;
+    unsigned char *scratch;
+    uint64_t scratch_size;                  /* of an edit */
+    uint64_t vif[VMAFGPU__SCALES], band[VMAFGPU__SCALES];
+    int32_t  vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
+    int64_t *records;                       /* cleared before */
+    double  *changes;
+    int32_t  words;                         /* of a record */
+    int32_t  count;
+    int32_t  vif_variants, adm_variants;
+    int32_t  width, height;                 /* of the frame */
+    int32_t  sample_bytes;                  /* canonical ones */
+} vmafgpu__edit_batch;
+
+enum {
+    VMAFGPU__EDIT_IMPORT_THREADS = 128,
+    VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
+    VMAFGPU__EDIT_VIF_THREADS = 128,
+    VMAFGPU__EDIT_VIF_WIDTH = 40,           /* columns of a block of VIF, at most */
+    VMAFGPU__EDIT_VIF_STRIDE = 60,          /* words from row to row in shared memory: 4 times an odd number */
+    VMAFGPU__EDIT_VIF_COLUMNS = VMAFGPU__EDIT_VIF_WIDTH + 16, VMAFGPU__EDIT_VIF_ROWS = VMAFGPU__VIF_TILE_HEIGHT + 16,
+    VMAFGPU__EDIT_VIF_SHARED = ((4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__EDIT_VIF_STRIDE +
+                                VMAFGPU__EDIT_VIF_COLUMNS * VMAFGPU__EDIT_VIF_ROWS) * 4,
+    VMAFGPU__EDIT_CHANGE_THREADS = 64
+};
+
+/* Brings samples on the device into the canonical form, and looks at them. */
+typedef struct vmafgpu__edit_import_launch {
+    vmafgpu__edit_batch edits;
+    int32_t  source_bytes, shift;
+    uint32_t illegal;                       /* bits that must not be set in a word */
+} vmafgpu__edit_import_launch;
+
+/* Writes edits to the plane, in order. */
+typedef struct vmafgpu__edit_patch_launch {
+    vmafgpu__edit_batch edits;
+    unsigned char *plane;
+    int64_t  pitch;
+} vmafgpu__edit_patch_launch;
+
+/* One scale of one variant: what a sample gives to the sums, of the base (stores), or what edits change. */
+typedef struct vmafgpu__edit_vif_launch {
+    vmafgpu__vif_launch vif;
+    vmafgpu__edit_batch edits;
+    int32_t *terms;                         /* of each sample, planes: by variant; of the noise; the reference's mean and variance */
+    int32_t  stores;
+} vmafgpu__edit_vif_launch;
+
+/* A warp has some rows of an edit: `strips` warps each. */
+typedef struct vmafgpu__edit_adm_launch {
+    vmafgpu__adm_launch adm;
+    vmafgpu__edit_batch edits;
+    const int64_t *rows;                    /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
+    int64_t *cubes;                         /* that they are sums of: [2 * VMAFGPU__BANDS][h][w] */
+    int32_t  count;                         /* edits; of the base (stores): tiles in a row */
+    int32_t  strips, variant, stores;
+} vmafgpu__edit_adm_launch;
+
+typedef struct vmafgpu__edit_change_launch {
+    vmafgpu__edit_batch edits;
+    const vmafgpu__smooth *smooth;
+    const double   *coefs, *table;
+    const uint16_t *vectors;                /* rows of the table */
+} vmafgpu__edit_change_launch;
+
+VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
+    return inputs * VMAFGPU__EDIT_CHANGE_THREADS * 8;
+}
 
 #ifndef VMAFGPU_KERNELS
 
@@ -13075,6 +13380,7 @@ typedef struct vmafgpu__site {
     int lanes, multiprocessors;
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
+    unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -13689,6 +13995,7 @@ static void vmafgpu__gpu_adm_enqueue(const vmafgpu__work *work) {
         }
         rows.batch = *work->batch;
         vmafgpu__adm_rows_fill(&rows, &shape, i, &layout, work->scratch);
+        rows.kept = site->kept_rows ? site->kept_rows + (size_t)i * layout.row_sums_size : NULL;
         vmafgpu__enqueue(work, VMAFGPU__ADM_ROWS, &shape, &rows);
     }
 }
@@ -15963,6 +16270,45 @@ typedef struct vmafgpu__slot {
     int      is_running;
 } vmafgpu__slot;
 
+#ifndef VMAFGPU_NO_EDITS
+/* Edits on their way; each lane has a stream. In pinned memory are edits, samples and records. */
+enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
+typedef enum vmafgpu__edit_function {
+    VMAFGPU__EDIT_IMPORT,
+    VMAFGPU__EDIT_PATCH,
+    VMAFGPU__EDIT_CHANGE,
+    VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
+    VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__EDIT_FUNCTIONS = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS
+} vmafgpu__edit_function;
+
+static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
+    "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
+    "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
+    "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3"
+};
+
+typedef struct vmafgpu__edit_lane {
+    uint64_t device[4];                    /* edits, samples, records, scratch */
+    unsigned char *pinned[3];
+    int      count;                        /* under way */
+    int     *which;                        /* of the caller's [VMAFGPU__EDITS_AT_ONCE] */
+} vmafgpu__edit_lane;
+
+typedef struct vmafgpu__gpu_edits {
+    void    *functions[VMAFGPU__EDIT_FUNCTIONS];
+    size_t   sample_room, scratch_room;    /* of a lane */
+    int      words;
+    uint64_t rows;                         /* sums of ADM's rows */
+    uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
+    uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
+    uint64_t smooth, coefs, table, vectors;
+    int      slot;                         /* that has the base */
+    vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
+} vmafgpu__gpu_edits;
+#endif
+
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
@@ -16010,6 +16356,9 @@ struct vmafgpu__gpu {
     int     next_slot;                     /* being filled */
     void   *caller_event;
     vmafgpu__kernels kernels;
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__gpu_edits edits;
+#endif
 };
 
 /* ---- failure ---- */
@@ -16096,7 +16445,7 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
 /* Whether the kernels can read a frame in device memory as it is. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return v->gpu->is_canonical && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
+    return v->gpu->is_canonical && !v->config.edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 && pitch <= INT32_MAX &&
            pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
@@ -16252,12 +16601,29 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 2 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
+enum { VMAFGPU__MAX_WANTED = 32 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     list[*count].name = name;
     list[(*count)++].function = function;
 }
+
+#ifndef VMAFGPU_NO_EDITS
+/* Those of edits. */
+static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
+    const int depth = v->config.bit_depth;
+    void **functions = v->gpu->edits.functions;
+    for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int s = 0; v->config.edit_size && s < VMAFGPU__SCALES; s++) {
+        const int vif = VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth), adm = VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth);
+        if (v->plan.vif_variants)
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
+        if (v->plan.adm_variants)
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
+    }
+}
+#endif
 
 /* All of them, for an image in which VIF has that form; their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wanted *list) {
@@ -16274,6 +16640,9 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
                 vmafgpu__want(list, &count, name, &holding->functions[k]);
         }
     }
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__list_edit_kernels(v, list, &count);
+#endif
     return count;
 }
 
@@ -16770,6 +17139,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
  * refused, none is on its way. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
     const vmafgpu__gpu *g = v->gpu;
+    v->has_base = 0;
     for (int i = 0; i < count; i++) {
         vmafgpu__arrival *a = &arrivals[i];
         if (!a->frame)
@@ -17146,6 +17516,86 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
+#ifndef VMAFGPU_NO_EDITS
+/* Bytes of scratch of an edit of that size, and where its pictures lie in it. */
+static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
+    uint64_t size = 0;
+    int vif[2], band[2];
+    vif[0] = band[0] = width;
+    vif[1] = band[1] = height;
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        for (int i = 0; i < 2; i++) {
+            vif[i] = (vif[i] + 2 * vmafgpu__vif_reach(s)) / 2 + 1;
+            band[i] = band[i] / 2 + 2;
+        }
+        out->vif_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)vif[0] * 2, 4);
+        out->band_pitch[s] = (int32_t)vmafgpu__round_up((uint64_t)band[0] * (s == 1 ? 2 : 4), 4);
+        out->vif[s] = size;
+        size += (uint64_t)out->vif_pitch[s] * (uint64_t)vif[1];
+        out->band[s] = size;
+        size += (uint64_t)out->band_pitch[s] * (uint64_t)band[1];
+    }
+    return vmafgpu__round_up(size, 16);
+}
+
+/* Numbers in the table of a model's vectors. */
+static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
+    int rows = 0;
+    for (int i = 0; svm && i < svm->sv_count; i++)
+        rows = svm->sv_rows[i] >= rows ? svm->sv_rows[i] + 1 : rows;
+    return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
+}
+
+/* Room for so many of one size, but not much more than `most` bytes. */
+static size_t vmafgpu__edit_room(uint64_t one, uint64_t most) {
+    const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
+    return (size_t)(all < most ? all : one > most ? one : most);
+}
+
+/* Bytes of the records and changes of a batch. */
+static size_t vmafgpu__edit_records_size(int words, int count) {
+    return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
+}
+
+/* Lays out what edits need, from these places on. */
+static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = &g->edits;
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
+    const size_t vectors = svm ? (size_t)svm->sv_count : 0;
+    vmafgpu__edit_batch unused;
+    x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
+    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
+    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
+    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                           (size_t)v->plan.adm_variants);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
+        x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
+        x->cubes[s] = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__BANDS * bands *
+                                                                   (size_t)v->plan.adm_variants);
+    }
+    x->smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
+    x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
+    x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
+    x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
+    for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
+        for (int i = 0; i < 4; i++)
+            x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
+        for (int i = 0; i < 3; i++) {
+            const size_t at = vmafgpu__append(pinned_used, sizes[i]);
+            x->lanes[k].pinned[i] = g->pinned ? g->pinned + at : NULL;
+        }
+    }
+    g->site.kept_rows = (unsigned char *)(uintptr_t)x->rows;
+}
+#endif
+
 /* Lays the device's and the pinned memory out for a queue of that length; their sizes. With a base the addresses are
  * set. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
@@ -17195,6 +17645,11 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
         g->slots[i].results = pinned ? pinned + pinned_used : NULL;
         pinned_used += g->results_size;
     }
+    g->site.kept_rows = NULL;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->config.edit_size)
+        vmafgpu__edits_on_gpu(v, &device_used, &pinned_used);
+#endif
     g->memory_size = device_used;
     g->pinned_size = pinned_used;
 }
@@ -19321,9 +19776,6 @@ enum {
     VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
 };
 
-typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
-typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
-
 /* A part of a picture, or all of it. */
 typedef struct vmafgpu__tile {
     unsigned char *data;                   /* of the first sample at `at` */
@@ -19350,7 +19802,8 @@ struct vmafgpu__edits {
     vmafgpu__sums      base;
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
     double            *row;                             /* its columns */
-    double             prediction;                      /* smooth */
+    vmafgpu__smooth    smooth;                          /* what predictions are made of */
+    const vmafgpu__extractor *smooth_adm[VMAFGPU__SMOOTH_EXTRACTORS];   /* its extractors of ADM */
     const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
     vmafgpu__editor   *editors;                         /* [config.threads] */
     /* What is being tried. */
@@ -19358,6 +19811,11 @@ struct vmafgpu__edits {
     vmafgpu_edit_score *scores;
     double            *values;
     int                count, next;                     /* next: the first that nobody has taken; atomic */
+    uint32_t         (*or_words)(const uint8_t *words, int w);
+    int                on_gpu;
+#ifndef VMAFGPU_NO_GPU
+    const vmafgpu__edit_lane *reading;                  /* whose edits are looked at; of a GPU */
+#endif
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
     vmafgpu_gradient   gradient;
@@ -19366,13 +19824,6 @@ struct vmafgpu__edits {
 };
 
 /* ---- ranges and tiles ---- */
-
-static vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
-    vmafgpu__range r;
-    r.first = first > 0 ? first : 0;
-    r.end = end < size ? end : size;
-    return r;
-}
 
 static int vmafgpu__rect_is_empty(const vmafgpu__rect *r) {
     return r->of[0].first >= r->of[0].end || r->of[1].first >= r->of[1].end;
@@ -19442,12 +19893,6 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
     r.first &= ~1;
     return r;
-}
-
-/* What changes at the next scale. */
-static vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
-    const int reach = vmafgpu__vif_reach(scale + 1);
-    return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1, size >> (scale + 1));
 }
 
 /* One scale, of which `changed` has other samples in each candidate's tile. */
@@ -19526,11 +19971,6 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 }
 
 /* ---- ADM ---- */
-
-/* The coefficients that change. */
-static vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
-    return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
-}
 
 /* The samples of a scale's input that belong to coefficients. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
@@ -19657,11 +20097,6 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- from sums to figures ---- */
 
-/* A cube root as powf has it: a strong adm_csf_scale may have sums wrap. */
-static double vmafgpu__edit_root(double x) {
-    return x < 0 ? (double)NAN : cbrt(x);
-}
-
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
     memset(&out, 0, sizeof out);
@@ -19678,19 +20113,11 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-/* The first four columns of VIF as vmafgpu__vif_finish() has them, but for its roundings. */
-static void vmafgpu__edit_smooth_vif(const vmafgpu__extractor *e, const vmafgpu__sums *sums, double *out) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__vif_sums *x = &sums->vif[s];
-        const double n = (double)x->numerator[e->variant] / 2048 + (double)x->flat_count - (double)x->flat_noise / 16384 / 65025;
-        out[s] = s == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 ? 0 : n / ((double)x->denominator / 2048 + (double)x->flat_count);
-    }
-}
-
 /* Roots that ADM's columns are made of. */
 typedef struct vmafgpu__edit_roots {
     double numerator[VMAFGPU__SCALES][VMAFGPU__BANDS], impairment[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* without noise */
     double num[VMAFGPU__SCALES], den[VMAFGPU__SCALES];                                               /* of a scale */
+    double noise[VMAFGPU__SCALES], unit[VMAFGPU__SCALES][VMAFGPU__BANDS];                            /* unit: of a cube */
     double all_num, all_den, all_impairment;
 } vmafgpu__edit_roots;
 
@@ -19702,15 +20129,17 @@ static void vmafgpu__edit_roots_of(const vmafgpu *v, const vmafgpu__extractor *e
     for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
         const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
         const vmafgpu__adm_sums *x = &sums->adm[s];
-        const double noise = vmafgpu__edit_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
+        const double noise = vmafgpu__smooth_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
+        r->noise[s] = noise;
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const double unit = ldexp(1.0, (s ? masked[s] : b < 2 ? 52 : 57) - g.mask_shift[b] - g.mask_row_shift);
+            const double unit = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
             const double csf = (double)e->csf[s][b == 2];
-            r->numerator[s][b] = vmafgpu__edit_root((double)x->numerator[e->variant][b] / unit);
+            r->unit[s][b] = unit;
+            r->numerator[s][b] = vmafgpu__smooth_root((double)x->numerator[e->variant][b] * unit);
             if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
-                r->impairment[s][b] = vmafgpu__edit_root((double)x->impairment[e->variant][b] / unit);
+                r->impairment[s][b] = vmafgpu__smooth_root((double)x->impairment[e->variant][b] * unit);
             r->num[s] += r->numerator[s][b] + noise;
-            r->den[s] += noise + csf * vmafgpu__edit_root((double)x->denominator[b] /
+            r->den[s] += noise + csf * vmafgpu__smooth_root((double)x->denominator[b] /
                                                           ldexp(1.0, plain[s] - g.den_shift - g.den_row_shift));
             r->all_impairment += r->impairment[s][b];
         }
@@ -19733,27 +20162,110 @@ static void vmafgpu__edit_smooth_adm(const vmafgpu__extractor *e, const vmafgpu_
 
 enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
 
-/* A row with the columns of ADM and VIF that models look at, smooth, and motion's of the base. */
-static void vmafgpu__edit_smooth_row(const vmafgpu *v, const vmafgpu__sums *sums, double *row) {
-    memcpy(row, v->edits->row, (size_t)v->column_count * sizeof *row);
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
-        vmafgpu__edit_roots roots;
-        if (e->feature->cpu == &vmafgpu__vif_cpu)
-            vmafgpu__edit_smooth_vif(e, sums, row + e->columns[0]);
-        if (e->feature->cpu != &vmafgpu__adm_cpu)
-            continue;
-        vmafgpu__edit_roots_of(v, e, sums, &roots);
-        vmafgpu__edit_smooth_adm(e, &roots, row + e->columns[0]);
+/* What of them is the reference's. */
+static void vmafgpu__edit_smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
+    vmafgpu__edit_roots roots;
+    vmafgpu__edit_roots_of(v, e, &v->edits->base, &roots);
+    out->all_den = roots.all_den;
+    out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
+    out->least = e->option[VMAFGPU__ADM_MIN_VAL];
+    out->has_aim = e->option[VMAFGPU__ADM_SKIP_AIM] == 0;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out->den[s] = roots.den[s];
+        out->noise[s] = VMAFGPU__BANDS * roots.noise[s];
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            out->unit[s][b] = roots.unit[s][b];
     }
 }
 
-/* The first model's prediction before transform and clip, from such a row. */
-static double vmafgpu__edit_smooth(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
-    if (!v->model_count)
-        return (double)NAN;
-    vmafgpu__edit_smooth_row(v, sums, row);
-    return vmafgpu__svm_score(&v->models[0].model->svms[0], row, v->models[0].inputs, scratch);
+/* What sums change by, as a GPU has it. */
+static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base, int64_t *words) {
+    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__vif_sums *is = &sums->vif[s], *was = &base->vif[s];
+        const vmafgpu__adm_sums *cubes = &sums->adm[s], *before = &base->adm[s];
+        for (int i = 0; i < vif; i++)
+            words[vmafgpu__edit_vif_word(vif, s, i)] = is->numerator[i] - was->numerator[i];
+        words[vmafgpu__edit_vif_word(vif, s, vif)] = is->flat_noise - was->flat_noise;
+        for (int i = 0; i < adm; i++)
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                words[vmafgpu__edit_adm_word(vif, adm, s, i, 0, b)] = cubes->numerator[i][b] - before->numerator[i][b];
+                words[vmafgpu__edit_adm_word(vif, adm, s, i, 1, b)] = cubes->impairment[i][b] - before->impairment[i][b];
+            }
+    }
+}
+
+/* Where a column comes from that the first model looks at. */
+static void vmafgpu__edit_smooth_input(const vmafgpu *v, int column, vmafgpu__smooth *out, vmafgpu__smooth_input *in) {
+    vmafgpu__edits *x = v->edits;
+    in->known = x->row[column];
+    for (int i = 0; i < v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        const int place = column - e->columns[0];
+        const int of_vif = e->feature->cpu == &vmafgpu__vif_cpu && place >= 0 && place < VMAFGPU__SCALES;
+        const int of_adm = e->feature->cpu == &vmafgpu__adm_cpu && place >= 0 && place < VMAFGPU__EDIT_SCALARS;
+        in->place = of_vif || of_adm ? place : in->place;
+        if (of_vif && place == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
+            in->known = 0;
+        } else if (of_vif) {
+            vmafgpu__smooth_vif *to = &out->vif[out->vif_count];
+            in->kind = VMAFGPU__SMOOTH_VIF;
+            in->extractor = out->vif_count;
+            out->vif_variant[out->vif_count++] = e->variant;
+            for (int s = 0; s < VMAFGPU__SCALES; s++) {
+                to->flat[s] = (double)x->base.vif[s].flat_count;
+                to->denominator[s] = (double)x->base.vif[s].denominator / 2048 + to->flat[s];
+            }
+        } else if (of_adm) {
+            in->kind = VMAFGPU__SMOOTH_ADM;
+            for (in->extractor = 0; in->extractor < out->adm_count; in->extractor++)
+                if (x->smooth_adm[in->extractor] == e)
+                    return;
+            x->smooth_adm[out->adm_count] = e;
+            out->adm_variant[out->adm_count] = e->variant;
+            vmafgpu__edit_smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+        }
+    }
+}
+
+/* The first model's prediction before transform and clip, from what sums change by. x: leaves the normalised inputs there. */
+static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    double score = (double)NAN;
+    if (svm) {
+        vmafgpu__smooth_inputs(&v->edits->smooth, words, x, 1);
+        score = vmafgpu__smooth_score(&v->edits->smooth, x, 1, svm->sv_coefs, svm->sv_rows, svm->sv_table);
+    }
+    return score == score ? score : (double)NAN;
+}
+
+/* What it takes to predict from changes of the base. */
+static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *x) {
+    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    vmafgpu__smooth *out = &v->edits->smooth;
+    vmafgpu__sums none;
+    memset(&none, 0, sizeof none);
+    memset(out, 0, sizeof *out);
+    vmafgpu__edit_words_of(v, &v->edits->base, &none, out->base);
+    out->vif_variants = v->plan.vif_variants;
+    out->adm_variants = v->plan.adm_variants;
+    out->inputs = svm ? svm->feature_count : 0;
+    for (int i = 0; i < out->inputs; i++) {
+        vmafgpu__smooth_input *in = &out->input[i];
+        vmafgpu__edit_smooth_input(v, v->models[0].inputs[i], out, in);
+        in->slope = svm->rescale ? svm->slopes[1 + i] : 1;
+        in->intercept = svm->rescale ? svm->intercepts[1 + i] : 0;
+    }
+    if (svm) {
+        out->vectors = svm->sv_count;
+        out->gamma = svm->gamma;
+        /* libvmaf gives no score at all with that correction. */
+        out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
+        out->slope = svm->rescale ? svm->slopes[0] : 1;
+        out->intercept = svm->rescale ? svm->intercepts[0] : 0;
+    }
+    out->prediction = vmafgpu__edit_smooth(v, nothing, x);
 }
 
 /* All columns of the base with other sums. */
@@ -19771,6 +20283,7 @@ static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, con
                                  vmafgpu_edit_score *out, double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
+    int64_t words[VMAFGPU__SMOOTH_WORDS];
     out->sums = now;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         out->sums.vif_information[s] -= then.vif_information[s];
@@ -19780,7 +20293,9 @@ static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, con
             out->sums.aim[s][b] -= then.aim[s][b];
         }
     }
-    out->change = vmafgpu__edit_smooth(v, sums, e->row, e->model_scratch) - x->prediction;
+    vmafgpu__edit_words_of(v, sums, &x->base, words);
+    out->change = vmafgpu__edit_smooth(v, words, e->model_scratch) - x->smooth.prediction;
+    out->change = out->change == out->change ? out->change : (double)NAN;
     if (no_score)
         return;
     vmafgpu__edit_columns(v, sums, e->row, e->model_scratch);
@@ -19838,10 +20353,10 @@ static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, 
 
 static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    const vmafgpu__editor *e = &v->edits->editors[0];
-    double *row = e->row, *x = e->model_scratch;
+    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
+    double *x = v->edits->editors[0].model_scratch;
     memset(g, 0, sizeof *g);
-    g->prediction = vmafgpu__edit_smooth(v, &v->edits->base, row, x);   /* leaves the normalised inputs in x */
+    g->prediction = vmafgpu__edit_smooth(v, nothing, x);   /* leaves the normalised inputs in x */
     for (int i = 0; svm && i < svm->feature_count; i++) {
         double slope = 0;
         for (int k = 0; k < svm->sv_count; k++) {
@@ -19849,7 +20364,7 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
             double distance = 0;
             for (int j = 0; j < svm->feature_count; j++)
                 distance += (x[j] - vector[j]) * (x[j] - vector[j]);
-            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * exp(-svm->gamma * distance);
+            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * vmafgpu__smooth_exp(-svm->gamma * distance);
         }
         vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
     }
@@ -20026,17 +20541,19 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
                              c->width, c->height);
     if (!edit->data)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
-    if (edit->memory != VMAFGPU_MEMORY_HOST)
+    if (!v->edits->on_gpu && edit->memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
+    if (edit->memory != VMAFGPU_MEMORY_HOST && edit->memory != VMAFGPU_MEMORY_PINNED && edit->memory != VMAFGPU_MEMORY_DEVICE)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory is %d", function, index, (int)edit->memory);
     const ptrdiff_t pitch = vmafgpu__edit_pitch(c, edit), least = (ptrdiff_t)edit->width * c->bytes_per_sample;
     const ptrdiff_t furthest = PTRDIFF_MAX / edit->height;
     if ((pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld", function, index,
                              (long long)pitch, (long long)least);
     const uint32_t illegal = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
-    for (int y = 0; illegal && y < edit->height; y++) {
+    for (int y = 0; illegal && edit->memory != VMAFGPU_MEMORY_DEVICE && y < edit->height; y++) {
         const uint8_t *row = (const uint8_t *)edit->data + y * pitch;
-        if (!(v->cpu->functions->or_words(row, edit->width) & illegal))
+        if (!(v->edits->or_words(row, edit->width) & illegal))
             continue;
         int x = 0;
         while (!(vmafgpu__or_words_scalar(row + 2 * x, 1) & illegal))
@@ -20110,6 +20627,403 @@ static void vmafgpu__edit_task(void *arg, int index) {
     }
 }
 
+#ifndef VMAFGPU_NO_GPU
+/* ---- on a GPU ----
+ *
+ * The base is what the slot holds that has scored it: planes of ours, pictures of VIF and low-pass bands of ADM in its scratch.
+ * Beside that the device has ADM's row sums and what each sample gives to VIF's sums. Edits are worked on in batches, one in
+ * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
+ * scored again: so the state is that of a fresh base. */
+
+static vmafgpu_result vmafgpu__edits_dead(vmafgpu *v) {
+    v->has_base = 0;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "edits: %.400s", v->note);
+}
+
+static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lane *lane) {
+    return g->slots[0].streams[lane - g->edits.lanes];
+}
+
+/* A batch of edits of these sizes at most. */
+static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width, int height) {
+    vmafgpu__edit_batch out;
+    memset(&out, 0, sizeof out);
+    out.scratch_size = vmafgpu__edit_scratch_of(width, height, &out);
+    out.edits = (const vmafgpu__gpu_edit *)(uintptr_t)lane->device[0];
+    out.samples = (unsigned char *)(uintptr_t)lane->device[1];
+    out.records = (int64_t *)(uintptr_t)lane->device[2];
+    out.scratch = (unsigned char *)(uintptr_t)lane->device[3];
+    out.words = v->gpu->edits.words;
+    out.count = lane->count;
+    out.changes = (double *)(void *)(out.records + vmafgpu__edit_changes_at(out.words, out.count));
+    out.vif_variants = v->plan.vif_variants;
+    out.adm_variants = v->plan.adm_variants;
+    out.width = v->config.width;
+    out.height = v->config.height;
+    out.sample_bytes = v->gpu->sample_bytes;
+    return out;
+}
+
+/* Fills what VIF's scales have in common for the base and for edits. */
+static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, VMAFGPU__EDIT_VIF_SHARED };
+    const vmafgpu__holding *holding = g->kernels.of;
+    vmafgpu__shape shape;
+    while (holding->feature != &vmafgpu__gpu_vif)
+        holding++;
+    memset(out, 0, sizeof *out);
+    out->vif.batch = slot->batch;
+    vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
+                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
+                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL,
+                      scale == 0 && v->plan.vif_skips_scale_0);
+    out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(out->vif.width, VMAFGPU__EDIT_VIF_WIDTH);
+    return shape;
+}
+
+/* The same for ADM. */
+static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__holding *holding = g->kernels.of;
+    vmafgpu__shape shape;
+    while (holding->feature != &vmafgpu__gpu_adm)
+        holding++;
+    memset(out, 0, sizeof *out);
+    out->adm.batch = slot->batch;
+    vmafgpu__adm_fill(&out->adm, &shape, &v->plan, variant, scale, &layout,
+                      (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch), g->site.lanes);
+    out->rows = (const int64_t *)(uintptr_t)(g->edits.rows + (uint64_t)variant * layout.row_sums_size + layout.row_sums[scale]);
+    out->cubes = (int64_t *)(uintptr_t)g->edits.cubes[scale] +
+                 (size_t)variant * 2 * VMAFGPU__BANDS * (size_t)out->adm.geometry.w * (size_t)out->adm.geometry.h;
+    out->variant = variant;
+    return shape;
+}
+
+/* Starts it, once strips and count are known. */
+static void vmafgpu__edit_adm_start(vmafgpu *v, int scale, vmafgpu__shape shape, vmafgpu__edit_adm_launch *launch, void *stream) {
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch->count * launch->strips, VMAFGPU__ADM_THREADS / v->gpu->site.lanes);
+    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(scale, v->config.bit_depth)], &shape,
+                        stream, launch);
+}
+
+/* What the samples of the base give to VIF, and what predictions are made of. */
+static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = &g->edits;
+    const vmafgpu__edit_lane *lane = &x->lanes[0];
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    void *stream = vmafgpu__edit_stream(g, lane);
+    for (int i = 0; i < v->plan.vif_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__edit_vif_launch launch;
+            const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
+            launch.stores = 1;
+            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
+            if (!launch.vif.images_only)
+                vmafgpu__gpu_launch(v, x->functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
+                                    stream, &launch);
+        }
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__edit_adm_launch launch;
+            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+            const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
+            launch.stores = 1;
+            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
+            launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+            launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+        }
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
+    if (svm) {
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm),
+                                             stream));
+    }
+    return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
+}
+
+/* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
+ * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
+static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
+                                 const vmafgpu_edit_score *scores, int count, int next, int *size) {
+    const vmafgpu_config *c = &v->config;
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edit *out = (vmafgpu__gpu_edit *)(void *)lane->pinned[0];
+    vmafgpu__edit_batch unused;
+    size_t used = 0;
+    uint64_t scratch = 0;
+    int has_source = 0, has_samples = 0;
+    void *stream = vmafgpu__edit_stream(g, lane);
+    lane->count = size[0] = size[1] = 0;
+    for (; next < count && lane->count < VMAFGPU__EDITS_AT_ONCE; next++) {
+        const vmafgpu_edit *e = &edits[next];
+        const size_t row = (size_t)e->width * (size_t)g->sample_bytes, all = row * (size_t)e->height;
+        if (scores && scores[next].result != VMAFGPU_OK)
+            continue;
+        const int width = e->width > size[0] ? e->width : size[0], height = e->height > size[1] ? e->height : size[1];
+        if (width != size[0] || height != size[1])
+            scratch = vmafgpu__edit_scratch_of(width, height, &unused);
+        if (used + all > g->edits.sample_room || scratch * (uint64_t)(lane->count + 1) > g->edits.scratch_room)
+            break;
+        vmafgpu__gpu_edit *to = &out[lane->count];
+        size[0] = width;
+        size[1] = height;
+        to->x = e->x;
+        to->y = e->y;
+        to->width = e->width;
+        to->height = e->height;
+        to->place = used;
+        to->pitch = vmafgpu__edit_pitch(c, e);
+        to->source = e->memory == VMAFGPU_MEMORY_DEVICE ? e->data : NULL;
+        has_source |= to->source != NULL;
+        has_samples |= !to->source;
+        for (int y = 0; y < e->height && !to->source; y++)
+            (void)vmafgpu__import_samples(c, 0, (const uint8_t *)e->data + y * to->pitch, e->width,
+                                          lane->pinned[1] + used + (size_t)y * row);
+        lane->which[lane->count++] = next;
+        used = (size_t)vmafgpu__round_up(used + all, 16);
+    }
+    if (!lane->count)
+        return next;
+    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+    const size_t records = sizeof(int64_t) * (size_t)batch.words * (size_t)lane->count;
+    if (has_source && c->gpu.stream) {
+        (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, c->gpu.stream));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->caller_event, 0));
+    }
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[0], lane->pinned[0], sizeof *out * (size_t)lane->count, stream));
+    if (has_samples)
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (lane->device[1], lane->pinned[1], used, stream));
+    (void)VMAFGPU__GPU_CALL(v, fill, (lane->device[2], 0, records, stream));
+    if (has_source) {
+        const vmafgpu__shape shape = { { (uint32_t)lane->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
+        vmafgpu__edit_import_launch launch;
+        launch.edits = batch;
+        launch.source_bytes = c->bytes_per_sample;
+        launch.shift = vmafgpu__sample_shift(c);
+        launch.illegal = g->is_checked ? vmafgpu__illegal_bits(c, 0) & 0xffff : 0;
+        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
+    }
+    return next;
+}
+
+/* Starts what brings the records of a lane to the host. */
+static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
+    const size_t size = vmafgpu__edit_records_size(v->gpu->edits.words, lane->count);
+    (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
+}
+
+/* Starts the tries of a lane. size: of the largest. */
+static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+    void *const *functions = g->edits.functions, *stream = vmafgpu__edit_stream(g, lane);
+    for (int i = 0; i < v->plan.vif_variants; i++) {
+        int columns = size[0], rows = size[1];
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int reach = vmafgpu__vif_reach(s);
+            vmafgpu__edit_vif_launch launch;
+            vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
+            launch.edits = batch;
+            shape.grid[0] = (uint32_t)vmafgpu__divide_up(columns + 2 * reach + 1, VMAFGPU__EDIT_VIF_WIDTH);
+            shape.grid[1] = (uint32_t)vmafgpu__divide_up(rows + 2 * reach + 1, VMAFGPU__VIF_TILE_HEIGHT);
+            shape.grid[2] = (uint32_t)lane->count;
+            if (!launch.vif.images_only || launch.vif.first)
+                vmafgpu__gpu_launch(v, functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape, stream,
+                                    &launch);
+            columns = (columns + reach) / 2 + 1;
+            rows = (rows + reach) / 2 + 1;
+        }
+    }
+    for (int i = 0; i < v->plan.adm_variants; i++) {
+        int rows = size[1];
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__edit_adm_launch launch;
+            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            rows = rows / 2 + 2;
+            launch.edits = batch;
+            launch.count = lane->count;
+            launch.strips = vmafgpu__divide_up(rows + 2, g->site.lanes - 2);
+            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+        }
+    }
+    if (v->model_count) {
+        const vmafgpu__shape shape = {
+            { (uint32_t)vmafgpu__divide_up(lane->count, VMAFGPU__EDIT_CHANGE_THREADS), 1, 1 }, VMAFGPU__EDIT_CHANGE_THREADS,
+            (uint32_t)vmafgpu__edit_change_shared(v->edits->smooth.inputs)
+        };
+        vmafgpu__edit_change_launch launch;
+        launch.edits = batch;
+        launch.smooth = (const vmafgpu__smooth *)(uintptr_t)g->edits.smooth;
+        launch.coefs = (const double *)(uintptr_t)g->edits.coefs;
+        launch.table = (const double *)(uintptr_t)g->edits.table;
+        launch.vectors = (const uint16_t *)(uintptr_t)g->edits.vectors;
+        vmafgpu__gpu_launch(v, functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
+    }
+    vmafgpu__edits_fetch(v, lane);
+}
+
+static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *lane, int i) {
+    const int words = v->gpu->edits.words;
+    return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
+}
+
+static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function, index,
+                         v->config.bit_depth);
+}
+
+/* What a lane's edits change, and the scores that are wanted, by config.threads. */
+static void vmafgpu__edit_read_task(void *arg, int index) {
+    const vmafgpu *v = (const vmafgpu *)arg;
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__editor *e = &x->editors[index];
+    const vmafgpu__edit_lane *lane = x->reading;
+    const int words = v->gpu->edits.words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
+    int first, end;
+    vmafgpu__part(lane->count, index, v->config.threads, &first, &end);
+    for (int i = first; i < end; i++) {
+        const int64_t *record = records + (size_t)i * (size_t)words;
+        const int which = lane->which[i];
+        vmafgpu_edit_score *out = &x->scores[which];
+        if (vmafgpu__edit_is_illegal(v, lane, i)) {
+            out->result = VMAFGPU_ERROR_FRAME;
+            continue;
+        }
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            if (x->vif) {
+                out->sums.vif_information[s] = record[vmafgpu__edit_vif_word(vif, s, x->vif->variant)];
+                out->sums.vif_noise[s] = record[vmafgpu__edit_vif_word(vif, s, vif)];
+            }
+            for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
+                out->sums.adm[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b)];
+                out->sums.aim[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b)];
+            }
+        }
+        memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
+        out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
+        if (x->edits[which].no_score)
+            continue;
+        e->sums[0] = x->base;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            vmafgpu__adm_sums *cubes = &e->sums[0].adm[s];
+            for (int k = 0; k < vif; k++)
+                e->sums[0].vif[s].numerator[k] += record[vmafgpu__edit_vif_word(vif, s, k)];
+            e->sums[0].vif[s].flat_noise += record[vmafgpu__edit_vif_word(vif, s, vif)];
+            for (int k = 0; k < adm; k++)
+                for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                    cubes->numerator[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 0, b)];
+                    cubes->impairment[k][b] += record[vmafgpu__edit_adm_word(vif, adm, s, k, 1, b)];
+                }
+        }
+        vmafgpu__edit_columns(v, &e->sums[0], e->row, e->model_scratch);
+        if (v->model_count)
+            out->score = e->row[v->models[0].column];
+        if (x->values)
+            memcpy(x->values + (size_t)which * (size_t)v->column_count, e->row, (size_t)v->column_count * sizeof *x->values);
+    }
+}
+
+/* Waits for a lane and reads what it has. */
+static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
+    if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
+        return VMAFGPU_OK;
+    v->edits->reading = lane;
+    return vmafgpu__run(v, vmafgpu__edit_read_task, v);
+}
+
+/* Tries those that are not refused. */
+static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu_result result = VMAFGPU_OK;
+    int next = 0, turn = 0, size[2];
+    for (int i = 0; i < VMAFGPU__EDIT_LANES; i++)
+        g->edits.lanes[i].count = 0;
+    vmafgpu__gpu_enter(v);
+    for (int rest = VMAFGPU__EDIT_LANES; rest > 0 && !g->is_dead && result == VMAFGPU_OK; turn ^= 1) {
+        vmafgpu__edit_lane *lane = &g->edits.lanes[turn];
+        if (lane->count)
+            result = vmafgpu__edits_read(v, lane);
+        next = vmafgpu__edits_gather(v, lane, x->edits, x->scores, x->count, next, size);
+        if (lane->count)
+            vmafgpu__edits_launch(v, lane, size);
+        rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    for (int i = 0; i < x->count && !g->is_dead; i++)
+        if (x->scores[i].result == VMAFGPU_ERROR_FRAME && x->edits[i].memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_OK)
+            result = vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
+    return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+
+/* Looks at samples on the device. */
+static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__edit_lane *lane = &v->gpu->edits.lanes[0];
+    int size[2], on_device = 0;
+    for (int i = 0; i < count; i++)
+        on_device |= edits[i].memory == VMAFGPU_MEMORY_DEVICE;
+    for (int next = 0; next < count && on_device && v->gpu->is_checked && !v->gpu->is_dead;) {
+        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
+        vmafgpu__edits_fetch(v, lane);
+        if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
+            break;
+        for (int i = 0; i < lane->count; i++)
+            if (vmafgpu__edit_is_illegal(v, lane, i))
+                return vmafgpu__edit_illegal(v, "vmafgpu_edit_commit", lane->which[i]);
+    }
+    return VMAFGPU_OK;
+}
+
+/* Writes edits to the base's plane and scores it. */
+static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__slot *slot = &g->slots[g->edits.slot];
+    vmafgpu__edit_lane *lane = &g->edits.lanes[0];
+    vmafgpu__outcome outcome;
+    int size[2];
+    vmafgpu__gpu_enter(v);
+    const vmafgpu_result result = vmafgpu__edits_look(v, edits, count);
+    for (int next = 0; next < count && result == VMAFGPU_OK && !g->is_dead;) {
+        const vmafgpu__shape shape = {
+            { (uint32_t)vmafgpu__divide_up(v->config.width, VMAFGPU__EDIT_PATCH_SIDE),
+              (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__EDIT_PATCH_SIDE), 1 }, VMAFGPU__EDIT_PATCH_THREADS, 0
+        };
+        vmafgpu__edit_patch_launch launch;
+        next = vmafgpu__edits_gather(v, lane, edits, NULL, count, next, size);
+        launch.edits = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
+        launch.plane = (unsigned char *)(uintptr_t)slot->batch.pair[0].distorted;
+        launch.pitch = slot->batch.pair[0].distorted_pitch;
+        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_PATCH], &shape, vmafgpu__edit_stream(g, lane), &launch);
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
+    }
+    if (result == VMAFGPU_OK && !g->is_dead) {
+        slot->imports.count = 0;
+        vmafgpu__launch_batch(v, slot, NULL);
+        slot->is_running = 0;
+        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
+            vmafgpu__read_outcome(g, slot, 0, &outcome, g->words + (size_t)g->ring * (size_t)g->word_count);
+            memcpy(v->edits->base.vif, outcome.sums.vif, sizeof outcome.sums.vif);
+            memcpy(v->edits->base.adm, outcome.sums.adm, sizeof outcome.sums.adm);
+        }
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+#endif /* !VMAFGPU_NO_GPU */
+
 /* ---- open ---- */
 
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -20148,22 +21062,31 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
-        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER; k++) {
+        e->row = (double *)vmafgpu__carve(c, row);
+        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
             e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
             for (int j = 0; j < 2; j++) {
                 e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
                 e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
             }
         }
+        if (!v->cpu)
+            continue;
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
         e->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif_scratch_size(luma, together, 1) : 0);
         e->adm_scratch = vmafgpu__carve(c, v->plan.adm_variants ? vmafgpu__adm_scratch_size(luma, v->plan.adm_variants, together) : 0);
         e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
         vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
         e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
-        e->row = (double *)vmafgpu__carve(c, row);
-        e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
     }
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; i < VMAFGPU__EDIT_LANES && v->gpu && !v->cpu; i++) {
+        int *which = (int *)vmafgpu__carve(c, sizeof *which * (size_t)VMAFGPU__EDITS_AT_ONCE);
+        if (c->base)
+            v->gpu->edits.lanes[i].which = which;
+    }
+#endif
 }
 
 /* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
@@ -20192,6 +21115,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits);
     vmafgpu__log_table(v->edits->log_table);
+    v->edits->on_gpu = !v->cpu;
+    v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     return VMAFGPU_OK;
@@ -20199,8 +21124,34 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
-static void vmafgpu__edits_settle(const vmafgpu *v) {
-    v->edits->prediction = vmafgpu__edit_smooth(v, &v->edits->base, v->edits->editors[0].row, v->edits->editors[0].model_scratch);
+static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
+    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu__edit_settle_smooth(v, v->edits->editors[0].model_scratch);
+#ifndef VMAFGPU_NO_GPU
+    if (v->edits->on_gpu) {
+        vmafgpu__gpu_enter(v);
+        result = vmafgpu__edits_settle_gpu(v);
+        vmafgpu__gpu_leave(v);
+        vmafgpu__gpu_drain(v);
+        result = v->gpu->is_dead ? vmafgpu__edits_dead(v) : result;
+    }
+#endif
+    return result;
+}
+
+/* Motion to the following frame. */
+static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
+    vmafgpu_result result;
+    snprintf(v->subject, sizeof v->subject, "motion to the following frame");
+    if (v->edits->on_gpu) {   /* against itself: motion does not look at the distorted one */
+        job->distorted = job->reference;
+        job->count = 1;
+        return v->backend->single(v, job, after);
+    }
+    result = v->backend->submit(v, job);
+    if (result == VMAFGPU_OK)
+        vmafgpu__add_workers(v, v->cpu, after);
+    return result;
 }
 
 static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
@@ -20215,10 +21166,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
-        snprintf(v->subject, sizeof v->subject, "motion to the following frame");
-        result = v->backend->submit(v, &job);
-        if (result == VMAFGPU_OK)
-            vmafgpu__add_workers(v, v->cpu, &after);
+        result = vmafgpu__edits_following(v, &job, &after);
     }
     if (result != VMAFGPU_OK)
         return result;
@@ -20227,15 +21175,23 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     job.distorted = distorted ? distorted : reference;
     job.count = 1;
     snprintf(v->subject, sizeof v->subject, "the base");
-    memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
+    if (!x->on_gpu)
+        memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
     result = v->backend->single(v, &job, &x->base);
-    memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
+    if (!x->on_gpu)
+        memset(v->cpu->adm_rows, 0, sizeof v->cpu->adm_rows);
     if (result != VMAFGPU_OK)
         return result;
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && v->gpu->is_dead)
+        return vmafgpu__edits_dead(v);
+    if (v->gpu)
+        v->gpu->edits.slot = v->gpu->next_slot;
+#endif
     vmafgpu__finish_single(v, &x->base, following ? &after : NULL, previous ? 1 : 0, x->row);
-    vmafgpu__edits_settle(v);
-    v->has_base = 1;
-    return VMAFGPU_OK;
+    result = vmafgpu__edits_settle(v);
+    v->has_base = result == VMAFGPU_OK;
+    return result;
 }
 
 static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
@@ -20258,7 +21214,11 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->values = values;
     x->count = count;
     x->next = 0;
+#ifndef VMAFGPU_NO_GPU
+    const vmafgpu_result result = x->on_gpu ? vmafgpu__edits_try_gpu(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
+#else
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
+#endif
     if (result == VMAFGPU_OK && first != VMAFGPU_OK)
         memcpy(v->error, sentence, sizeof sentence);
     return result == VMAFGPU_OK ? first : result;
@@ -20272,14 +21232,20 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
         if (result != VMAFGPU_OK)
             return result;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !x->on_gpu; i++) {
         vmafgpu__edit_run(v, e, &edits[i], 1, 1);
         x->base = e->sums[0];
     }
+#ifndef VMAFGPU_NO_GPU
+    if (x->on_gpu) {
+        const vmafgpu_result result = vmafgpu__edits_commit_gpu(v, edits, count);
+        if (result != VMAFGPU_OK)
+            return result;
+    }
+#endif
     vmafgpu__edit_columns(v, &x->base, e->row, e->model_scratch);
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    vmafgpu__edits_settle(v);
-    return VMAFGPU_OK;
+    return vmafgpu__edits_settle(v);
 }
 #endif /* !VMAFGPU_NO_EDITS */
 
@@ -20762,8 +21728,11 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
 
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
-    if (v->config.edit_size) {
-        vmafgpu__sentence(v->note, sizeof v->note, "edits (config.edit_size) are made by the CPU only");
+    const vmafgpu_config *c = &v->config;
+    const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
+    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames != VMAFGPU_MEMORY_DEVICE))) {
+        vmafgpu__sentence(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
+                                                   : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
     }
     for (int i = 0; i < v->extractor_count; i++) {
@@ -21682,6 +22651,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
+    if (blocks && v->edits->on_gpu)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "vmafgpu_edit_map: maps are made by the CPU only");
     return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
 }
 

@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>edits
  */
 
 /* ================================================================================================
@@ -367,6 +367,11 @@ template <int groups> GPU_FN void copy_wait() {}
 #define VMAFGPU__FLOAT_BITS_OF(v) bits_of(v)
 #define VMAFGPU__FLOAT_OF(bits) float_bits(bits)
 #define VMAFGPU__QUOTIENT(a, b) quotient(a, b)
+GPU_FN uint16_t fetch(const uint16_t *p) { return load(p); }
+GPU_FN int32_t fetch(const int32_t *p) { return load(p); }
+GPU_FN int64_t fetch(const int64_t *p) { return (int64_t)load((const uint64_t *)p); }
+GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *)p)); }
+#define VMAFGPU__FETCH(p) fetch(p)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
@@ -2761,6 +2766,13 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
             total += (int64_t)((uint64_t)sum[i] + (uint64_t)half) >> shift;
+        if (launch.kept)
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                const uint32_t y = first + (uint32_t)i * block_threads();
+                if (y < rows)
+                    store((int64_t *)(launch.kept + launch.row_sums[scale]) + block_x() * rows + y, sum[i]);
+            }
     }
     total = warp_sum(total);
     if (lane_index() == 0) {
@@ -6186,3 +6198,611 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }
+
+/* ================================================================================================
+ * >>edits                                        what other samples in a rectangle change
+ * ================================================================================================
+ * A launch covers many edits of one base, each by itself. What of a scale changes is computed anew with the tiles of VIF and
+ * ADM, and what the same samples give to the base's sums is taken off: the same kernels have stored it. What an edit changes
+ * of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
+ */
+
+/* The base's picture with an edit's samples in it. */
+struct EditPicture {
+    const uint8_t *plane, *patch;
+    int32_t pitch, patch_pitch;
+    vmafgpu__rect changed;             /* where the patch is */
+};
+
+GPU_FN int32_t edit_size(const vmafgpu__range &r) { return r.end - r.first; }
+
+GPU_FN vmafgpu__gpu_edit edit_load(const vmafgpu__edit_batch &batch, uint32_t index) {
+    const vmafgpu__gpu_edit *e = batch.edits + index;
+    vmafgpu__gpu_edit out;
+    out.x = load(&e->x), out.y = load(&e->y), out.width = load(&e->width), out.height = load(&e->height);
+    out.place = load(&e->place);
+    out.source = (const void *)load((const uint64_t *)&e->source);
+    out.pitch = (int64_t)load((const uint64_t *)&e->pitch);
+    return out;
+}
+
+GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
+    return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
+}
+
+/* Where the samples of an edit are at a scale of VIF or ADM; at scale 0, as they came. */
+GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
+                                const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
+                                const uint64_t *place, const int32_t *patch_pitch) {
+    EditPicture out;
+    out.plane = plane;
+    out.pitch = pitch;
+    out.patch = scale ? batch.scratch + index * batch.scratch_size + place[scale] : batch.samples + e.place;
+    out.patch_pitch = scale ? patch_pitch[scale] : e.width * batch.sample_bytes;
+    out.changed = changed;
+    return out;
+}
+
+/* ---- samples ---- */
+
+GPU_FN void edit_import(const vmafgpu__edit_import_launch &launch) {
+    const vmafgpu__edit_batch &batch = launch.edits;
+    const vmafgpu__gpu_edit e = edit_load(batch, block_x());
+    uint32_t illegal = 0;
+    if (!e.source)
+        return;
+    for (int32_t i = (int32_t)thread_index(); i < e.width * e.height; i += (int32_t)block_threads()) {
+        const int32_t x = i % e.width, y = i / e.width;
+        const uint32_t word = load_sample((const uint8_t *)e.source + y * e.pitch, (uint32_t)x, launch.source_bytes);
+        uint8_t *out = batch.samples + e.place + (int64_t)i * batch.sample_bytes;
+        illegal |= word & launch.illegal;
+        if (batch.sample_bytes == 1)
+            store(out, (uint8_t)(word >> launch.shift));
+        else
+            store((uint16_t *)out, (uint16_t)(word >> launch.shift));
+    }
+    illegal = warp_or(illegal);
+    if (illegal && lane_index() == 0)
+        atomic_or((uint32_t *)(batch.records + (int64_t)block_x() * batch.words + batch.words - 1), 1);
+}
+
+GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPORT_THREADS, 4) { edit_import(launch); }
+
+/* A thread has some samples of the plane, and each the last edit that covers it. */
+GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
+    constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
+    const vmafgpu__edit_batch &batch = launch.edits;
+    const int32_t left = (int32_t)block_x() * SIDE, top = (int32_t)block_y() * SIDE;
+    const int32_t x = left + (int32_t)thread_index() % SIDE, y = top + (int32_t)thread_index() / SIDE * ROWS;
+    const uint8_t *from[ROWS] = {};
+    for (int32_t i = 0; i < batch.count; i++) {
+        const vmafgpu__gpu_edit e = edit_load(batch, (uint32_t)i);
+        if (e.x >= left + SIDE || e.x + e.width <= left || e.y >= top + SIDE || e.y + e.height <= top)
+            continue;
+#pragma unroll
+        for (int32_t k = 0; k < ROWS; k++)
+            if (x >= e.x && x < e.x + e.width && y + k >= e.y && y + k < e.y + e.height)
+                from[k] = batch.samples + e.place + ((int64_t)(y + k - e.y) * e.width + x - e.x) * batch.sample_bytes;
+    }
+#pragma unroll
+    for (int32_t k = 0; k < ROWS; k++) {
+        uint8_t *out = launch.plane + (y + k) * launch.pitch + (int64_t)x * batch.sample_bytes;
+        if (!from[k])
+            continue;
+        if (batch.sample_bytes == 1)
+            store(out, load(from[k]));
+        else
+            store((uint16_t *)out, load((const uint16_t *)from[k]));
+    }
+}
+
+GPU_KERNEL(vmafgpu_edit_patch, vmafgpu__edit_patch_launch, VMAFGPU__EDIT_PATCH_THREADS, 2) { edit_patch(launch); }
+
+/* ---- VIF ---- */
+
+template <int BYTES> GPU_FN uint32_t edit_sample(const EditPicture &picture, int32_t x, int32_t y) {
+    const int32_t own_x = x - picture.changed.of[0].first, own_y = y - picture.changed.of[1].first;
+    const bool is_own = (uint32_t)own_x < (uint32_t)edit_size(picture.changed.of[0]) &&
+                        (uint32_t)own_y < (uint32_t)edit_size(picture.changed.of[1]);
+    const uint8_t *row =
+        is_own ? picture.patch + (int64_t)own_y * picture.patch_pitch : picture.plane + (int64_t)y * picture.pitch;
+    return load_sample<BYTES>(row, is_own ? own_x : x);
+}
+
+GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
+    const uint32_t bits = bits_of(float_down(v));
+    return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
+}
+
+enum { EDIT_STRIDE = VMAFGPU__EDIT_VIF_STRIDE, EDIT_PLANE = VMAFGPU__VIF_TILE_HEIGHT * EDIT_STRIDE };
+static_assert((4 * EDIT_PLANE + EDIT_PLANE / 2 + VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS) * 4 ==
+                  VMAFGPU__EDIT_VIF_SHARED, "shared memory: the tile, as in the plain form, and the samples");
+static_assert(2 * VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH <= VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS,
+              "variances take the place of the samples");
+
+/* Brings the samples of a tile to shared memory: the reference's, and the edited ones above. */
+template <int SCALE, int BYTES>
+GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, int32_t x, int32_t y, int32_t columns,
+                           int32_t rows, uint32_t *samples) {
+    constexpr int REACH = 8 >> SCALE;
+    const VifImage reference = vif_input<SCALE>(vif, 0, 0);
+    const int32_t column = (int32_t)thread_index() % 64, end = rows + 2 * REACH;
+    const int32_t from = mirror(x - REACH + column, vif.width);
+    if (column >= columns + 2 * REACH)
+        return;
+#pragma unroll 2
+    for (int32_t row = (int32_t)thread_index() / 64; row < end; row += (int32_t)block_threads() / 64) {
+        const int32_t in = mirror(y - REACH + row, vif.height);
+        samples[row * VMAFGPU__EDIT_VIF_COLUMNS + column] =
+            load_sample<BYTES>(reference.data + (int64_t)in * reference.pitch, from) |
+            edit_sample<BYTES>(picture, from, in) << 16;
+    }
+}
+
+/* A plane of the tile down a column: means, squares or products of two samples in a word. */
+template <int SCALE, int BYTES, int COUNT>
+GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
+    uint32_t low[COUNT], high[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        /* a, b: by how much the word is shifted for a factor; 32: the factor is 1. */
+        const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
+        low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
+        high[k] = product >> shift;
+    }
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
+}
+
+/* As vif_plain_vertical, of as many columns and rows as are wanted. Statistics of the reference alone are made to be stored
+ * only. */
+template <int SCALE, int BYTES>
+GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, int32_t columns, int32_t rows, uint32_t *tile) {
+    constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
+    constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
+    const vmafgpu__vif_launch &vif = launch.vif;
+    const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
+    const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
+    const uint32_t *samples = tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
+    const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN);
+    const int planes = vif.images_only ? 0 : launch.stores ? 5 : 3;
+#pragma unroll 1
+    for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
+        const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
+        const uint32_t *in = samples + row * VMAFGPU__EDIT_VIF_COLUMNS + column;
+        uint32_t *out = tile + row * EDIT_STRIDE + column;
+        uint32_t word[COUNT];
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            word[k] = in[k * VMAFGPU__EDIT_VIF_COLUMNS];
+        if (SCALE < 3) {
+            uint32_t own[COUNT];
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+                own[k] = word[k] >> 16;
+#pragma unroll
+            for (int i = 0; i < VIF_RUN / 2; i++)
+                out[4 * EDIT_PLANE + (i - row / 2) * EDIT_STRIDE] =
+                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
+        }
+        /* Edited: its squares, the products, its means; the reference's squares, its means beside the others. */
+#pragma unroll 1
+        for (int plane = 0; plane < planes; plane++) {
+            uint32_t v[VIF_RUN];
+            const bool is_mean = plane == 2 || plane == 4;
+            const uint32_t a = plane < 3 ? 16 : 0, b = is_mean ? 32 : plane == 0 ? 16 : 0;
+            uint32_t *to = out + (is_mean ? 0 : plane == 0 ? 2 : plane == 1 ? 3 : 1) * EDIT_PLANE;
+            edit_vif_plane<SCALE, BYTES>(word, a, b, is_mean ? mean_shift : square_shift, v);
+#pragma unroll
+            for (int i = 0; i < VIF_RUN; i++)
+                to[i * EDIT_STRIDE] = plane == 2 ? v[i] << 16 : plane == 4 ? to[i * EDIT_STRIDE] | v[i] : v[i];
+        }
+    }
+}
+
+/* Sums of neighbouring samples of a row, of one half of its words: as vif_plain_horizontal, but of four, which takes fewer
+ * registers and keeps more threads busy where there are few columns. */
+enum { EDIT_RUN = 4 };
+template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
+    constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
+    uint32_t v[COUNT];
+    vif_load_row(row, v);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = v[k] >> shift & 65535;
+#pragma unroll
+    for (int i = 0; i < EDIT_RUN; i++)
+        out[i] = vif_tap_sum<SCALE>(v + i);
+}
+template <int SCALE>
+GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN], const uint32_t (&b)[EDIT_RUN],
+                               int32_t (&out)[EDIT_RUN]) {
+    uint32_t low[EDIT_RUN], high[EDIT_RUN];
+    edit_vif_means<SCALE>(row, 0, low);
+    edit_vif_means<SCALE>(row, 16, high);
+#pragma unroll
+    for (int i = 0; i < EDIT_RUN; i++)
+        out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
+}
+
+/* What changes of the next scale's picture and lies in the tile. */
+template <int SCALE>
+GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &changed, int32_t x,
+                            int32_t y, int32_t wide_tile, const uint32_t *tile) {
+    constexpr int NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1, FIRST = (8 >> SCALE) - (8 >> NEXT);
+    const int32_t size[2] = { batch.width, batch.height }, from[2] = { x / 2, y / 2 };
+    const int32_t most[2] = { wide_tile / 2, VMAFGPU__VIF_TILE_HEIGHT / 2 };
+    vmafgpu__rect next, here;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        next.of[i] = vmafgpu__edit_vif_next(changed.of[i], SCALE, size[i]);
+        here.of[i].first = adm_larger(next.of[i].first, from[i]);
+        here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
+    }
+    const int32_t wide = edit_size(here.of[0]), count = wide > 0 ? wide * edit_size(here.of[1]) : 0;   /* or less */
+    uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
+    for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
+        const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
+        const uint32_t *in = tile + 4 * EDIT_PLANE + (row - from[1]) * EDIT_STRIDE + 2 * (column - from[0]) + FIRST;
+        uint32_t v[COUNT];
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            v[k] = in[k];
+        store((uint16_t *)(out + (int64_t)(row - next.of[1].first) * batch.vif_pitch[NEXT]) + (column - next.of[0].first),
+              (uint16_t)((vif_tap_sum<NEXT>(v) + 32768) >> 16));
+    }
+}
+
+template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
+    constexpr int REACH = 8 >> SCALE;
+    const vmafgpu__vif_launch &vif = launch.vif;
+    const vmafgpu__edit_batch &batch = launch.edits;
+    const uint32_t index = block_z();
+    const VifImage base = vif_input<SCALE>(vif, 0, 1);
+    vmafgpu__rect changed = {}, seen = { { { 0, vif.width }, { 0, vif.height } } };
+    bool is_empty = false;
+    EditPicture picture = { base.data, base.data, base.pitch, base.pitch, changed };
+    if (!launch.stores) {
+        const vmafgpu__gpu_edit e = edit_load(batch, index);
+        const int32_t size[2] = { batch.width, batch.height }, own[2] = { vif.width, vif.height };
+        changed = edit_rect(e);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+#pragma unroll
+            for (int s = 0; s < SCALE; s++) {
+                changed.of[i] = vmafgpu__edit_vif_next(changed.of[i], s, size[i]);
+                is_empty |= edit_size(changed.of[i]) <= 0;
+            }
+            seen.of[i] = vmafgpu__range_within(changed.of[i].first - REACH, changed.of[i].end + REACH, own[i]);
+        }
+        picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
+    }
+    /* Tiles are of one width, that of few groups of columns: so threads have one column each to filter. */
+    const int32_t left = seen.of[0].first & ~1, across = seen.of[0].end - left;
+    const int32_t tiles = (across + VMAFGPU__EDIT_VIF_WIDTH - 1) / VMAFGPU__EDIT_VIF_WIDTH;
+    const int32_t wide = ((across + tiles - 1) / tiles + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
+    const int32_t x = left + (int32_t)block_x() * wide;
+    const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * VMAFGPU__VIF_TILE_HEIGHT;
+    if (is_empty || x >= seen.of[0].end || y >= seen.of[1].end)
+        return;
+    const int32_t columns = adm_lesser(seen.of[0].end - x, wide);
+    const int32_t rows = adm_lesser(seen.of[1].end - y, VMAFGPU__VIF_TILE_HEIGHT);
+    uint32_t *tile = (uint32_t *)shared_memory();
+    /* As in edit_adm. */
+    const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31;
+    picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        picture.changed.of[i].first += nothing, picture.changed.of[i].end += nothing;
+    const int32_t filled = (rows + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
+    edit_vif_stage<SCALE, BYTES>(vif, picture, x, y, columns, filled, tile + 4 * EDIT_PLANE + EDIT_PLANE / 2);
+    block_barrier();
+    edit_vif_vertical<SCALE, BYTES>(launch, columns, filled, tile);
+    block_barrier();
+    if (SCALE < 3 && vif.first && !launch.stores)
+        edit_vif_shrink<SCALE < 3 ? SCALE : 2>(batch, index, changed, x, y, wide, tile);
+    if (vif.images_only)
+        return;
+
+    const uint8_t *table = (const uint8_t *)vif.log_table;
+    const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
+    int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
+    /* The samples are not needed any more: here go variances and covariances. */
+    int32_t *s2_of = (int32_t *)tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
+    int32_t *s12_of = s2_of + VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH;
+#pragma unroll 1
+    for (int32_t unit = (int32_t)thread_index(); unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN < columns;
+         unit += (int32_t)block_threads()) {
+        const int32_t row = unit % VMAFGPU__VIF_TILE_HEIGHT, column = unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN;
+        const uint32_t *in = tile + row * EDIT_STRIDE + column;
+        int32_t *mean_of = shared + plane + row * (int64_t)vif.width + column;
+        uint32_t mean[2][EDIT_RUN];
+        int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
+        if (row >= rows)
+            continue;
+        edit_vif_means<SCALE>(in, 16, mean[1]);
+        if (launch.stores) {
+            edit_vif_means<SCALE>(in, 0, mean[0]);
+            edit_vif_variances<SCALE>(in + EDIT_PLANE, mean[0], mean[0], s1);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++)
+                if (column + i < columns) {
+                    store(mean_of + i, (int32_t)mean[0][i]);
+                    store(mean_of + plane + i, s1[i]);
+                }
+        } else {
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++)
+                mean[0][i] = column + i < columns ? (uint32_t)load(mean_of + i) : 0;
+        }
+        edit_vif_variances<SCALE>(in + 2 * EDIT_PLANE, mean[1], mean[1], s2);
+        edit_vif_variances<SCALE>(in + 3 * EDIT_PLANE, mean[0], mean[1], s12);
+#pragma unroll
+        for (int i = 0; i < EDIT_RUN; i++) {
+            s2_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s2[i];
+            s12_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s12[i];
+        }
+    }
+    block_barrier();
+
+    int32_t numerator = 0;
+    int64_t noise = 0;
+    const int32_t down = (int32_t)block_threads() / columns, along = (int32_t)block_threads() % columns;
+    int32_t row = (int32_t)thread_index() / columns, column = (int32_t)thread_index() % columns;
+#pragma unroll 1
+    while (row < rows) {
+        const int32_t of = row * VMAFGPU__EDIT_VIF_WIDTH + column, s2 = s2_of[of], s12 = s12_of[of];
+        const int64_t to = row * (int64_t)vif.width + column;
+        const int32_t s1 = launch.stores ? (int32_t)peek((const uint32_t *)shared + 2 * plane + to) : load(shared + 2 * plane + to);
+        const bool is_flat = s1 < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12 > 0 && s2 > 0;
+        const int32_t own_noise = is_flat && s2 > 0 ? s2 : 0;
+        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
+        if (has_term)
+            vif_levels(s1, s2, s12, vif.gain.limit, &n1, &n2);
+        const int32_t term = edit_log(n2, table) - edit_log(n1, table);
+        if (launch.stores) {
+            store(terms + to, term);
+            if (vif.first)
+                store(shared + to, own_noise);
+        } else {
+            numerator += term - load(terms + to);
+            if (vif.first)
+                noise += (int64_t)own_noise - load(shared + to);
+        }
+        row += down;
+        column += along;
+        if (column >= columns)
+            column -= columns, row++;
+    }
+    if (launch.stores)
+        return;
+    numerator = (int32_t)warp_sum_word((uint32_t)numerator);
+    noise = warp_sum(noise);
+    int64_t *record = batch.records + (int64_t)index * batch.words;
+    if (lane_index() == 0 && numerator)
+        atomic_add(record + vmafgpu__edit_vif_word(batch.vif_variants, SCALE, vif.variant), (int64_t)numerator);
+    if (lane_index() == 0 && noise)
+        atomic_add(record + vmafgpu__edit_vif_word(batch.vif_variants, SCALE, batch.vif_variants), noise);
+}
+
+#define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
+    GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
+        edit_vif<SCALE, BYTES>(launch);                                                                                \
+    }
+EDIT_VIF_KERNEL(0_8, 0, 1)
+EDIT_VIF_KERNEL(0_16, 0, 2)
+EDIT_VIF_KERNEL(1, 1, 2)
+EDIT_VIF_KERNEL(2, 2, 2)
+EDIT_VIF_KERNEL(3, 3, 2)
+#undef EDIT_VIF_KERNEL
+
+/* ---- ADM ---- */
+
+/* Instead of sums over columns: what changes of them, or each is stored. */
+template <class Base> struct EditKind : Base {};
+template <class Base> struct AdmSums<EditKind<Base>, false> {
+    uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
+    int64_t *base;                     /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
+    int64_t plane;
+    bool stores, is_own;               /* is_own: the lane's row may be stored */
+};
+
+template <class Base>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<Base>, false> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const int64_t cube = vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                          launch.geometry.mask_shift[band]);
+            int64_t *base = sums.base + (i * VMAFGPU__BANDS + band) * sums.plane;
+            if (!sums.stores)
+                sums.masked[i][band] += (uint64_t)cube - load((const uint64_t *)base);
+            else if (sums.is_own)
+                store(base, cube);
+        }
+    sums.base++;
+}
+
+/* Writes an edit's samples over those of the tile at band position (x, y). */
+template <class Kind, class Sample>
+GPU_FN void edit_adm_overlay(uint32_t *tile, const EditPicture &picture, int32_t x, int32_t y, int32_t height) {
+    const int32_t first_column = 2 * x - 4, first_row = 2 * y - 3;
+    const int32_t from = adm_larger(picture.changed.of[0].first, first_column);
+    const int32_t to = adm_lesser(picture.changed.of[0].end, first_column + Kind::COLUMNS);
+    for (int32_t row = (int32_t)lane_index(); row < Kind::ROWS; row += LANES) {
+        const int32_t own = adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0) - picture.changed.of[1].first;
+        Sample *samples = (Sample *)(tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE);
+        if ((uint32_t)own >= (uint32_t)edit_size(picture.changed.of[1]))
+            continue;
+        const Sample *in = (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch);
+        for (int32_t column = from; column < to; column++)
+            samples[column - first_column] = load(in + (column - picture.changed.of[0].first));
+    }
+}
+
+/* Writes what changes of the low-pass band in the rows of the tile to the edit's scratch; a lane has its own row. */
+template <class Kind>
+GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
+                               const uint32_t *tile, int32_t x, int32_t row) {
+    constexpr int NEXT = Kind::SCALE + 1 < VMAFGPU__SCALES ? Kind::SCALE + 1 : 0;
+    const int32_t from = adm_larger(bands.of[0].first, x), to = adm_lesser(bands.of[0].end, x + Kind::WIDTH);
+    const uint32_t *in = tile + Kind::PLANE + lane_index() * Kind::STRIDE;
+    uint8_t *out = batch.scratch + index * batch.scratch_size + batch.band[NEXT] +
+                   (int64_t)(row - bands.of[1].first) * batch.band_pitch[NEXT];
+    if (lane_index() == 0 || lane_index() == LANES - 1 || row < bands.of[1].first || row >= bands.of[1].end)
+        return;
+    for (int32_t column = from; column < to; column++)
+        if (Kind::LOW_BYTES == 2)
+            store((uint16_t *)out + (column - bands.of[0].first), ((const uint16_t *)in)[column - x]);
+        else
+            store((uint32_t *)out + (column - bands.of[0].first), in[column - x]);
+}
+
+template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launch) {
+    const vmafgpu__adm_launch &adm = launch.adm;
+    const vmafgpu__adm_geometry &g = adm.geometry;
+    const vmafgpu__edit_batch &batch = launch.edits;
+    const uint32_t warp = block_x() * (block_threads() / LANES) + warp_index();
+    const uint32_t index = warp / (uint32_t)launch.strips;
+    const int32_t left = g.left & ~1;
+    /* Added to what all warps have in common, so that not all of it is kept in AMD's few scalar registers. */
+    const int32_t nothing = (int32_t)(warp >> 31);
+    if (index >= (uint32_t)launch.count)
+        return;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
+    const uint8_t *reference = (Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference) + nothing;
+    const uint8_t *distorted = (Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted) + nothing;
+    const int32_t pitch = (Kind::SCALE ? adm.input_pitch : pair.reference_pitch) + nothing;
+    const int32_t distorted_pitch = (Kind::SCALE ? adm.input_pitch : pair.distorted_pitch) + nothing;
+    const int32_t input_width = adm.input_width + nothing, input_height = adm.input_height + nothing;
+    int64_t *cubes = launch.cubes + nothing;
+    const int64_t cubes_plane = (int64_t)g.w * g.h + nothing;
+    vmafgpu__rect bands = {}, around = { { { left + (int32_t)index * Kind::WIDTH, left + (int32_t)(index + 1) * Kind::WIDTH },
+                                           { g.top, g.h - g.top } } };
+    EditPicture picture = { distorted, distorted, distorted_pitch, distorted_pitch, bands };
+    if (!launch.stores) {
+        const vmafgpu__gpu_edit e = edit_load(batch, index);
+        const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
+        vmafgpu__rect changed = edit_rect(e);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+#pragma unroll
+            for (int s = 0; s < Kind::SCALE; s++)
+                changed.of[i] = vmafgpu__edit_band_range(changed.of[i], vmafgpu__adm_size(frame[i], s));
+            bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
+            around.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
+        }
+        picture = edit_picture(batch, index, e, changed, Kind::SCALE, distorted, distorted_pitch, batch.band, batch.band_pitch);
+    }
+    const int32_t y = around.of[1].first + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
+    if (y >= around.of[1].end)
+        return;
+    uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
+    const int32_t own_row = y - 1 + (int32_t)lane_index();
+    const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
+    const bool is_own = lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < g.h - g.top &&
+                        own_row < around.of[1].end;
+    uint64_t change[2][VMAFGPU__BANDS] = {};
+    /* From an even column on; that before the first that changes gives what it gave. */
+#pragma unroll 1
+    for (int32_t x = around.of[0].first & ~1; x < around.of[0].end; x += Kind::WIDTH) {
+        AdmWalk<Kind> walk = {};
+        walk.tile = tile;
+        walk.x = x;
+        walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), around.of[0].end);
+        walk.sums.plane = cubes_plane;
+        walk.sums.base = cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+        walk.sums.stores = launch.stores;
+        walk.sums.is_own = is_own;
+        warp_barrier();
+        adm_load_tile<Kind>(tile, reference, pitch, input_width, input_height, x, y);
+        adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, input_width, input_height, x, y);
+        copy_commit();
+        copy_wait<0>();
+        warp_barrier();
+        if (!launch.stores) {
+            if constexpr (Kind::BYTES == 1)
+                edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, input_height);
+            else if constexpr (Kind::BYTES == 2)
+                edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, input_height);
+            else
+                edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, input_height);
+            warp_barrier();
+        }
+        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width) {
+            if constexpr (Kind::BYTES == 1)
+                adm_mirror_columns<Kind, uint8_t>(tile, input_width, x);
+            else if constexpr (Kind::BYTES == 2)
+                adm_mirror_columns<Kind, uint16_t>(tile, input_width, x);
+            else
+                adm_mirror_columns<Kind, uint32_t>(tile, input_width, x);
+            warp_barrier();
+        }
+        const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
+        /* The last column is summed with the one behind it. */
+        const int32_t steps = adm_lesser((around.of[0].end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS);
+#pragma unroll 1
+        for (int32_t k = 0; k < steps; k++)
+            adm_step<Kind, true, true>(adm, walk, row, k);
+        if (Kind::MAKES_LOW && adm.first && !launch.stores) {
+            warp_barrier();
+            edit_adm_write_low<Kind>(batch, index, bands, tile, x, own_row);
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                change[i][band] += walk.sums.masked[i][band];
+    }
+    if (launch.stores)
+        return;
+    const uint64_t half = (uint64_t)vmafgpu__half(g.mask_row_shift);
+    int64_t *record = batch.records + (int64_t)index * batch.words;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            int64_t total = 0;
+            if (is_own) {
+                const uint64_t was =
+                    load((const uint64_t *)launch.rows + (i * VMAFGPU__BANDS + band) * (int64_t)g.h + own_row);
+                total = ((int64_t)(was + change[i][band] + half) >> g.mask_row_shift) -
+                        ((int64_t)(was + half) >> g.mask_row_shift);
+            }
+            total = warp_sum(total);
+            if (lane_index() == 0 && total)
+                atomic_add(record + vmafgpu__edit_adm_word(batch.vif_variants, batch.adm_variants, Kind::SCALE, launch.variant,
+                                                           i, band), total);
+        }
+}
+
+#define EDIT_ADM_KERNEL(name, ...)                                                                                     \
+    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
+        edit_adm<EditKind<AdmKind<__VA_ARGS__>>>(launch);                                                              \
+    }
+EDIT_ADM_KERNEL(0_8, 0, 1, ADM_WIDTH_0_8, false)
+EDIT_ADM_KERNEL(0_16, 0, 2, VMAFGPU__ADM_WIDTH_0_16, false)
+EDIT_ADM_KERNEL(1, 1, 2, VMAFGPU__ADM_WIDTH_1, false)
+EDIT_ADM_KERNEL(2, 2, 4, VMAFGPU__ADM_WIDTH_2, false)
+EDIT_ADM_KERNEL(3, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
+#undef EDIT_ADM_KERNEL
+
+/* ---- what the prediction changes by: a thread has an edit ---- */
+
+GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
+    const vmafgpu__edit_batch &batch = launch.edits;
+    const uint32_t index = block_x() * VMAFGPU__EDIT_CHANGE_THREADS + thread_index();
+    if (index >= (uint32_t)batch.count)
+        return;
+    const int64_t *record = batch.records + (int64_t)index * batch.words;
+    double *x = (double *)shared_memory() + thread_index();
+    vmafgpu__smooth_inputs(launch.smooth, record, x, VMAFGPU__EDIT_CHANGE_THREADS);
+    const double score = vmafgpu__smooth_score(launch.smooth, x, VMAFGPU__EDIT_CHANGE_THREADS, launch.coefs, launch.vectors,
+                                               launch.table);
+    store((uint64_t *)batch.changes + index, bits_of(score - fetch(&launch.smooth->prediction)));
+}
+
+GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANGE_THREADS, 4) { edit_change(launch); }

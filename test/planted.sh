@@ -87,9 +87,9 @@ lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
 lanes_ciede vmafgpu.h test_features /^static VMAFGPU__APART void vmafgpu__ciede_weights(/,/^}/s/0.32 \*/0.31 */
 edit_vif_tile vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_range(/,/^}/s/2 \* vmafgpu__vif_reach(scale) + 2/vmafgpu__vif_reach(scale) + 2/
-edit_vif_next vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_next(/,/^}/s/reach) >> 1) + 1,/reach) >> 1),/
-edit_bands vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.end >> 1) + 1/changed.end >> 1/
-edit_bands_before vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.first - 1) >> 1/changed.first >> 1/
+edit_vif_next vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(/,/^}/s/reach) >> 1) + 1,/reach) >> 1),/
+edit_bands vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.end >> 1) + 1/changed.end >> 1/
+edit_bands_before vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.first - 1) >> 1/changed.first >> 1/
 edit_mask vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_region_tile(/,/^}/s/region.end + 2/region.end + 1/
 edit_region vmafgpu.h test_edits /^static void vmafgpu__edit_adm(/,/^}/s/region.of\[i\] = vmafgpu__range_within(bands.of\[i\].first - 1/region.of[i] = vmafgpu__range_within(bands.of[i].first/
 edit_low vmafgpu.h test_edits /^static void vmafgpu__edit_adm(/,/^}/s/wants_low \&\& !at_once/0/
@@ -97,11 +97,20 @@ edit_rounding vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/\
 edit_rows vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/if (commits)/if (0)/
 edit_commit vmafgpu.h test_edits /^static void vmafgpu__edit_vif(/,/^}/s/if (commits \&\& s)/if (commits \&\& s == 1)/
 edit_base vmafgpu.h test_edits /^static void vmafgpu__begin(/,/^}/s/v->has_base = 0;//
-edit_settle vmafgpu.h test_edits /^static vmafgpu_result vmafgpu__edits_commit(/,/^}/s/vmafgpu__edits_settle(v);//
+edit_settle vmafgpu.h test_edits /^static vmafgpu_result vmafgpu__edits_commit(/,/^}/s/vmafgpu__edits_settle(v);/VMAFGPU_OK;/
 edit_gradient vmafgpu.h test_edits /^static double vmafgpu__edit_slope(/,/^}/s/3 \*/2 */
 edit_map_vif vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_block(/,/^}/s/vmafgpu__divide_up(k \* size, unit)/k * size \/ unit/
 edit_map_adm vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/y < rows.end + 1/y < rows.end/
 edit_share vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/is_ideal ? 0 : f/f/
+edit_slope vmafgpu.h test_private /^static void vmafgpu__edit_add_slope(/,/^}/s/slope \/ 2048/slope \/ 2047/
+edit_scratch vmafgpu.h cuda:edits /^static uint64_t vmafgpu__edit_scratch_of(/,/^}/s/(vif\[i\] + 2 \* vmafgpu__vif_reach(s)) \/ 2 + 1/vif[i] \/ 2 + 1/
+edit_kernel_vif vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/changed.of\[i\].end + REACH/changed.of[i].end + REACH - 1/
+edit_kernel_terms vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/numerator += term - load(terms + to)/numerator += term/
+edit_kernel_adm vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_FN void edit_adm(/,/^}/s/bands.of\[i\].end + 1/bands.of[i].end/
+edit_kernel_rounding vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_FN void edit_adm(/,/^}/s/(was + change\[i\]\[band\] + half)/(was + change[i][band])/
+edit_kernel_rows vmafgpu_kernels.cu plain:edits /^GPU_FN void adm_rows(/,/^}/s/if (launch.kept)/if (0)/
+edit_kernel_patch vmafgpu_kernels.cu plain:edits /^GPU_FN void edit_patch(/,/^}/s/from\[k\] = batch/from[k] = from[k] ? from[k] : batch/
+edit_kernel_low vmafgpu_kernels.cu amd:edits /edit_adm_write_low(/,/^}/s/row >= bands.of\[1\].end/row + 1 >= bands.of[1].end/
 option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/

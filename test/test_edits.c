@@ -688,8 +688,6 @@ static void test_refused(void) {
         const char     *words;
     } opens[] = {{257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size must be from 0 to 256"},
                  {-1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.edit_size"},
-                 {16, VMAFGPU_BACKEND_CUDA, NULL, 0, VMAFGPU_ERROR_BACKEND, "edits (config.edit_size) are made by the CPU only"},
-                 {16, VMAFGPU_BACKEND_HIP, NULL, 0, VMAFGPU_ERROR_BACKEND, "edits (config.edit_size) are made by the CPU only"},
                  {16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature psnr"},
                  {16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature float_adm"},
                  {16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.no_frames is set"}};

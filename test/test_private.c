@@ -363,7 +363,58 @@ static void test_adm_bounds(void) {
     }
 }
 
+#ifndef VMAFGPU_NO_EDITS
+/* The gradient against central differences of the smooth prediction, sum by sum. Predictions are known to 1e-11. */
+static void check_slope(const vmafgpu *v, int word, double slope, int64_t least_step) {
+    int64_t words[VMAFGPU__SMOOTH_WORDS];
+    double x[64], side[2];
+    const int64_t step = v->edits->smooth.base[word] / 3000 + least_step;
+    for (int i = 0; i < 2; i++) {
+        memset(words, 0, sizeof words);
+        words[word] = i ? step : -step;
+        side[i] = vmafgpu__edit_smooth(v, words, x);
+    }
+    const double difference = (side[1] - side[0]) / (2.0 * (double)step);
+    CHECK(fabs(difference - slope) <= 1e-5 * fabs(slope) + 1e-11 / (double)step);
+}
+
+static void test_gradient(void) {
+    static const char *const models[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1"};
+    film f = film_make("texture+mix", 320, 240, 8, 2, 7);
+    const vmafgpu_frame previous = film_frame(&f, 0, 0), reference = film_frame(&f, 1, 0), distorted = film_frame(&f, 1, 1);
+    for (int m = 0; m < 3; m++) {
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_model_config model;
+        vmafgpu_gradient g;
+        memset(&model, 0, sizeof model);
+        model.version = models[m];
+        config.models = &model;
+        config.model_count = 1;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.edit_size = 16;
+        snprintf(test_where, sizeof test_where, "gradient of %s", models[m]);
+        vmafgpu *v = open_checked(&config);
+        CHECK_INT(vmafgpu_edit_begin(v, &previous, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_gradient(v, &g), VMAFGPU_OK);
+        const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            check_slope(v, vmafgpu__edit_vif_word(vif, s, v->edits->vif->variant), g.vif_information[s], 1);
+            check_slope(v, vmafgpu__edit_vif_word(vif, s, vif), g.vif_noise[s], 1 << 24);
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                check_slope(v, vmafgpu__edit_adm_word(vif, adm, s, v->edits->adm->variant, 0, b), g.adm[s][b], 1);
+                check_slope(v, vmafgpu__edit_adm_word(vif, adm, s, v->edits->adm->variant, 1, b), g.aim[s][b], 1);
+            }
+        }
+        vmafgpu_close(v);
+    }
+    film_free(&f);
+}
+#endif
+
 int main(void) {
+#ifndef VMAFGPU_NO_EDITS
+    test_gradient();
+#endif
     test_adm_bounds();
     test_few_threads();
     test_closed();

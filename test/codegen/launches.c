@@ -111,6 +111,24 @@ static void measured(int lanes) {
     print("vmafgpu_hvs", lanes, VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
 }
 
+static void edits(const vmafgpu__plan *plan, int lanes) {
+    print(vmafgpu__edit_kernels[VMAFGPU__EDIT_IMPORT], lanes, VMAFGPU__EDIT_IMPORT_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__EDIT_PATCH], lanes, VMAFGPU__EDIT_PATCH_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__EDIT_CHANGE], lanes, VMAFGPU__EDIT_CHANGE_THREADS,
+          (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
+    for (int depth = 8; depth <= 16; depth += 8)
+        for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
+            const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
+            vmafgpu__adm_launch launch;
+            vmafgpu__shape shape;
+            launch.batch = batch_of(depth);
+            vmafgpu__adm_fill(&launch, &shape, plan, 0, s, &layout, NULL, lanes);
+            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth)], lanes, VMAFGPU__EDIT_VIF_THREADS,
+                  VMAFGPU__EDIT_VIF_SHARED);
+            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth)], lanes, shape.threads, shape.shared);
+        }
+}
+
 int main(void) {
     static vmafgpu__plan plan;
     plan.motion[0] = plan.motion[1] = 1;
@@ -132,6 +150,7 @@ int main(void) {
         cambi(lanes);
         speed(lanes);
         measured(lanes);
+        edits(&plan, lanes);
     }
     return 0;
 }

@@ -1,0 +1,290 @@
+/* Edits on a GPU: the scores, columns, sums and changes of the CPU's edits, to the last bit, tries and commits of any size,
+ * samples in every kind of memory; and what is refused. test_edits.c has those of the CPU against whole frames. */
+#include <math.h>
+#include "gpu.h"
+
+enum { LARGEST = 256, AT_ONCE = 12 };
+
+typedef struct edit_case {
+    const char *what;
+    int         width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
+    const char *model, *options;
+    int         edit_size, turns, threads;
+    const char *frames; /* kinds of memory */
+} edit_case;
+
+static uint32_t random_state;
+
+static int below(int n) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return (int)((uint64_t)(random_state >> 4) * (uint64_t)n >> 28);
+}
+
+static int at_most(int a, int b) {
+    return a < b ? a : b;
+}
+
+static void pick(vmafgpu_edit *e, const edit_case *c) {
+    const int size = 1 << below(9);
+    e->width = at_most(at_most(below(3) ? size : 1 + below(c->edit_size), c->edit_size), c->width);
+    e->height = at_most(at_most(below(3) ? size : 1 + below(c->edit_size), c->edit_size), c->height);
+    e->x = below(c->width - e->width + 1);
+    e->y = below(c->height - e->height + 1);
+    switch (below(8)) {
+    case 0: e->x = 0; break;
+    case 1: e->x = c->width - e->width; break;
+    case 2: e->y = 0; break;
+    case 3: e->y = c->height - e->height; break;
+    case 4: e->x = c->width - e->width; e->y = c->height - e->height; break;
+    default: break;
+    }
+}
+
+/* Samples for edits in pageable memory, and a copy of them on the device. */
+typedef struct samples {
+    unsigned char *host;
+    uint64_t       device;
+    size_t         size;
+} samples;
+
+/* Edits of some samples each; of_gpu has the same ones, wherever. */
+static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu, int count) {
+    const int bytes = c->bytes == 2 || c->bytes == 3 || c->depth > 8 ? 2 : 1, shift = c->bytes == 3 ? 16 - c->depth : 0;
+    const size_t room = s->size / AT_ONCE;
+    memset(of_cpu, 0, sizeof *of_cpu * AT_ONCE);
+    for (int i = 0; i < count; i++) {
+        vmafgpu_edit *e = &of_cpu[i];
+        const int kind = below(4), level = below(1 << c->depth), slack = below(2) * bytes;
+        if (i && below(3) == 0) {
+            *e = e[-1];
+        } else {
+            pick(e, c);
+        }
+        const int row = e->width * bytes + slack;
+        for (int y = 0; y < e->height; y++) {
+            for (int x = 0; x < e->width; x++) {
+                const uint32_t v = (uint32_t)(kind == 0   ? below(1 << c->depth)
+                                              : kind == 1 ? level
+                                              : kind == 2 ? (x * 5 + y * 3 + level) & ((1 << c->depth) - 1)
+                                                          : (below(2) ? (1 << c->depth) - 1 : 0)) << shift;
+                unsigned char *to = s->host + (size_t)i * room + (size_t)(y * row + x * bytes);
+                to[0] = (unsigned char)v;
+                if (bytes == 2) {
+                    to[1] = (unsigned char)(v >> 8);
+                }
+            }
+        }
+        e->no_score = below(3) == 0;
+        e->data = s->host + (size_t)i * room;
+        e->pitch = slack ? row : 0;
+        of_gpu[i] = *e;
+        if (below(2)) {
+            of_gpu[i].memory = VMAFGPU_MEMORY_DEVICE;
+            of_gpu[i].data = (const void *)(uintptr_t)(s->device + (size_t)i * room);
+        }
+    }
+    CHECK_INT(g->write(s->device, s->host, s->size), 0);
+}
+
+static void check_edit(const vmafgpu_edit_score *got, const vmafgpu_edit_score *expected) {
+    CHECK_INT(got->result, expected->result);
+    CHECK_BITS(got->score, expected->score);
+    CHECK_BITS(got->change, expected->change);
+    for (int s = 0; s < 4; s++) {
+        CHECK_INT(got->sums.vif_information[s], expected->sums.vif_information[s]);
+        CHECK_INT(got->sums.vif_noise[s], expected->sums.vif_noise[s]);
+        for (int b = 0; b < 3; b++) {
+            CHECK_INT(got->sums.adm[s][b], expected->sums.adm[s][b]);
+            CHECK_INT(got->sums.aim[s][b], expected->sums.aim[s][b]);
+        }
+    }
+}
+
+static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *c, vmafgpu_model_config *model) {
+    vmafgpu_config config = gpu_config(g, f);
+    memset(model, 0, sizeof *model);
+    model->version = c->model;
+    model->options = c->options;
+    config.models = model;
+    config.model_count = 1;
+    config.bytes_per_sample = c->bytes == 3 ? 2 : c->bytes;
+    config.layout = c->bytes == 3 ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
+    config.edit_size = c->edit_size;
+    config.threads = c->threads;
+    return config;
+}
+
+static void check_score(const vmafgpu_score *got, const vmafgpu_score *expected, int columns) {
+    check_row(got->values, expected->values, columns);
+}
+
+static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
+    film f = film_make(c->what, c->width, c->height, c->depth, 3, seed);
+    storage how;
+    samples s;
+    vmafgpu_model_config model;
+    vmafgpu_config config = edit_config(g, &f, c, &model);
+    vmafgpu_edit edits[2][AT_ONCE];
+    vmafgpu_edit_score scores[2][AT_ONCE];
+    vmafgpu_score score[2];
+    vmafgpu_gradient gradient[2];
+    vmafgpu *v[2];
+    memset(&how, 0, sizeof how);
+    how.kinds = c->frames;
+    how.bytes_per_sample = c->bytes == 3 ? 2 : c->bytes;
+    how.shift = c->bytes == 3 ? 16 - c->depth : 0;
+    reel r = reel_make(g, &f, &how);
+    how.kinds = "h";
+    reel plain = reel_make(g, &f, &how);
+    random_state = seed;
+    where("edits of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
+    config.gpu.frames = reel_frame(&r, 0, 0)->memory;
+    v[0] = open_checked(&config);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    v[1] = open_checked(&config);
+    check_on_gpu(g, v[0]);
+    const int columns = vmafgpu_column_count(v[0]);
+    double *values[2];
+    s.size = (size_t)AT_ONCE * (LARGEST + 1) * LARGEST * 2;
+    s.host = (unsigned char *)calloc(s.size, 1);
+    values[0] = (double *)malloc(2 * sizeof(double) * (size_t)(AT_ONCE * columns));
+    test_need(s.host && values[0] && g->take(&s.device, s.size) == 0, "memory");
+    values[1] = values[0] + AT_ONCE * columns;
+    const int has_following = below(2), has_distorted = below(3) > 0;
+    for (int k = 0; k < 2; k++) {
+        const reel *frames = k ? &plain : &r;
+        CHECK_INT(vmafgpu_edit_begin(v[k], reel_frame(frames, 0, 0), reel_frame(frames, 1, 0),
+                                     has_following ? reel_frame(frames, 2, 0) : NULL,
+                                     has_distorted ? reel_frame(frames, 1, 1) : NULL, &score[k]), VMAFGPU_OK);
+    }
+    check_score(&score[0], &score[1], columns);
+    picture_spoil(g, &r.pictures[2]); /* the base is the context's */
+    picture_spoil(g, &r.pictures[3]);
+    for (int turn = 0; turn < c->turns; turn++) {
+        const int count = 1 + below(AT_ONCE);
+        make_edits(g, c, &s, edits[1], edits[0], count);
+        for (int k = 0; k < 2; k++) {
+            if (!CHECK_INT(vmafgpu_edit_try(v[k], edits[k], count, scores[k], values[k]), VMAFGPU_OK)) {
+                printf("%s %s\n", vmafgpu_last_error(v[k]), g->is_simulated ? g->sim.report() : "");
+                exit(1);
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            where("edits of %s %dx%d %d bits: %dx%d at %d, %d, turn %d", c->what, c->width, c->height, c->depth, edits[0][i].width,
+                  edits[0][i].height, edits[0][i].x, edits[0][i].y, turn);
+            check_edit(&scores[0][i], &scores[1][i]);
+            check_row(values[0] + i * columns, values[1] + i * columns, columns);
+        }
+        if (below(2)) {
+            const int few = 1 + below(count);
+            for (int k = 0; k < 2; k++) {
+                CHECK_INT(vmafgpu_edit_commit(v[k], edits[k], few, &score[k]), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_edit_gradient(v[k], &gradient[k]), VMAFGPU_OK);
+            }
+            check_score(&score[0], &score[1], columns);
+            CHECK(memcmp(&gradient[0], &gradient[1], sizeof gradient[0]) == 0);
+        }
+    }
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
+    CHECK_INT(g->give(s.device), 0);
+    free(s.host);
+    free(values[0]);
+    reel_free(g, &r);
+    reel_free(g, &plain);
+    film_free(&f);
+}
+
+/* ---- what is refused ---- */
+
+static void test_refused(gpu *g) {
+    const edit_case c = {"texture+mix", 100, 70, 10, 2, "vmaf_v0.6.1", NULL, 16, 0, 1, "h"};
+    film f = film_make(c.what, c.width, c.height, c.depth, 1, 3);
+    vmafgpu_model_config model;
+    vmafgpu_config config = edit_config(g, &f, &c, &model);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    uint16_t words[16 * 16];
+    uint64_t device;
+    vmafgpu_edit edits[3];
+    vmafgpu_edit_score scores[3], before;
+    vmafgpu_block block;
+    vmafgpu *v = open_checked(&config);
+    int across, down;
+    where("edits that are refused");
+    test_need(g->take(&device, 2 * sizeof words) == 0, "device memory");
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    memset(edits, 0, sizeof edits);
+    for (int i = 0; i < 256; i++) {
+        words[i] = (uint16_t)(4 * i);
+    }
+    CHECK_INT(g->write(device, words, sizeof words), 0);
+    words[200] = 1024;
+    CHECK_INT(g->write(device + sizeof words, words, sizeof words), 0);
+    for (int i = 0; i < 3; i++) {
+        edits[i].x = 20 * i;
+        edits[i].width = edits[i].height = 16;
+        edits[i].memory = VMAFGPU_MEMORY_DEVICE;
+        edits[i].data = (const void *)(uintptr_t)(device + (i == 1 ? sizeof words : 0));
+    }
+    CHECK_INT(vmafgpu_edit_try(v, edits, 1, &before, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
+    CHECK_HAS(vmafgpu_last_error(v), "edits[1]: a sample on the device does not fit 10 bits");
+    CHECK_INT(scores[1].result, VMAFGPU_ERROR_FRAME);
+    CHECK_BITS(scores[1].score, (double)NAN);
+    CHECK_INT(scores[2].result, VMAFGPU_OK);
+    check_edit(&scores[0], &before);
+    CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_FRAME);
+    CHECK_HAS(vmafgpu_last_error(v), "edits[1]");
+    edits[1].data = words; /* of the host */
+    edits[1].memory = VMAFGPU_MEMORY_HOST;
+    CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
+    CHECK_HAS(vmafgpu_last_error(v), "luma word 1024 at its column 8, row 12");
+    check_edit(&scores[0], &before);
+    edits[1].memory = (vmafgpu_memory_kind)7;
+    CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
+    check_edit(&scores[0], &before);
+    CHECK_INT(vmafgpu_edit_map(v, 16, NULL, &across, &down), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_map(v, 16, &block, &across, &down), VMAFGPU_ERROR_BACKEND);
+    CHECK_HAS(vmafgpu_last_error(v), "by the CPU only");
+    /* Clips are scored as ever, and that ends the base. */
+    CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
+    if (g->is_simulated) { /* the device fails */
+        CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+        CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
+        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_HAS(vmafgpu_last_error(v), "the GPU failed");
+    }
+    vmafgpu_close(v);
+    CHECK_INT(g->give(device), 0);
+    film_free(&f);
+}
+
+void test_edits(gpu *g) {
+    static const edit_case cases[] = {
+        {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 256, 12, 1, "h"},
+        {"noise+grain", 50, 37, 8, 0, "vmaf_v0.6.1", NULL, 64, 12, 2, "p"},
+        {"texture+blur", 64, 64, 8, 2, "vmaf_v0.6.1neg", NULL, 64, 4, 1, "d"},
+        {"blocks+mix", 161, 91, 8, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=1:adm.adm_csf_scale=0.02:adm.adm_csf_diag_scale=0.006", 128, 3,
+         1, "d"},
+        {"texture+coarse", 129, 200, 16, 0, "vmaf_v0.6.1", "adm.adm_csf_mode=2", 256, 3, 1, "h"},
+        {"texture+stretch", 203, 117, 10, 3, "vmaf_v0.6.1neg", NULL, 256, 3, 1, "d"},
+        {"lines+grain", 131, 77, 9, 0, "vmaf_v0.6.1", "adm.adm_enhn_gain_limit=1.3:adm.adm_dlm_weight=0.7", 100, 3, 1, "h"},
+        {"texture+mix", 111, 83, 12, 0, "vmaf_b_v0.6.3", NULL, 64, 3, 3, "h"},
+        {"texture+mix", 177, 125, 8, 0, "vmaf_v0.6.1", "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_noise_weight=0", 64,
+         3, 1, "h"},
+        {"texture+mix", 1920, 1080, 8, 0, "vmaf_v0.6.1", NULL, 256, 200, 1, "d"},
+        {"noise+mix", 1279, 719, 10, 0, "vmaf_v0.6.1neg", NULL, 256, 200, 1, "h"},
+        {"texture+grain", 3840, 2160, 8, 0, "vmaf_4k_v0.6.1", NULL, 256, 60, 1, "d"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!g->is_simulated || cases[i].width < 300) {
+            check_case(g, &cases[i], (uint32_t)i + 1);
+        }
+    }
+    test_refused(g);
+}

@@ -42,7 +42,7 @@
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
  *   - no files: cambi's heat maps go to config.on_heatmap, the tool writes them and the reports;
- *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
+ *   - no scaling, no decoding: both frames of a pair have the size of the config, and its format, or are RGB (see COLOUR);
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment; each thread has one
  *     sentence of its own, see vmafgpu_last_error().
  *
@@ -234,6 +234,7 @@
  *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
  *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Always so without adm or vif
+ *   VMAFGPU_NO_PIXELS              no frames in RGB: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
@@ -249,6 +250,24 @@
  * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
  * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling. For
  * candidates of one frame, without a clip, set config.candidates and call vmafgpu_score_pair_many() on one context.
+ *
+ * COLOUR. Frames may be RGB (frame.pixels), each for itself: an engine's image as the reference, the decoded NV12 as the
+ * distorted frame. They become planes of the config's depth and chroma at the door; what config.colour does not state is
+ * refused, not guessed. Only what the features look at is made: for models of v0.6 luma alone. Alpha is ignored, whatever it
+ * is: colours are taken as they are, not multiplied by it.
+ *   - sample = floor(v + 1/2), halves go up, clipped to the bit depth's range; v is the exact value for the codes that came:
+ *     Kr, Kg, Kb with the four decimals of the standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627,
+ *     0.0593), limited range of n bits 219 or 224 * 2^(n - 8), full range 2^n - 1. Integers throughout: the bits are the same on
+ *     every processor and GPU.
+ *   - Chroma is rounded once, from weighted sums of R, G and B: siting left [1 2 1] across and [1 1] down, center [1 1] and
+ *     [1 1], top-left [1 2 1] and [1 2 1]; pixels at an edge repeat beyond it. Of an odd width or height the last column or
+ *     row has no chroma of its own, as everywhere in this header.
+ *   - RGBA16F is linear light in the matrix's own primaries. The transfer function makes a code of 16 bits of each component,
+ *     from a table: below 0 and NaN are 0, above 1 (with PQ: 10000 cd/m2) is 1.
+ *   - Memory: host, pinned, which is converted by the CPU's threads like host, device, and surfaces: images of Vulkan or
+ *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, and cuSurfObjectCreate() of it), which
+ *     the GPU reads in place and no one copies. Rows in device memory may have any address and pitch; multiples of 16 bytes are
+ *     read fastest. With several GPUs RGB frames are in host or pinned memory.
  *
  * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
  * vmafgpu_edit_try() scores it with other samples in a rectangle, in a tenth of a millisecond, to the last bit as if the whole
@@ -461,9 +480,59 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
+    VMAFGPU_MEMORY_DEVICE,   /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
                                 vmafgpu_next_device() where there are several */
+    VMAFGPU_MEMORY_SURFACE   /* data[0] is a CUsurfObject, of an image of RGB pixels on the GPU that scores, at least as large as
+                                the frame; pitch is not looked at. CUDA alone. See COLOUR; else as device memory */
 } vmafgpu_memory_kind;
+
+/* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR. Pixels lie
+ * side by side in rows. Reference and distorted may differ, and each frame from the one before. */
+typedef enum vmafgpu_pixels {
+    VMAFGPU_PIXELS_YUV = 0,  /* planes in the config's format */
+    VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM, likewise _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM)      */
+    VMAFGPU_PIXELS_BGRA8,    /* bytes B, G, R, A                                                                           */
+    VMAFGPU_PIXELS_RGB24,    /* bytes R, G, B; not in surfaces                                                             */
+    VMAFGPU_PIXELS_RGB10A2,  /* little-endian words of 32 bits, R in the lowest ten, A in the highest two
+                                (VK_FORMAT_A2B10G10R10_UNORM_PACK32, DXGI_FORMAT_R10G10B10A2_UNORM)                        */
+    VMAFGPU_PIXELS_RGBA16F   /* four IEEE halves, R, G, B, A, in linear light (VK_FORMAT_R16G16B16A16_SFLOAT)              */
+} vmafgpu_pixels;
+
+/* How RGB becomes YUV. A wrong statement gives wrong scores, by a lot, so that there are no defaults: what a frame needs and is
+ * not stated is refused, in a sentence that names the field. */
+typedef enum vmafgpu_matrix {
+    VMAFGPU_MATRIX_UNSTATED = 0,
+    VMAFGPU_MATRIX_BT601,
+    VMAFGPU_MATRIX_BT709,
+    VMAFGPU_MATRIX_BT2020         /* with non-constant luminance */
+} vmafgpu_matrix;
+
+typedef enum vmafgpu_range {
+    VMAFGPU_RANGE_UNSTATED = 0,
+    VMAFGPU_RANGE_LIMITED,        /* at 8 bits 16..235 and 16..240 */
+    VMAFGPU_RANGE_FULL            /* 0..255 */
+} vmafgpu_range;
+
+typedef enum vmafgpu_siting {     /* where a chroma sample of 4:2:0 and 4:2:2 lies */
+    VMAFGPU_SITING_UNSTATED = 0,
+    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, H.264's default */
+    VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1 */
+    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. With 4:2:2, which has chroma in every row, the same as left */
+} vmafgpu_siting;
+
+typedef enum vmafgpu_transfer {   /* from linear light to what the matrix takes */
+    VMAFGPU_TRANSFER_UNSTATED = 0,
+    VMAFGPU_TRANSFER_SRGB,
+    VMAFGPU_TRANSFER_BT709,
+    VMAFGPU_TRANSFER_PQ           /* 1.0 is 80 cd/m2, as in scRGB */
+} vmafgpu_transfer;
+
+typedef struct vmafgpu_colour {
+    vmafgpu_matrix   matrix;      /* not stated: frames are YUV, and no memory is taken for others */
+    vmafgpu_range    range;       /* of the YUV that is made; with `matrix` always to be stated */
+    vmafgpu_siting   siting;      /* to be stated where a feature looks at chroma and it is subsampled */
+    vmafgpu_transfer transfer;    /* of RGBA16F alone, which is refused without it */
+} vmafgpu_colour;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
@@ -478,6 +547,7 @@ typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
     vmafgpu_memory_kind memory;    /* default: host */
+    vmafgpu_pixels      pixels;    /* default: YUV. With others data[0] and pitch[0] are all that is looked at */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
@@ -588,7 +658,7 @@ typedef struct vmafgpu_gpu_config {
                                    (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
-                                   any kind is taken; pinned: pinned or device; device: device only */
+                                   any kind is taken; pinned: pinned or device; device: device and surfaces only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
                                    A pair waits until its
@@ -723,6 +793,9 @@ typedef struct vmafgpu_config {
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread           */
+
+    vmafgpu_colour  colour;               /* for frames in RGB: what of it is to be made, see COLOUR. Takes on the CPU a plane
+                                             of luma for each frame of a call, and chroma where it is looked at */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -21068,6 +21141,9 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
+    if (frame->pixels != VMAFGPU_PIXELS_YUV)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d: frames in RGB are not taken yet", function, which,
+                             (int)frame->pixels);
     if (frame->memory == VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but %s", function, which,
                              v->config.gpu.in_background && v->fleet

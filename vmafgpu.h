@@ -330,6 +330,7 @@
  *   >>json  >>model reader  >>models       from a model file, or its C array, to a prediction
  *   >>features          what a feature is: options, columns, names
  *   >>threads           a frame's work in parts
+ *   >>pixels            frames in RGB become planes
  *   >>motion  >>vif  >>adm  >>cambi  >>speed      each: options, plan, plain C, from sums to doubles
  *   >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>floats  >>float ansnr  >>float motion
  *   >>float vif         likewise; these are measured by themselves
@@ -349,6 +350,7 @@
  *   >>levels            names of vector code
  *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level operations  an instruction set, one row per operation
+ *   >>level pixels      luma of RGB
  *   >>level motion  >>level vif  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
  *                       features in vector code
  *
@@ -1379,6 +1381,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_PSNR(x) x
 #endif
 
+#ifdef VMAFGPU_NO_PIXELS
+#  define VMAFGPU__IF_PIXELS(x) NULL
+#else
+#  define VMAFGPU__IF_PIXELS(x) x
+#endif
+
 /* Edits change both. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #  define VMAFGPU_NO_EDITS
@@ -1959,6 +1967,36 @@ VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd
         *numerator = s12 < 0 ? 0 : vmafgpu__float_log2((float)(1.0 + share));
         *denominator = vmafgpu__float_log2((float)(1.0 + VMAFGPU__QUOTIENT((double)s1, noise)));
     }
+}
+
+/* ---- colour ----
+ *
+ * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
+ * add up to W, M is the code of 1, a / D a row of the matrix, S what the range has between black and white. In fixed point the
+ * coefficients are rounded, which moves the product by 3 W M / 2 of the last bit at most; `bias` moves it up by as much, so that
+ * what is exact, halves above all, never falls short of it, nor anything by 3 W M + 1. The exact figure is a multiple of
+ * 1 / (2 W M D): so the sample is right wherever 2^shift is more than 2 W M D (3 W M + 1), which holds for all codes of 8 and 10 bits.
+ */
+typedef struct vmafgpu__colour_plane {
+    int64_t coefficient[3], bias;
+    int32_t shift, max;
+} vmafgpu__colour_plane;
+
+VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint32_t r, uint32_t g, uint32_t b) {
+    const int64_t sample = (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b +
+                            p->bias) >> p->shift;
+    return (uint32_t)(sample < p->max ? sample : p->max);
+}
+
+/* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
+ * halves. */
+typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
+
+/* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
+enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
+
+VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
+    return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
 /* ---- ansnr ---- */
@@ -2843,6 +2881,7 @@ typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
 typedef struct vmafgpu__edits vmafgpu__edits;
+typedef struct vmafgpu__colours vmafgpu__colours;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
@@ -2894,6 +2933,7 @@ struct vmafgpu {
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
     int64_t            seeded;                      /* frames given before the first pair */
@@ -5056,6 +5096,7 @@ struct vmafgpu__hvs_functions;
 struct vmafgpu__float_adm_functions;
 struct vmafgpu__ciede_row;
 struct vmafgpu__float_functions;
+struct vmafgpu__luma_job;
 
 /* What is left out is NULL. */
 typedef struct vmafgpu__cpu_functions {
@@ -5084,6 +5125,8 @@ typedef struct vmafgpu__cpu_functions {
     /* How far the pixels of a row are apart. */
     void      (*ciede_differences)(const struct vmafgpu__ciede_row *row, float *out);
     const struct vmafgpu__float_functions *floats;
+    /* Luma of a row of w pixels. */
+    void      (*pixels_row)(const struct vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
 } vmafgpu__cpu_functions;
 
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
@@ -5740,6 +5783,267 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
 }
+
+/* ================================================================================================
+ * >>pixels                                       frames in RGB become planes
+ * ================================================================================================
+ * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
+ * planes that it copies others to. >>arithmetic has what a sample is.
+ */
+static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
+
+#ifndef VMAFGPU_NO_PIXELS
+
+VMAFGPU__COLD
+
+enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_DIGIT = 15 };
+
+/* By frame.pixels. */
+static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
+    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
+};
+
+/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
+ * next; how far samples are apart. */
+typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
+
+struct vmafgpu__colours {
+    vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
+    vmafgpu__chroma_taps  across, down;
+    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* codes of 16 bits, by the bits of a half */
+};
+
+/* numerator * 2^shift / denominator, which is below 2^62, to the nearest. */
+static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
+    const int64_t size = numerator < 0 ? -numerator : numerator;
+    int64_t quotient = size / denominator, rest = size % denominator;
+    for (int i = 0; i < shift; i++) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= denominator);
+        rest -= rest >= denominator ? denominator : 0;
+    }
+    quotient += 2 * rest >= denominator;
+    return numerator < 0 ? -quotient : quotient;
+}
+
+/* How codes up to `one`, of pixels whose weights add up to `taps`, make a plane. */
+static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* red's and blue's weights, in 1/10000 */
+    enum { UNIT = 10000 };
+    const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
+    const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
+    const int n = c->bit_depth, is_full = c->colour.range == VMAFGPU_RANGE_FULL;
+    const int64_t scale = is_full ? (1 << n) - 1 : (plane ? 224 : 219) << (n - 8);
+    const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
+    const int64_t denominator = (int64_t)taps * one * rows[plane][3];
+    vmafgpu__colour_plane p;
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* as far as 64 bits go; or the level's digits */
+    p.max = (1 << n) - 1;
+    p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
+    for (int i = 0; i < 3; i++)
+        p.coefficient[i] = vmafgpu__fixed_point(scale * rows[plane][i], denominator, p.shift);
+    return p;
+}
+
+/* What the matrix takes of linear light, from 0 to 1. */
+static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
+    if (transfer == VMAFGPU_TRANSFER_SRGB)
+        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+    if (transfer == VMAFGPU_TRANSFER_BT709)
+        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * pow(v, 0.45) - 0.09929682680944;
+    const double y = pow(v * 80 / 10000, 1305 / 8192.0);
+    return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
+}
+
+/* No entry lies so near to a half that another library's pow would make it another one. */
+static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
+    for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
+        const int exponent = half >> 10, mantissa = half & 1023;
+        const double light = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(transfer, light);
+        table[half] = (uint16_t)(e >= 1 ? 65535 : floor(e * 65535 + 0.5));
+    }
+}
+
+static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
+    const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
+    const int is_on_sample = c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
+    t->step = 1 + is_halved;
+    t->weight[0] = is_halved && is_on_sample;
+    t->weight[1] = 1 + t->weight[0];
+    t->weight[2] = is_halved;
+}
+
+static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
+    return t->weight[0] + t->weight[1] + t->weight[2];
+}
+
+/* Once the extractors are known. */
+static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    if (!c->colour.matrix)
+        return VMAFGPU_OK;
+    vmafgpu__colours *colours = v->colours = (vmafgpu__colours *)vmafgpu__take(v, sizeof *colours);
+    if (!colours)
+        return vmafgpu__fail_memory(v, "the tables of colours", sizeof *colours);
+    vmafgpu__plan_taps(c, 0, &colours->across);
+    vmafgpu__plan_taps(c, 1, &colours->down);
+    for (int i = 1; i < VMAFGPU__PIXEL_FORMS; i++)
+        for (int plane = 0; plane < 3; plane++) {
+            const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[i];
+            vmafgpu__colour_plane *p = &colours->plane[i][plane];
+            *p = vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
+                                      plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
+            const int64_t first = p->coefficient[0];
+            p->coefficient[0] = form->is_reversed ? p->coefficient[2] : first;
+            p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
+        }
+    if (c->colour.transfer)
+        vmafgpu__fill_transfer(c->colour.transfer, colours->transfer);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU__COLD_END
+
+/* ---- rows ---- */
+
+typedef struct vmafgpu__luma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;
+    const uint16_t              *transfer;
+    int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
+} vmafgpu__luma_job;
+
+/* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
+enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
+
+static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
+                                   uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
+    for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = pixels[k];
+    for (int i = 0; i < count && form->bits == 10; i++, pixels += 4) {
+        const uint32_t word = vmafgpu__word(pixels, 0) | (uint32_t)vmafgpu__word(pixels, 1) << 16;
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = (uint16_t)(word >> 10 * k & 1023);
+    }
+    for (int i = 0; i < count && form->bits == 16; i++, pixels += 8)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = transfer[vmafgpu__half_index((uint32_t)pixels[2 * k] | (uint32_t)pixels[2 * k + 1] << 8)];
+}
+
+static inline void vmafgpu__put_sample(uint8_t *at, int wide, uint32_t sample) {
+    at[0] = (uint8_t)sample;
+    if (wide)
+        at[1] = (uint8_t)(sample >> 8);
+}
+
+static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    for (int x = 0, count; x < w; x += count) {
+        count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
+        vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
+        for (int i = 0; i < count; i++, out += 1 + job->wide)
+            vmafgpu__put_sample(out, job->wide, vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i]) << job->shift);
+    }
+}
+
+/* A frame on its way. */
+typedef struct vmafgpu__conversion {
+    const vmafgpu_frame *from;
+    vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
+    int                  is_canonical;     /* ...bytes at 8 bits, else words with samples in the low bits */
+    int                  with_chroma;
+} vmafgpu__conversion;
+
+static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+    return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+}
+
+/* Where row y of a plane of ours goes. */
+static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
+    const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
+    return (uint8_t *)row;
+}
+
+static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
+    vmafgpu__luma_job job;
+    int step;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &v->colours->plane[from->pixels][0];
+    job.transfer = v->colours->transfer;
+    job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
+    job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
+    for (int y = first; y < end; y++)
+        functions->pixels_row(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
+                              vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
+}
+
+/* Samples x.. of row y of both chroma planes: sums of up to three rows, then of up to three columns. */
+static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conversion *conversion, int x, int y, int count,
+                                          uint8_t *const *out, int step) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__colours *colours = v->colours;
+    const vmafgpu__chroma_taps *across = &colours->across, *down = &colours->down;
+    const vmafgpu_frame *from = conversion->from;
+    const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[from->pixels];
+    const int shift = vmafgpu__sample_shift(c), wide = c->bytes_per_sample > 1;
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
+    const int first = before < 0 ? 0 : before, end = behind > c->width ? c->width : behind;
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    uint32_t sums[3][VMAFGPU__MOST_PIXELS];
+    memset(sums, 0, sizeof sums);
+    for (int j = 0; j < 3; j++) {
+        const int row = y * down->step + j - 1;
+        if (!down->weight[j])
+            continue;
+        vmafgpu__unpack_pixels(form, colours->transfer, (const uint8_t *)from->data[0] +
+                               (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from) + (ptrdiff_t)first * form->bytes, end - first, codes);
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < end - first; i++)
+                sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
+    }
+    for (int k = 0; k < 3 && first > before; k++)   /* the left edge; the right one is never looked beyond */
+        sums[k][0] = sums[k][1];
+    for (int i = 0; i < count; i++) {
+        uint32_t sum[3];
+        for (int k = 0; k < 3; k++) {
+            const uint32_t *at = &sums[k][i * across->step];
+            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
+        }
+        for (int plane = 0; plane < 2; plane++)
+            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * step, wide,
+                                vmafgpu__colour_sample(&colours->plane[from->pixels][1 + plane], sum[0], sum[1], sum[2]) << shift);
+    }
+}
+
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__conversion *conversion, int first, int end) {
+    const int w = vmafgpu__chroma_width(&v->config);
+    for (int y = first; y < end; y++) {
+        uint8_t *out[2];
+        int step = 0;
+        for (int i = 0; i < 2; i++)
+            out[i] = vmafgpu__row_to_write(&v->config, &conversion->to, 1 + i, y, &step);
+        for (int x = 0; x < w; x += VMAFGPU__CHUNK)
+            vmafgpu__convert_chroma_chunk(v, conversion, x, y, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out, step);
+    }
+}
+
+/* Part `index` of config.threads. */
+static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int index) {
+    int first, end;
+    vmafgpu__part(v->config.height, index, v->config.threads, &first, &end);
+    vmafgpu__convert_luma(v, functions, conversion, first, end);
+    vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, index, v->config.threads, &first, &end);
+    vmafgpu__convert_chroma(v, conversion, first, end);
+}
+
+#endif /* !VMAFGPU_NO_PIXELS */
 
 /* ================================================================================================
  * >>motion                                       the blurred reference against those before it
@@ -12144,7 +12448,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions_scalar = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes_scalar),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes_scalar),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar)
 };
 
 /* The best level that the machine has and `mask` allows. */
@@ -12180,6 +12484,8 @@ enum {
     VMAFGPU__CHAINS
 };
 
+enum { VMAFGPU__DOORS = 2 + (int)VMAFGPU__MAX_DISTORTED };
+
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;
@@ -12202,6 +12508,8 @@ struct vmafgpu__cpu {
                                               share a few */
     vmafgpu__chains chains;
     vmafgpu__cpu   *seats;                 /* [config.candidates - 1], with what a distorted frame needs only */
+    vmafgpu__lent_layout door;             /* of planes for frames in RGB */
+    unsigned char  *doors[VMAFGPU__DOORS]; /* of the reference, the one before it, each distorted frame */
 
     /* The present frame. */
     vmafgpu__view   pair[2];
@@ -12700,16 +13008,73 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
 }
 
+/* ---- the backend: the door ---- */
+
+enum { VMAFGPU__DOOR_REFERENCE, VMAFGPU__DOOR_PREVIOUS, VMAFGPU__DOOR_DISTORTED };
+
+#ifndef VMAFGPU_NO_PIXELS
+typedef struct vmafgpu__door_task { const vmafgpu *v; vmafgpu__conversion conversion; } vmafgpu__door_task;
+
+static void vmafgpu__door_part(void *arg, int index) {
+    const vmafgpu__door_task *task = (const vmafgpu__door_task *)arg;
+    vmafgpu__convert_part(task->v, task->v->cpu->functions, &task->conversion, index);
+}
+#endif
+
+/* *own is the frame, or if that is RGB the planes that are made of it. */
+static vmafgpu_result vmafgpu__through_door(vmafgpu *v, int door, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
+    *own = *frame;
+#ifdef VMAFGPU_NO_PIXELS
+    (void)v, (void)door, (void)with_chroma;
+    return VMAFGPU_OK;
+#else
+    vmafgpu__door_task task;
+    if (!frame->pixels)
+        return VMAFGPU_OK;
+    *own = vmafgpu__lent_frame(&v->cpu->door, v->cpu->doors[door], 1);
+    task.v = v;
+    task.conversion.from = frame;
+    task.conversion.to = *own;
+    task.conversion.is_canonical = 0;
+    task.conversion.with_chroma = with_chroma;
+    return vmafgpu__run(v, vmafgpu__door_part, &task);
+#endif
+}
+
+/* All frames of a job; *own is the job with them, in `frames`. */
+static vmafgpu_result vmafgpu__job_through_door(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
+    const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
+    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, job->reference, job->count ? looks : remembers,
+                                                  &frames[VMAFGPU__DOOR_REFERENCE]);
+    *own = *job;
+    own->reference = &frames[VMAFGPU__DOOR_REFERENCE];
+    if (job->previous && result == VMAFGPU_OK) {
+        result = vmafgpu__through_door(v, VMAFGPU__DOOR_PREVIOUS, job->previous, remembers, &frames[VMAFGPU__DOOR_PREVIOUS]);
+        own->previous = &frames[VMAFGPU__DOOR_PREVIOUS];
+    }
+    for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
+        const int door = VMAFGPU__DOOR_DISTORTED + i;
+        result = vmafgpu__through_door(v, door, &job->distorted[i], looks, &frames[door]);
+    }
+    own->distorted = job->count ? &frames[VMAFGPU__DOOR_DISTORTED] : NULL;
+    return result;
+}
+
 /* For sentences: which of many distorted frames is meant. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
 }
 
-static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
+static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
     vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu_frame frames[VMAFGPU__DOORS];
+    vmafgpu__job own;
+    const vmafgpu__job *job = &own;
+    vmafgpu_result result = vmafgpu__job_through_door(v, given, &own, frames);
     vmafgpu__begin(v, job->count);
+    if (result != VMAFGPU_OK)
+        return result;
     if (job->previous && v->plan.motion[0])
         result = vmafgpu__submit_previous(v, job);
     else if (!job->detached)
@@ -12768,6 +13133,9 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
+    if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
+                                       !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
+        return 0;   /* a reference in RGB would become other planes */
     return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
            c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
            c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
@@ -12793,6 +13161,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     const int64_t seen = v->seeded + v->pushed;
     int same_history = 1;
     vmafgpu__job job;
+    vmafgpu_frame own_reference, own[VMAFGPU__MAX_DISTORTED];
     char error[VMAFGPU__ERROR_SIZE];
     memcpy(error, v->error, sizeof error);
     for (int i = 0; i < count; i++)
@@ -12804,20 +13173,25 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     cpu->member_count = count;
     if (!same_history)
         return;
+    const int looks = vmafgpu__looks_at_chroma(v) != NULL;
+    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
-    job.reference = reference;
+    job.reference = &own_reference;
     job.history = seen < 2 ? (int)seen : 2;
     job.between = v->pushed % v->config.subsample != 0;
     vmafgpu__set_before(v, job.history);
-    vmafgpu_result result = vmafgpu__view_frame(v, cpu, reference, 0, "reference", 0, &cpu->pair[0]);
-    for (int i = 0; i < count && result == VMAFGPU_OK; i++)
-        result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &distorted[i], 0, "distorted", 1,
-                                     &contexts[i]->cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, cpu, &own_reference, 0, "reference", 0, &cpu->pair[0]);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        result = vmafgpu__through_door(contexts[i], VMAFGPU__DOOR_DISTORTED, &distorted[i], looks, &own[i]);
+        if (result == VMAFGPU_OK)
+            result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
+    }
     if (result == VMAFGPU_OK)
         result = vmafgpu__run_frame(v, 1);
     vmafgpu__share_reference(cpu);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
-        result = vmafgpu__score_whole(contexts[i], contexts[i]->cpu, &job, &distorted[i]);
+        result = vmafgpu__score_whole(contexts[i], contexts[i]->cpu, &job, &own[i]);
         contexts[i]->cpu->is_prepared = result == VMAFGPU_OK;
     }
     if (result != VMAFGPU_OK)
@@ -12925,6 +13299,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
         head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
+    for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
+        head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
     head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? head->functions->log_entries * sizeof(uint16_t) : 0);
     for (int s = 1; s < VMAFGPU__SCALES && uses_vif; s++)
         for (int f = 0; f < 2; f++)
@@ -20287,7 +20664,11 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
         {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
-        {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION}
+        {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
+        {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
+        {"colour.range", (int)c->colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL},
+        {"colour.siting", (int)c->colour.siting, VMAFGPU_SITING_UNSTATED, VMAFGPU_SITING_TOP_LEFT},
+        {"colour.transfer", (int)c->colour.transfer, VMAFGPU_TRANSFER_UNSTATED, VMAFGPU_TRANSFER_PQ}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         const vmafgpu_result result =
@@ -20837,6 +21218,29 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", sentence);
 }
 
+/* Whether config.colour says enough for what looks at frames, once that is known. */
+static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    if (!c->colour.matrix && (c->colour.range || c->colour.siting || c->colour.transfer))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is not stated, but colour.%s is",
+                             c->colour.range ? "range" : c->colour.siting ? "siting" : "transfer");
+    if (!c->colour.matrix)
+        return VMAFGPU_OK;
+#ifdef VMAFGPU_NO_PIXELS
+    (void)looking;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but frames in RGB were left out of this build "
+                         "(VMAFGPU_NO_PIXELS)");
+#else
+    if (!c->colour.range)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.range is not");
+    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
+                             "chroma", looking->name);
+    return VMAFGPU_OK;
+#endif
+}
+
 /* The plan and the columns of what is asked for. has_size: the size is known, else it may be any. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features,
                                        int has_size) {
@@ -20847,6 +21251,8 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
     vmafgpu_result result = vmafgpu__understand(v, models, features);
     if (result == VMAFGPU_OK)
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_colour(v);
     if (result == VMAFGPU_OK && v->config.edit_size)
         result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
@@ -20866,6 +21272,11 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     vmafgpu__clear_clip(v);
     if (c->no_frames)
         v->backend = &vmafgpu__no_backend;
+#ifndef VMAFGPU_NO_PIXELS
+    result = c->no_frames ? VMAFGPU_OK : vmafgpu__colours_open(v);
+    if (result != VMAFGPU_OK)
+        return result;
+#endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
     if (result == VMAFGPU_OK && c->edit_size)
         result = vmafgpu__edits_open(v);
@@ -21038,6 +21449,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
         vmafgpu__give(v, v->chunks[i]);
     vmafgpu__drop_models(v);
     vmafgpu__give(v, v->edits);
+    vmafgpu__give(v, v->colours);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
@@ -21130,26 +21542,51 @@ static int vmafgpu__has_gpu(const vmafgpu *v) {
     return v->gpu != NULL;
 }
 
+/* Bytes of a row of data[0]. */
+static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+#ifndef VMAFGPU_NO_PIXELS
+    if (frame->pixels)
+        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+#endif
+    (void)frame;
+    return (ptrdiff_t)c->width * c->bytes_per_sample;
+}
+
+/* Checks whether all is stated that RGB needs. */
+static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const vmafgpu_colour *colour = &v->config.colour;
+    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
+                             (int)frame->pixels);
+    if (frame->pixels && !colour->matrix)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
+                             which, vmafgpu__pixel_names[frame->pixels]);
+    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
+                             function, which);
+    return VMAFGPU_OK;
+}
+
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
-    const ptrdiff_t row = (ptrdiff_t)v->config.width * v->config.bytes_per_sample;
     if (!frame)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
     if (!frame->data[0])
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
+    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
+    if (result != VMAFGPU_OK)
+        return result;
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_SURFACE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
-    if (frame->pixels != VMAFGPU_PIXELS_YUV)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d: frames in RGB are not taken yet", function, which,
-                             (int)frame->pixels);
-    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but %s", function, which,
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
+                             frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : "in device memory",
                              v->config.gpu.in_background && v->fleet
                                  ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
                                  : "the backend is the CPU");
-    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], row, v->config.height);
+    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
 }
 
 /* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
@@ -21157,7 +21594,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_PLANAR;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
-    if (!looking)
+    if (!looking || frame->pixels)
         return VMAFGPU_OK;
     for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
         const ptrdiff_t row =
@@ -21194,7 +21631,7 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
         const vmafgpu_result result = v->backend->lend(v, position, lent);
         if (result != VMAFGPU_OK)
             return result;
-        if (!v->lending.count || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
+        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
             memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
                                  "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
@@ -22189,6 +22626,11 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_factors VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
+#define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
+#define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
+#define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
+#define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
+#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 #define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
 #define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
@@ -24262,6 +24704,93 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
 }
+
+/* ================================================================================================
+ * >>level pixels                                 luma of RGB
+ * ================================================================================================
+ * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient has 45 bits and is taken in
+ * digits of 15: floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted
+ * out is what the plain form shifts out. Components have 10 bits at most; halves, which have more, are looked up in plain C.
+ */
+#ifndef VMAFGPU_NO_PIXELS
+
+typedef struct vmafgpu__pixels_digits {
+    vmafgpu__v rb[3], g[3], bias[3];       /* the lowest first */
+    vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
+    int        bits, up;                   /* of a component; how far the third one is below the upper word */
+} vmafgpu__pixels_digits;
+
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__luma_job *job) {
+    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1 };
+    const int64_t *c = job->plane->coefficient;
+    vmafgpu__pixels_digits d;
+    for (int i = 0; i < 3; i++) {
+        const int shift = i * VMAFGPU__LUMA_DIGIT;
+        const int64_t bias = job->plane->bias >> shift;
+        d.rb[i] = vmafgpu__v_set32((int32_t)((c[0] >> shift & MASK) | (c[2] >> shift & MASK) << 16));
+        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & MASK));
+        d.bias[i] = vmafgpu__v_set32((int32_t)(i < 2 ? bias & MASK : bias));
+    }
+    d.bits = job->form->bits;
+    d.up = 2 * d.bits - 16;
+    d.low = vmafgpu__v_set32((1 << d.bits) - 1);
+    d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
+    return d;
+}
+
+/* Of a vector of pixels, words of 32 bits. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
+    const vmafgpu__v all = vmafgpu__v_load(words);
+    const vmafgpu__v rb = vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
+    const vmafgpu__v g = vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 3; i++) {
+        sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
+        sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
+    }
+    return vmafgpu__v_srli32(sum, VMAFGPU__LUMA_SHIFT - 2 * VMAFGPU__LUMA_DIGIT);
+}
+
+/* As many of `count` pixels as make whole vectors of bytes; how many. */
+VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
+                                          int count, uint8_t *out) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    int x = 0;
+    for (; x + VMAFGPU__V_BYTES <= count; x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2];
+        for (int i = 0; i < 2; i++) {
+            const uint8_t *at = words + 4 * (x + 2 * i * LANES);
+            half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
+        }
+        if (job->wide)
+            for (int i = 0; i < 2; i++)
+                vmafgpu__v_store(out + 2 * x + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+        else
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+    }
+    return x;
+}
+
+static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    const int bytes = job->form->bytes;
+    int x = 0;
+    if (job->form->bits <= 10) {
+        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job);
+        if (bytes == 4)
+            x = vmafgpu__pixels_words(job, &d, pixels, w, out);
+        /* Three bytes become words; the last pixel of a row is not read as four. */
+        for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
+            uint8_t words[4 * VMAFGPU__CHUNK];
+            for (int i = 0; i < VMAFGPU__CHUNK; i++)
+                memcpy(words + 4 * i, pixels + 3 * (x + i), 4);
+            (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
+        }
+    }
+    vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
+}
+
+#endif /* !VMAFGPU_NO_PIXELS */
 
 /* ================================================================================================
  * >>level motion                                 rows of the blurred difference of two frames
@@ -27446,7 +27975,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors),
+    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -27476,6 +28006,11 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__log_factors
 #undef vmafgpu__log_whole
 #undef vmafgpu__functions
+#undef vmafgpu__pixels_digits
+#undef vmafgpu__pixels_split
+#undef vmafgpu__pixels_luma
+#undef vmafgpu__pixels_words
+#undef vmafgpu__pixels_row
 #undef vmafgpu__psnr_row
 #undef vmafgpu__lanes_floats
 #undef vmafgpu__float_row

@@ -1988,9 +1988,25 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
+/* The same for luma in 32 bits, of codes of 10 bits and to depths of up to 14: coefficients in two parts, and carries between
+ * them: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
+
+typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* the last one is the bias */
+
+VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
+    const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
+    const uint32_t high = p->high[0] * r + p->high[1] * g + p->high[2] * b + p->high[3];
+    return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
+}
+
 /* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
  * halves. */
 typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
+
+/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
+ * next; how far samples are apart. */
+typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
 
 /* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
@@ -2233,6 +2249,33 @@ typedef struct vmafgpu__import_launch {
     int32_t   count;
     vmafgpu__import_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__import_launch;
+
+/* ---- pixels ---- */
+
+/* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
+ * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
+enum { VMAFGPU__PIXELS_THREADS = 128, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
+
+typedef struct vmafgpu__pixels_item {
+    uint64_t source;                        /* an address, or a surface */
+    int64_t  source_pitch;
+    void    *luma;                          /* canonical */
+    void    *chroma[2];                     /* u and v in the caller's format; NULL: not wanted */
+} vmafgpu__pixels_item;
+
+typedef struct vmafgpu__pixels_launch {
+    vmafgpu__colour_plane plane[3];
+    vmafgpu__luma_parts   parts;
+    vmafgpu__pixel_form   form;
+    vmafgpu__chroma_taps  across, down;
+    const uint16_t       *transfer;         /* of halves */
+    int32_t has_parts;                      /* luma fits 32 bits */
+    int32_t width, height;
+    int32_t luma_pitch, luma_bytes;
+    int32_t chroma_width, chroma_height, chroma_pitch;
+    int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
+    vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
+} vmafgpu__pixels_launch;
 
 /* ---- motion ---- */
 
@@ -5796,16 +5839,12 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 
 VMAFGPU__COLD
 
-enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_DIGIT = 15 };
+enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
 /* By frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
     { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
 };
-
-/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
- * next; how far samples are apart. */
-typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
 
 struct vmafgpu__colours {
     vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
@@ -15949,6 +15988,7 @@ typedef struct vmafgpu__vendor {
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
+    int         has_surfaces;                     /* whether its kernels read them */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
@@ -16313,6 +16353,8 @@ typedef struct vmafgpu__holding {
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
     void    *handshake, *import;
+    void    *pixels[4];                    /* luma, chroma; the same from surfaces */
+    size_t   transfer;                     /* in the tables */
     vmafgpu__holding of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t   tables_size, scratch_size;    /* scratch: of a slot */
@@ -16344,6 +16386,9 @@ typedef struct vmafgpu__slot {
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
+    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
+    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
+    int      pixels_count;
     int64_t  first;
     int      is_running;
 } vmafgpu__slot;
@@ -16374,7 +16419,7 @@ struct vmafgpu__gpu {
     size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
     vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
     size_t  frame_size;                    /* of it: luma, then chroma if frames may have to be copied */
-    uint32_t (*or_words)(const uint8_t *words, int w);
+    const vmafgpu__cpu_functions *functions;
 
     uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
     size_t   memory_size;
@@ -16460,6 +16505,13 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
     g->vendor->leave(g);
 }
 
+static void vmafgpu__gpu_launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *argument) {
+    void *arguments[1];
+    arguments[0] = argument;
+    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
+                                        shape->shared, stream, arguments, NULL));
+}
+
 /* ---- planes ---- */
 
 static uint32_t *vmafgpu__device_illegal(const vmafgpu__gpu *g, const vmafgpu__slot *slot) {
@@ -16489,6 +16541,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
 /* Whether the CPU writes a frame to planes of ours first: pageable memory, and pinned memory that no copy can
  * convert. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
+    if (frame->pixels)
+        return frame->memory < VMAFGPU_MEMORY_DEVICE;
     int is_copied = v->gpu->is_canonical && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
     for (int i = 0; with_chroma && i < v->gpu->plane.planes; i++)
         is_copied = is_copied && vmafgpu__is_copied(vmafgpu__chroma_pitch(&v->config, frame, i));
@@ -16509,6 +16563,87 @@ static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *fro
     item->illegal = illegal;
     item->pair = slot->batch.pairs;
 }
+
+#ifndef VMAFGPU_NO_PIXELS
+enum { VMAFGPU__PIXEL_KINDS = 2 * (int)VMAFGPU__PIXEL_FORMS };
+
+static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
+    return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
+}
+
+/* Has the GPU make planes of a frame in RGB before the kernels run. */
+static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+    const vmafgpu__lent_layout *plane = &v->gpu->plane;
+    const vmafgpu_frame copy = vmafgpu__lent_frame(plane, (const unsigned char *)(uintptr_t)to, with_chroma);
+    vmafgpu__pixels_item *item = &slot->pixels[slot->pixels_count];
+    int step;
+    memset(item, 0, sizeof *item);
+    slot->pixels_kind[slot->pixels_count++] = (unsigned char)vmafgpu__pixels_kind_of(frame);
+    item->source = (uint64_t)(uintptr_t)frame->data[0];
+    item->source_pitch = vmafgpu__pixel_pitch(&v->config, frame);
+    item->luma = (void *)(uintptr_t)to;
+    for (int i = 0; i < 2 && with_chroma && plane->planes; i++)
+        item->chroma[i] = (void *)(uintptr_t)vmafgpu__frame_row(&v->config, &copy, 1 + i, 0, &step);
+}
+
+static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma_parts *parts) {
+    for (int i = 0; i < 4; i++) {
+        const int64_t whole = i < 3 ? plane->coefficient[i] : plane->bias;
+        parts->low[i] = (uint32_t)(whole & ((1 << VMAFGPU__LUMA_PART) - 1));
+        parts->high[i] = (uint32_t)(whole >> VMAFGPU__LUMA_PART);
+    }
+}
+
+/* What a launch says of frames of one kind, which it covers all. */
+static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind, vmafgpu__pixels_launch *launch) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__gpu *g = v->gpu;
+    const int pixels = kind % (int)VMAFGPU__PIXEL_FORMS;
+    uint32_t count = 0;
+    memset(launch, 0, sizeof *launch);
+    for (int i = 0; i < slot->pixels_count; i++)
+        if (slot->pixels_kind[i] == kind)
+            launch->items[count++] = slot->pixels[i];
+    memcpy(launch->plane, v->colours->plane[pixels], sizeof launch->plane);
+    launch->form = vmafgpu__pixel_forms[pixels];
+    launch->has_parts = launch->form.bits <= 10 && c->bit_depth <= VMAFGPU__LUMA_PARTS_DEPTH;
+    vmafgpu__part_luma(&launch->plane[0], &launch->parts);
+    launch->across = v->colours->across;
+    launch->down = v->colours->down;
+    launch->transfer = (const uint16_t *)(uintptr_t)(g->kernels.tables + g->kernels.transfer);
+    launch->width = c->width;
+    launch->height = c->height;
+    launch->luma_pitch = (int32_t)g->plane.pitch[0];
+    launch->luma_bytes = g->sample_bytes;
+    launch->chroma_width = vmafgpu__chroma_width(c);
+    launch->chroma_height = vmafgpu__chroma_height(c);
+    launch->chroma_pitch = (int32_t)g->plane.pitch[1];
+    launch->chroma_bytes = c->bytes_per_sample;
+    launch->chroma_step = c->bytes_per_sample * (vmafgpu__is_interleaved(c) ? 2 : 1);
+    launch->chroma_shift = vmafgpu__sample_shift(c);
+    return count;
+}
+
+static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
+    enum { THREADS = VMAFGPU__PIXELS_THREADS };
+    vmafgpu__pixels_launch launch;
+    for (int kind = 1; kind < VMAFGPU__PIXEL_KINDS; kind++) {
+        void *const *functions = v->gpu->kernels.pixels + (kind < (int)VMAFGPU__PIXEL_FORMS ? 0 : 2);
+        const uint32_t count = vmafgpu__fill_pixels(v, slot, kind, &launch);
+        const vmafgpu__shape luma = { { (uint32_t)vmafgpu__divide_up(launch.width, THREADS * VMAFGPU__PIXELS_AT_ONCE),
+                                        (uint32_t)vmafgpu__divide_up(launch.height, VMAFGPU__PIXELS_ROWS), count }, THREADS, 0 };
+        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, THREADS), (uint32_t)launch.chroma_height,
+                                          count }, THREADS, 0 };
+        int with_chroma = 0;
+        for (uint32_t i = 0; i < count; i++)
+            with_chroma |= launch.items[i].chroma[0] != NULL;
+        if (count)
+            vmafgpu__gpu_launch(v, functions[0], &luma, slot->streams[0], &launch);
+        if (with_chroma)
+            vmafgpu__gpu_launch(v, functions[1], &chroma, slot->streams[0], &launch);
+    }
+}
+#endif
 
 /* Where the kernels find a frame. */
 typedef struct vmafgpu__target {
@@ -16552,13 +16687,6 @@ static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *
 }
 
 /* ---- the kernels of a batch ---- */
-
-static void vmafgpu__gpu_launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *argument) {
-    void *arguments[1];
-    arguments[0] = argument;
-    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
-                                        shape->shared, stream, arguments, NULL));
-}
 
 static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape,
                                  void *argument) {
@@ -16632,7 +16760,7 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 2 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
+enum { VMAFGPU__MAX_WANTED = 6 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     list[*count].name = name;
@@ -16646,6 +16774,11 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     g->site.form = form;
     vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.handshake);
     vmafgpu__want(list, &count, "vmafgpu_import", &g->kernels.import);
+    for (int i = 0; v->colours && i < (g->vendor->has_surfaces ? 4 : 2); i++) {
+        static const char *const names[4] = { "vmafgpu_pixels", "vmafgpu_pixels_chroma", "vmafgpu_pixels_surface",
+                                              "vmafgpu_pixels_surface_chroma" };
+        vmafgpu__want(list, &count, names[i], &g->kernels.pixels[i]);
+    }
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         vmafgpu__holding *holding = &g->kernels.of[i];
         for (int k = 0; holding->feature && k < VMAFGPU__MAX_FUNCTIONS; k++) {
@@ -16703,6 +16836,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
         else if (holding->scratch_size > shared[feature->stream])
             shared[feature->stream] = holding->scratch_size;
     }
+    k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
     /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
@@ -16749,6 +16883,10 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
             (void)holding->feature->tables(&g->site, tables + holding->tables);
         vmafgpu__prepare_functions(v, holding);
     }
+#ifndef VMAFGPU_NO_PIXELS
+    if (v->config.colour.transfer)
+        memcpy(tables + k->transfer, v->colours->transfer, sizeof v->colours->transfer);
+#endif
     if (k->tables_size)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (k->tables, tables, k->tables_size, stream));
     const int is_ready = VMAFGPU__GPU_CALL(v, stream_wait, (stream));
@@ -16792,6 +16930,10 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
     (void)VMAFGPU__GPU_CALL(v, fill, (slot->device_results, 0, g->results_size, slot->streams[0]));
+#ifndef VMAFGPU_NO_PIXELS
+    if (slot->pixels_count)
+        vmafgpu__launch_pixels(v, slot);
+#endif
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
@@ -16880,6 +17022,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
         slot->imports.count = 0;
+        slot->pixels_count = 0;
     }
     return slot;
 }
@@ -16894,9 +17037,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     const int64_t position = g->collected++;
     const vmafgpu__item *item = &g->items[position % g->ring];
     const int history = item->history < g->history ? item->history : g->history;
-    int is_readable = item->distorted.memory != VMAFGPU_MEMORY_DEVICE;
+    int is_readable = item->distorted.memory < VMAFGPU_MEMORY_DEVICE;
     for (int k = 0; k <= history; k++)
-        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory != VMAFGPU_MEMORY_DEVICE;
+        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory < VMAFGPU_MEMORY_DEVICE;
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
@@ -16956,7 +17099,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
     return a;
 }
 
-static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device" };
+static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
 static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *a, int count) {
@@ -17007,10 +17150,10 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
     seen = _mm_or_si128(seen, _mm_srli_si128(seen, 8));
     seen = _mm_or_si128(seen, _mm_srli_si128(seen, 4));
     const uint32_t two = (uint32_t)_mm_cvtsi128_si32(seen);
-    return words ? (two & 0xffff) | two >> 16 | g->or_words(from + i, (int)((size - i) / 2)) : 0;
+    return words ? (two & 0xffff) | two >> 16 | g->functions->or_words(from + i, (int)((size - i) / 2)) : 0;
 #else
     memcpy(to, from, size);
-    return words ? g->or_words(from, (int)(size / 2)) : 0;
+    return words ? g->functions->or_words(from, (int)(size / 2)) : 0;
 #endif
 }
 
@@ -17028,7 +17171,7 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *
         if (!(vmafgpu__copy_past(g, a->plane + (size_t)y * to_pitch, from, row * (size_t)rows, illegal != 0) & illegal))
             continue;
         int k = 0;
-        while (k + 1 < rows && !(g->or_words(from + (size_t)k * row, t->v->config.width) & illegal))
+        while (k + 1 < rows && !(g->functions->or_words(from + (size_t)k * row, t->v->config.width) & illegal))
             k++;
         vmafgpu__note_bad_row(a, y + k);
         return;
@@ -17042,7 +17185,7 @@ static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival
     const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
     for (int y = first; y < end; y++) {
         const uint8_t *from = (const uint8_t *)a->frame->data[0] + y * vmafgpu__luma_pitch(c, a->frame);
-        if (t->only_checks ? (g->or_words(from, c->width) & illegal) != 0
+        if (t->only_checks ? (g->functions->or_words(from, c->width) & illegal) != 0
                            : vmafgpu__import_row(c, 0, from, a->plane + (size_t)y * g->plane.pitch[0]) != 0)
             vmafgpu__note_bad_row(a, y);
     }
@@ -17057,6 +17200,17 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__arrival *a = &t->arrivals[n];
         if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
             continue;
+#ifndef VMAFGPU_NO_PIXELS
+        if (a->frame->pixels) {
+            vmafgpu__conversion conversion;
+            conversion.from = a->frame;
+            conversion.to = a->use;
+            conversion.is_canonical = 1;
+            conversion.with_chroma = a->is_scored && g->plane.planes;
+            vmafgpu__convert_part(t->v, g->functions, &conversion, index);
+            continue;
+        }
+#endif
         vmafgpu__part(c->height, index, c->threads, &first, &end);
         (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
                                                                                  : vmafgpu__convert_rows)(t, a, first, end);
@@ -17109,11 +17263,16 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     target.pitch = (int32_t)g->plane.pitch[0];
     if (a->is_scored && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE ? frame : &copy, &target);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels ? frame : &copy, &target);
     }
     if (a->is_ours) {
         (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->is_scored ? g->frame_size : g->plane.plane_size[0],
                                              slot->streams[0]));
+#ifndef VMAFGPU_NO_PIXELS
+    } else if (frame->pixels) {
+        vmafgpu__add_pixels(v, slot, frame, a->to, a->is_scored);
+        return target;
+#endif
     } else if (frame->memory == VMAFGPU_MEMORY_PINNED) {
         vmafgpu__copy_plane(v, a->to, g->plane.pitch[0], frame->data[0], pitch,
                             (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
@@ -17244,7 +17403,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
     const int is_reference = (outcome->illegal & (outcome->illegal & 3 ? 1 : 4)) != 0;
     const vmafgpu_frame *frame = item ? is_reference ? &item->reference : &item->distorted : NULL;
     for (int y = 0; frame && frame->memory == VMAFGPU_MEMORY_HOST && outcome->illegal & 3 && y < v->config.height; y++)
-        if (v->gpu->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
+        if (v->gpu->functions->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
             vmafgpu__illegal_bits(&v->config, 0)) {
             v->subject[0] = '\0';
             return vmafgpu__illegal_sample(v, is_reference ? "reference" : "distorted", frame, 0, y);
@@ -17348,7 +17507,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         return result;
     vmafgpu__gpu_drain(v);
     for (int i = 0; i < 3; i++)
-        if (arrivals[i].frame && arrivals[i].frame->memory == VMAFGPU_MEMORY_DEVICE)
+        if (arrivals[i].frame && arrivals[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
             return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
     result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
@@ -17522,7 +17681,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
     const int stages = v->config.gpu.frames == VMAFGPU_MEMORY_HOST ||
-                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && !g->is_canonical);
+                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && (!g->is_canonical || v->colours));
     uint64_t device = g->memory;
     unsigned char *pinned = g->pinned;
     size_t device_used = 0, pinned_used = 0;
@@ -17597,9 +17756,9 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
-    g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
+    /* Chroma on the device is read where it is, unless it is made of RGB. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours ? g->plane.plane_size[0] : g->plane.size;
+    g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
@@ -17740,6 +17899,24 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
     }
 }
 
+#ifndef VMAFGPU_NO_PIXELS
+/* What a frame of the self-test is in its second round. */
+static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
+    return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
+}
+
+/* The same samples, from rows below each other, as components of pixels. */
+static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distorted, unsigned char *out) {
+    const vmafgpu_config *c = &t->config;
+    const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
+    const int has_halves = vmafgpu__test_pixels(t, is_distorted) == VMAFGPU_PIXELS_RGBA16F;
+    for (int i = 0; i < 4 * c->width * c->height; i++) {
+        const uint32_t sample = vmafgpu__test_sample(t, frame, is_distorted, i / 4 % c->width, (i / 4 / c->width + i % 4) % c->height);
+        vmafgpu__put_sample(out + i * (1 + has_halves), has_halves, has_halves ? sample * one / most : sample >> (c->bit_depth - 8));
+    }
+}
+#endif
+
 /* Plans the context for another size; 0 if its features cannot be had there, or would be others. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
@@ -17762,14 +17939,21 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
 }
 
 /* Scores the last of some frames with the GPU (cpu: 0) or the CPU. They are `room` bytes apart, the distorted one comes last,
- * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. */
+ * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. Without a pitch they are RGB. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *first, size_t room, size_t pitch,
                                           vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_frame frames[4];
-    vmafgpu_result result = cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
+    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
+#ifndef VMAFGPU_NO_PIXELS
+        if (!pitch) {
+            memset(&frames[i], 0, sizeof frames[i]);
+            frames[i].data[0] = first + (size_t)i * room;
+            frames[i].pixels = vmafgpu__test_pixels(t, i > history);
+        }
+#endif
         frames[i].memory = cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
     }
     for (int i = 0; result == VMAFGPU_OK && i <= history; i++) {
@@ -17810,7 +17994,7 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-/* With everything there: scores on both. */
+/* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -17821,9 +18005,16 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
     values[1] = t->values + t->value_count;
-    for (int i = 0; i < count; i++)
-        vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
-                           host + (size_t)i * room + (i == count - 1 ? 6 : 0));
+    for (int i = 0; i < count; i++) {
+        const int is_distorted = i == count - 1;
+        if (pitch)
+            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, frame_size, host + (size_t)i * room + (is_distorted ? 6 : 0));
+#ifndef VMAFGPU_NO_PIXELS
+        else
+            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
+#endif
+    }
+    vmafgpu__gpu_reset(t);
     if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
@@ -17838,11 +18029,14 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
         return 0;
     }
+    if (!pitch)
+        return 1;
     g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
     for (size_t i = 0; i < sizeof sums[0]; i++)
         g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
@@ -17870,7 +18064,9 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
     t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
         const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
-        const size_t room = (size_t)vmafgpu__round_up(vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16, 256);
+        const size_t pixels = t->colours ? (size_t)8 * (size_t)t->config.width * (size_t)t->config.height : 0;
+        const size_t planes = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16;
+        const size_t room = (size_t)vmafgpu__round_up(planes > pixels ? planes : pixels, 256);
         const size_t all = room * (size_t)(g->history + 2);
         uint64_t device = 0;
         unsigned char *host = (unsigned char *)vmafgpu__take(t, all);
@@ -17878,6 +18074,10 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
             vmafgpu__sentence(reason, size, "no host memory for the self-test");
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
             is_good = vmafgpu__test_sums(t, host, device, room, pitch, reason, size);
+#ifndef VMAFGPU_NO_PIXELS
+        if (is_good && t->colours)
+            is_good = vmafgpu__test_sums(t, host, device, room, 0, reason, size);
+#endif
         if (device)
             error = g->driver.memory_give(device);
         vmafgpu__give(t, host);
@@ -18291,9 +18491,9 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
 static const vmafgpu__vendor vmafgpu__cuda = {
     "cuda", VMAFGPU_BACKEND_CUDA,
 #ifdef _WIN32
-    "nvcuda.dll", { "nvcuda.dll", NULL }, 0,
+    "nvcuda.dll", { "nvcuda.dll", NULL }, 0, 1,
 #else
-    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0,
+    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0, 1,
 #endif
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__CUDA_SYMBOL) },
     { "vmafgpu_kernels.nvidia", NULL },
@@ -18560,6 +18760,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
       "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
 #endif
     1,   /* some versions crash when they are unloaded */
+    0,
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
     { "vmafgpu_kernels.amd", NULL },
 #ifdef VMAFGPU_AMD_HEADER
@@ -21229,7 +21430,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
         return VMAFGPU_OK;
 #ifdef VMAFGPU_NO_PIXELS
     (void)looking;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but frames in RGB were left out of this build "
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but this build has no frames in RGB "
                          "(VMAFGPU_NO_PIXELS)");
 #else
     if (!c->colour.range)
@@ -21567,6 +21768,24 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
+/* Checks whether the GPU can read pixels where they are. */
+static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const char *what = NULL;
+#ifndef VMAFGPU_NO_GPU
+    const int is_surface = frame->memory == VMAFGPU_MEMORY_SURFACE;
+    const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
+    if (is_surface && (frame->pixels == VMAFGPU_PIXELS_YUV || frame->pixels == VMAFGPU_PIXELS_RGB24))
+        what = "surfaces hold pixels of four components: see frame.pixels";
+    else if (is_surface && !t->gpu->vendor->has_surfaces)
+        what = "with HIP frames are in linear memory: copy it there";
+    else if (v->fleet && v->fleet->count > 1)
+        what = "with several GPUs frames in RGB are in host or pinned memory";
+#endif
+    return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
+                                frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : vmafgpu__pixel_names[frame->pixels], what)
+                : VMAFGPU_OK;
+}
+
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
@@ -21586,6 +21805,11 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
                              v->config.gpu.in_background && v->fleet
                                  ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
                                  : "the backend is the CPU");
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || frame->memory == VMAFGPU_MEMORY_SURFACE)) {
+        const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
+        if (fits != VMAFGPU_OK || frame->memory == VMAFGPU_MEMORY_SURFACE)
+            return fits;
+    }
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
 }
 

@@ -255,10 +255,10 @@
  * distorted frame. They become planes of the config's depth and chroma at the door; what config.colour does not state is
  * refused, not guessed. Only what the features look at is made: for models of v0.6 luma alone. Alpha is ignored, whatever it
  * is: colours are taken as they are, not multiplied by it.
- *   - sample = floor(v + 1/2), halves go up, clipped to the bit depth's range; v is the exact value for the codes that came:
- *     Kr, Kg, Kb with the four decimals of the standards (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627,
- *     0.0593), limited range of n bits 219 or 224 * 2^(n - 8), full range 2^n - 1. Integers throughout: the bits are the same on
- *     every processor and GPU.
+ *   - sample = floor(v + 1/2), halves go up, clipped to the bit depth's range; v is the exact value for the codes that came (for
+ *     RGBA16F's chroma, and its luma beyond 14 bits, at most 2^-22 above it): Kr, Kg, Kb with the four decimals of the standards
+ *     (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593), limited range of n bits 219 or 224 * 2^(n - 8), full
+ *     range 2^n - 1. Integers throughout: the bits are the same on every processor and GPU.
  *   - Chroma is rounded once, from weighted sums of R, G and B: siting left [1 2 1] across and [1 1] down, center [1 1] and
  *     [1 1], top-left [1 2 1] and [1 2 1]; pixels at an edge repeat beyond it. Of an odd width or height the last column or
  *     row has no chroma of its own, as everywhere in this header.
@@ -16625,15 +16625,16 @@ static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot
 }
 
 static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
-    enum { THREADS = VMAFGPU__PIXELS_THREADS };
+    const int threads = VMAFGPU__PIXELS_THREADS;
     vmafgpu__pixels_launch launch;
     for (int kind = 1; kind < VMAFGPU__PIXEL_KINDS; kind++) {
         void *const *functions = v->gpu->kernels.pixels + (kind < (int)VMAFGPU__PIXEL_FORMS ? 0 : 2);
         const uint32_t count = vmafgpu__fill_pixels(v, slot, kind, &launch);
-        const vmafgpu__shape luma = { { (uint32_t)vmafgpu__divide_up(launch.width, THREADS * VMAFGPU__PIXELS_AT_ONCE),
-                                        (uint32_t)vmafgpu__divide_up(launch.height, VMAFGPU__PIXELS_ROWS), count }, THREADS, 0 };
-        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, THREADS), (uint32_t)launch.chroma_height,
-                                          count }, THREADS, 0 };
+        const vmafgpu__shape luma = { { (uint32_t)vmafgpu__divide_up(launch.width, threads * VMAFGPU__PIXELS_AT_ONCE),
+                                        (uint32_t)vmafgpu__divide_up(launch.height, VMAFGPU__PIXELS_ROWS), count },
+                                      VMAFGPU__PIXELS_THREADS, 0 };
+        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, threads), (uint32_t)launch.chroma_height,
+                                          count }, VMAFGPU__PIXELS_THREADS, 0 };
         int with_chroma = 0;
         for (uint32_t i = 0; i < count; i++)
             with_chroma |= launch.items[i].chroma[0] != NULL;

@@ -2254,7 +2254,7 @@ typedef struct vmafgpu__import_launch {
 
 /* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
  * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
-enum { VMAFGPU__PIXELS_THREADS = 128, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
+enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
 
 typedef struct vmafgpu__pixels_item {
     uint64_t source;                        /* an address, or a surface */
@@ -16580,7 +16580,7 @@ static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vma
     memset(item, 0, sizeof *item);
     slot->pixels_kind[slot->pixels_count++] = (unsigned char)vmafgpu__pixels_kind_of(frame);
     item->source = (uint64_t)(uintptr_t)frame->data[0];
-    item->source_pitch = vmafgpu__pixel_pitch(&v->config, frame);
+    item->source_pitch = frame->memory == VMAFGPU_MEMORY_SURFACE ? 0 : vmafgpu__pixel_pitch(&v->config, frame);
     item->luma = (void *)(uintptr_t)to;
     for (int i = 0; i < 2 && with_chroma && plane->planes; i++)
         item->chroma[i] = (void *)(uintptr_t)vmafgpu__frame_row(&v->config, &copy, 1 + i, 0, &step);

@@ -543,21 +543,24 @@ GPU_FN uint32_t luma_of_word(const PixelsLaunch &launch, uint32_t word) {
     return vmafgpu__luma_sample(&launch.parts, codes.code[0], codes.code[1], codes.code[2]);
 }
 
-/* Four samples. */
+/* Four samples. The target's rows are whole words, and so is what lies behind them. */
+GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y, const uint32_t (&sample)[4]) {
+    uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
+    if (launch.luma_bytes == 1) {
+        store((uint32_t *)target, sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24);
+    } else {
+        store((uint32_t *)target, sample[0] | sample[1] << 16);
+        store((uint32_t *)(target + 4), sample[2] | sample[3] << 16);
+    }
+}
+
+/* Four pixels of any kind. */
 template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
-    const uint32_t bytes = (uint32_t)launch.form.bytes, width = (uint32_t)launch.width;
+    const uint32_t width = (uint32_t)launch.width;
+    uint32_t sample[4];
     SOURCE source;
     open_row(source, item, y);
-    uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
-    uint32_t sample[4];
-    const bool is_whole = x + 4 <= width;
-    if (is_whole && bytes == 4 && launch.has_parts && has_words(source, x * 4)) {
-        const Words4 w = load_words(source, x * 4);
-        sample[0] = luma_of_word(launch, w.x);
-        sample[1] = luma_of_word(launch, w.y);
-        sample[2] = luma_of_word(launch, w.z);
-        sample[3] = luma_of_word(launch, w.w);
-    } else if (is_whole && bytes == 8 && has_words(source, x * 8)) {
+    if (x + 4 <= width && launch.form.bytes == 8 && has_words(source, x * 8)) {
         const Words4 a = load_words(source, x * 8), b = load_words(source, x * 8 + 16);
         sample[0] = luma_of(launch, codes_of(launch, a.x, a.y));
         sample[1] = luma_of(launch, codes_of(launch, a.z, a.w));
@@ -567,22 +570,41 @@ template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const
         for (uint32_t i = 0; i < 4; i++)
             sample[i] = x + i < width ? luma_of(launch, pixel_codes(launch, source, x + i)) : 0;
     }
-    /* The target's rows are whole words, and so is what lies behind them. */
-    if (launch.luma_bytes == 1) {
-        store((uint32_t *)target, sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24);
-    } else {
-        store((uint32_t *)target, sample[0] | sample[1] << 16);
-        store((uint32_t *)(target + 4), sample[2] | sample[3] << 16);
+    store_luma(launch, item, x, y, sample);
+}
+
+/* Four pixels of a word each in some rows, which are all on their way before the first one is worked on. */
+template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
+    Words4 words[VMAFGPU__PIXELS_ROWS];
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        SOURCE source;
+        open_row(source, item, y + i);
+        words[i] = load_words(source, x * 4);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        const uint32_t sample[4] = { luma_of_word(launch, words[i].x), luma_of_word(launch, words[i].y), luma_of_word(launch, words[i].z),
+                                     luma_of_word(launch, words[i].w) };
+        store_luma(launch, item, x, y + i, sample);
     }
 }
 
 template <class SOURCE> GPU_FN void pixels_luma(const PixelsLaunch &launch) {
+    const PixelsItem &item = launch.items[block_z()];
     const uint32_t x = (block_x() * VMAFGPU__PIXELS_THREADS + thread_index()) * VMAFGPU__PIXELS_AT_ONCE;
-    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
-        const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS + i;
-        if (x < (uint32_t)launch.width && y < (uint32_t)launch.height)
-            pixels_row<SOURCE>(launch, launch.items[block_z()], x, y);
+    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, width = (uint32_t)launch.width, height = (uint32_t)launch.height;
+    SOURCE source;
+    open_row(source, item, y);
+    if (x >= width)
+        return;
+    if (launch.form.bytes == 4 && launch.has_parts && x + 4 <= width && y + VMAFGPU__PIXELS_ROWS <= height &&
+        has_words(source, x * 4) && item.source_pitch % 16 == 0) {
+        pixels_rows_of_words<SOURCE>(launch, item, x, y);
+        return;
     }
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS && y + i < height; i++)
+        pixels_row<SOURCE>(launch, item, x, y + i);
 }
 
 GPU_FN void store_chroma(const PixelsLaunch &launch, void *plane, uint32_t x, uint32_t y, uint32_t sample) {

@@ -2,7 +2,7 @@
  * siting, scores against those of the planes, what must be stated, and memory that is exactly as large as the pixels. The
  * implementation is private to this file.
  *
- *     test_pixels [bench | scores]      with `bench` only how long the conversion of a 4K frame takes
+ *     test_pixels [bench]      with `bench` only how long the conversion of a 4K frame takes
  */
 #define _DEFAULT_SOURCE /* clock_gettime */
 #define VMAFGPU_STATIC
@@ -762,11 +762,11 @@ static void bench(void) {
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     psnr.name = "psnr";
     for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGBA16F; kind++) {
+        picture p = picture_make((vmafgpu_pixels)kind, VMAFGPU_TRANSFER_SRGB, 3840, 2160, 0, 0, 0, 0, 1);
         for (int depth = 8; depth <= 10; depth += 2) {
             for (int m = 0; m < 3; m++) {
                 const format f = {3840, 2160, depth, 0, VMAFGPU_420, VMAFGPU_SEMIPLANAR};
                 vmafgpu_config c = config_of(&f, 1);
-                picture p = picture_make((vmafgpu_pixels)kind, c.colour.transfer, f.width, f.height, 0, 0, 0, 0, 1);
                 double least[2] = {1e9, 1e9};
                 vmafgpu_frame own;
                 c.no_model = 1;
@@ -785,9 +785,9 @@ static void bench(void) {
                 printf("%-8s to %2d bits, %-7s luma %6.2f ms, with chroma %6.2f\n", vmafgpu__pixel_names[kind], depth,
                        vmafgpu_cpu_level(v), 1e3 * least[0], 1e3 * least[1]);
                 vmafgpu_close(v);
-                picture_free(&p);
             }
         }
+        picture_free(&p);
     }
 }
 

@@ -127,7 +127,7 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
 # These look inside: each has an implementation of its own.
-inside     := test_private test_levels test_ssim test_edges test_blobs
+inside     := test_private test_levels test_ssim test_edges test_blobs test_pixels
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 

@@ -42,7 +42,7 @@
  *     with frames in host, pinned or device memory: see GPU.
  * WHAT IT DOES NOT
  *   - no files: cambi's heat maps go to config.on_heatmap, the tool writes them and the reports;
- *   - no scaling, no colour conversion, no decoding: both frames of a pair have the size and format of the config;
+ *   - no scaling, no decoding: both frames of a pair have the size of the config, and its format, or are RGB (see COLOUR);
  *   - it never prints, aborts, touches global state, the locale or the floating-point environment; each thread has one
  *     sentence of its own, see vmafgpu_last_error().
  *
@@ -234,6 +234,7 @@
  *                                  them are refused by name; GPU kernels in images stay there unused. Who wants the models of
  *                                  v0.6 and v1 alone leaves out _PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.edit_size is refused. Always so without adm or vif
+ *   VMAFGPU_NO_PIXELS              no frames in RGB: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  where model_embed.h is, default "models/model_embed.h"
  *
  * THREADS. A context is used by one thread at a time; different contexts never meet. config.threads = n splits each frame over
@@ -250,6 +251,24 @@
  * ONE REFERENCE, MANY DISTORTED FRAMES. Open a context for each distorted video, all alike and with config.together set to
  * their number, and give all of a frame to vmafgpu_push_many(). Each context has its own scores, columns and pooling. For
  * candidates of one frame, without a clip, set config.candidates and call vmafgpu_score_pair_many() on one context.
+ *
+ * COLOUR. Frames may be RGB (frame.pixels), each for itself: an engine's image as the reference, the decoded NV12 as the
+ * distorted frame. They become planes of the config's depth and chroma at the door; what config.colour does not state is
+ * refused, not guessed. Only what the features look at is made: for models of v0.6 luma alone. Alpha is ignored, whatever it
+ * is: colours are taken as they are, not multiplied by it.
+ *   - sample = floor(v + 1/2), halves go up, clipped to the bit depth's range; v is the exact value for the codes that came (for
+ *     RGBA16F's chroma, and its luma beyond 14 bits, at most 2^-22 above it): Kr, Kg, Kb with the four decimals of the standards
+ *     (BT.601 0.2990, 0.1140; BT.709 0.2126, 0.0722; BT.2020 0.2627, 0.0593), limited range of n bits 219 or 224 * 2^(n - 8), full
+ *     range 2^n - 1. Integers throughout: the bits are the same on every processor and GPU.
+ *   - Chroma is rounded once, from weighted sums of R, G and B: siting left [1 2 1] across and [1 1] down, center [1 1] and
+ *     [1 1], top-left [1 2 1] and [1 2 1]; pixels at an edge repeat beyond it. Of an odd width or height the last column or
+ *     row has no chroma of its own, as everywhere in this header.
+ *   - RGBA16F is linear light in the matrix's own primaries. The transfer function makes a code of 16 bits of each component,
+ *     from a table: below 0 and NaN are 0, above 1 (with PQ: 10000 cd/m2) is 1.
+ *   - Memory: host, pinned, which is converted by the CPU's threads like host, device, and surfaces: images of Vulkan or
+ *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, and cuSurfObjectCreate() of it), which
+ *     the GPU reads in place and no one copies. Rows in device memory may have any address and pitch; multiples of 16 bytes are
+ *     read fastest. With several GPUs RGB frames are in host or pinned memory.
  *
  * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
  * vmafgpu_edit_try() scores it with other samples in a rectangle, in a tenth of a millisecond, to the last bit as if the whole
@@ -312,6 +331,7 @@
  *   >>json  >>model reader  >>models       from a model file, or its C array, to a prediction
  *   >>features          what a feature is: options, columns, names
  *   >>threads           a frame's work in parts
+ *   >>pixels            frames in RGB become planes
  *   >>motion  >>vif  >>adm  >>cambi  >>speed      each: options, plan, plain C, from sums to doubles
  *   >>psnr  >>float psnr  >>ssim  >>psnr_hvs  >>float adm  >>ciede  >>floats  >>float ansnr  >>float motion
  *   >>float vif         likewise; these are measured by themselves
@@ -331,6 +351,7 @@
  *   >>levels            names of vector code
  *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level operations  an instruction set, one row per operation
+ *   >>level pixels      luma of RGB
  *   >>level motion  >>level vif  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
  *                       features in vector code
  *
@@ -462,9 +483,59 @@ typedef enum vmafgpu_layout {
 typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_HOST = 0, /* any; it may be reused when the call that takes the frame returns */
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
-    VMAFGPU_MEMORY_DEVICE    /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
+    VMAFGPU_MEMORY_DEVICE,   /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
                                 vmafgpu_next_device() where there are several */
+    VMAFGPU_MEMORY_SURFACE   /* data[0] is a CUsurfObject, of an image of RGB pixels on the GPU that scores, at least as large as
+                                the frame; pitch is not looked at. CUDA alone. See COLOUR; else as device memory */
 } vmafgpu_memory_kind;
+
+/* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR. Pixels lie
+ * side by side in rows. Reference and distorted may differ, and each frame from the one before. */
+typedef enum vmafgpu_pixels {
+    VMAFGPU_PIXELS_YUV = 0,  /* planes in the config's format */
+    VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM, likewise _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM)      */
+    VMAFGPU_PIXELS_BGRA8,    /* bytes B, G, R, A                                                                           */
+    VMAFGPU_PIXELS_RGB24,    /* bytes R, G, B; not in surfaces                                                             */
+    VMAFGPU_PIXELS_RGB10A2,  /* little-endian words of 32 bits, R in the lowest ten, A in the highest two
+                                (VK_FORMAT_A2B10G10R10_UNORM_PACK32, DXGI_FORMAT_R10G10B10A2_UNORM)                        */
+    VMAFGPU_PIXELS_RGBA16F   /* four IEEE halves, R, G, B, A, in linear light (VK_FORMAT_R16G16B16A16_SFLOAT)              */
+} vmafgpu_pixels;
+
+/* How RGB becomes YUV. A wrong statement gives wrong scores, by a lot, so that there are no defaults: what a frame needs and is
+ * not stated is refused, in a sentence that names the field. */
+typedef enum vmafgpu_matrix {
+    VMAFGPU_MATRIX_UNSTATED = 0,
+    VMAFGPU_MATRIX_BT601,
+    VMAFGPU_MATRIX_BT709,
+    VMAFGPU_MATRIX_BT2020         /* with non-constant luminance */
+} vmafgpu_matrix;
+
+typedef enum vmafgpu_range {
+    VMAFGPU_RANGE_UNSTATED = 0,
+    VMAFGPU_RANGE_LIMITED,        /* at 8 bits 16..235 and 16..240 */
+    VMAFGPU_RANGE_FULL            /* 0..255 */
+} vmafgpu_range;
+
+typedef enum vmafgpu_siting {     /* where a chroma sample of 4:2:0 and 4:2:2 lies */
+    VMAFGPU_SITING_UNSTATED = 0,
+    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, H.264's default */
+    VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1 */
+    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. With 4:2:2, which has chroma in every row, the same as left */
+} vmafgpu_siting;
+
+typedef enum vmafgpu_transfer {   /* from linear light to what the matrix takes */
+    VMAFGPU_TRANSFER_UNSTATED = 0,
+    VMAFGPU_TRANSFER_SRGB,
+    VMAFGPU_TRANSFER_BT709,
+    VMAFGPU_TRANSFER_PQ           /* 1.0 is 80 cd/m2, as in scRGB */
+} vmafgpu_transfer;
+
+typedef struct vmafgpu_colour {
+    vmafgpu_matrix   matrix;      /* not stated: frames are YUV, and no memory is taken for others */
+    vmafgpu_range    range;       /* of the YUV that is made; with `matrix` always to be stated */
+    vmafgpu_siting   siting;      /* to be stated where a feature looks at chroma and it is subsampled */
+    vmafgpu_transfer transfer;    /* of RGBA16F alone, which is refused without it */
+} vmafgpu_colour;
 
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
@@ -479,6 +550,7 @@ typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
     vmafgpu_memory_kind memory;    /* default: host */
+    vmafgpu_pixels      pixels;    /* default: YUV. With others data[0] and pitch[0] are all that is looked at */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
@@ -589,7 +661,7 @@ typedef struct vmafgpu_gpu_config {
                                    (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
-                                   any kind is taken; pinned: pinned or device; device: device only */
+                                   any kind is taken; pinned: pinned or device; device: device and surfaces only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
                                    16 at least with `devices`; less where memory is short. A pair waits until its batch
@@ -728,6 +800,9 @@ typedef struct vmafgpu_config {
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU
                                              90 bytes per pixel and up to 100 MB of its memory, 30 MB pinned */
+
+    vmafgpu_colour  colour;               /* for frames in RGB: what of it is to be made, see COLOUR. Takes on the CPU a plane
+                                             of luma for each frame of a call, and chroma where it is looked at */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1315,6 +1390,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__IF_PSNR(x) x
 #endif
 
+#ifdef VMAFGPU_NO_PIXELS
+#  define VMAFGPU__IF_PIXELS(x) NULL
+#else
+#  define VMAFGPU__IF_PIXELS(x) x
+#endif
+
 /* Edits change both. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #  define VMAFGPU_NO_EDITS
@@ -1897,6 +1978,52 @@ VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd
     }
 }
 
+/* ---- colour ----
+ *
+ * A sample of luma or chroma is floor(S (a . X) / (W M D) + offset + 1/2): X are the sums of R, G and B over pixels whose weights
+ * add up to W, M is the code of 1, a / D a row of the matrix, S what the range has between black and white. In fixed point the
+ * coefficients are rounded, which moves the product by 3 W M / 2 of the last bit at most; `bias` moves it up by as much, so that
+ * what is exact, halves above all, never falls short of it, nor anything by 3 W M + 1. The exact figure is a multiple of
+ * 1 / (2 W M D): so the sample is right wherever 2^shift is more than 2 W M D (3 W M + 1), which holds for all codes of 8 and 10 bits.
+ */
+typedef struct vmafgpu__colour_plane {
+    int64_t coefficient[3], bias;
+    int32_t shift, max;
+} vmafgpu__colour_plane;
+
+VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint32_t r, uint32_t g, uint32_t b) {
+    const int64_t sample = (p->coefficient[0] * (int64_t)r + p->coefficient[1] * (int64_t)g + p->coefficient[2] * (int64_t)b +
+                            p->bias) >> p->shift;
+    return (uint32_t)(sample < p->max ? sample : p->max);
+}
+
+/* The same for luma in 32 bits, of codes of 10 bits and to depths of up to 14: coefficients in two parts, and carries between
+ * them: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
+
+typedef struct vmafgpu__luma_parts { uint32_t low[4], high[4]; } vmafgpu__luma_parts;   /* the last one is the bias */
+
+VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
+    const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
+    const uint32_t high = p->high[0] * r + p->high[1] * g + p->high[2] * b + p->high[3];
+    return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
+}
+
+/* How pixels lie: bytes of one, bits of a component's field, the lowest first; whether blue comes first. Fields of 16 bits are
+ * halves. */
+typedef struct vmafgpu__pixel_form { int32_t bytes, bits, is_reversed; } vmafgpu__pixel_form;
+
+/* Which pixels make a chroma sample: weights of the columns, or rows, before the first one that belongs to it, of that one and the
+ * next; how far samples are apart. */
+typedef struct vmafgpu__chroma_taps { int32_t weight[3], step; } vmafgpu__chroma_taps;
+
+/* Where a half stands in a transfer table: negative ones, and what is no number, as 0; behind the largest one comes infinity. */
+enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
+
+VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
+    return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
+}
+
 /* ---- ansnr ---- */
 
 /* What smooths the distorted picture: taps of an outer row, of one beside the middle, of the middle; from the left to the middle. */
@@ -2131,6 +2258,33 @@ typedef struct vmafgpu__import_launch {
     int32_t   count;
     vmafgpu__import_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__import_launch;
+
+/* ---- pixels ---- */
+
+/* Frames in RGB that come with a batch and are alike. A thread makes luma of PIXELS_AT_ONCE neighbouring pixels in each of
+ * PIXELS_ROWS rows, block z of item z; in another kernel a sample of both chroma planes. */
+enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
+
+typedef struct vmafgpu__pixels_item {
+    uint64_t source;                        /* an address, or a surface */
+    int64_t  source_pitch;
+    void    *luma;                          /* canonical */
+    void    *chroma[2];                     /* u and v in the caller's format; NULL: not wanted */
+} vmafgpu__pixels_item;
+
+typedef struct vmafgpu__pixels_launch {
+    vmafgpu__colour_plane plane[3];
+    vmafgpu__luma_parts   parts;
+    vmafgpu__pixel_form   form;
+    vmafgpu__chroma_taps  across, down;
+    const uint16_t       *transfer;         /* of halves */
+    int32_t has_parts;                      /* luma fits 32 bits */
+    int32_t width, height;
+    int32_t luma_pitch, luma_bytes;
+    int32_t chroma_width, chroma_height, chroma_pitch;
+    int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
+    vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
+} vmafgpu__pixels_launch;
 
 /* ---- motion ---- */
 
@@ -3081,6 +3235,7 @@ typedef struct vmafgpu__threads vmafgpu__threads;
 typedef struct vmafgpu__cambi vmafgpu__cambi;
 typedef struct vmafgpu__speed vmafgpu__speed;
 typedef struct vmafgpu__edits vmafgpu__edits;
+typedef struct vmafgpu__colours vmafgpu__colours;
 
 typedef struct vmafgpu__totals { double sum, inverse_sum, min, max; } vmafgpu__totals;
 
@@ -3133,6 +3288,7 @@ struct vmafgpu {
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
     int64_t            seeded;                      /* frames given before the first pair */
@@ -5295,6 +5451,7 @@ struct vmafgpu__hvs_functions;
 struct vmafgpu__float_adm_functions;
 struct vmafgpu__ciede_row;
 struct vmafgpu__float_functions;
+struct vmafgpu__luma_job;
 
 /* What is left out is NULL. */
 typedef struct vmafgpu__cpu_functions {
@@ -5323,6 +5480,8 @@ typedef struct vmafgpu__cpu_functions {
     /* How far the pixels of a row are apart. */
     void      (*ciede_differences)(const struct vmafgpu__ciede_row *row, float *out);
     const struct vmafgpu__float_functions *floats;
+    /* Luma of a row of w pixels. */
+    void      (*pixels_row)(const struct vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
 } vmafgpu__cpu_functions;
 
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
@@ -5983,6 +6142,263 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
 }
+
+/* ================================================================================================
+ * >>pixels                                       frames in RGB become planes
+ * ================================================================================================
+ * They do so at the door: behind it a frame is planes in the config's format, on the CPU in memory of its own, on a GPU in the
+ * planes that it copies others to. >>arithmetic has what a sample is.
+ */
+static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
+
+#ifndef VMAFGPU_NO_PIXELS
+
+VMAFGPU__COLD
+
+enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
+
+/* By frame.pixels. */
+static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
+    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }
+};
+
+struct vmafgpu__colours {
+    vmafgpu__colour_plane plane[VMAFGPU__PIXEL_FORMS][3];
+    vmafgpu__chroma_taps  across, down;
+    uint16_t              transfer[VMAFGPU__TRANSFER_ENTRIES];   /* codes of 16 bits, by the bits of a half */
+};
+
+/* numerator * 2^shift / denominator, which is below 2^62, to the nearest. */
+static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
+    const int64_t size = numerator < 0 ? -numerator : numerator;
+    int64_t quotient = size / denominator, rest = size % denominator;
+    for (int i = 0; i < shift; i++) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= denominator);
+        rest -= rest >= denominator ? denominator : 0;
+    }
+    quotient += 2 * rest >= denominator;
+    return numerator < 0 ? -quotient : quotient;
+}
+
+/* How codes up to `one`, of pixels whose weights add up to `taps`, make a plane. */
+static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } };   /* red's and blue's weights, in 1/10000 */
+    enum { UNIT = 10000 };
+    const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
+    const int rows[3][4] = { { r, g, b, UNIT }, { -r, -g, UNIT - b, 2 * (UNIT - b) }, { UNIT - r, -g, -b, 2 * (UNIT - r) } };
+    const int n = c->bit_depth, is_full = c->colour.range == VMAFGPU_RANGE_FULL;
+    const int64_t scale = is_full ? (1 << n) - 1 : (plane ? 224 : 219) << (n - 8);
+    const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
+    const int64_t denominator = (int64_t)taps * one * rows[plane][3];
+    vmafgpu__colour_plane p;
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT;   /* as far as 64 bits go; or the level's digits */
+    p.max = (1 << n) - 1;
+    p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
+    for (int i = 0; i < 3; i++)
+        p.coefficient[i] = vmafgpu__fixed_point(scale * rows[plane][i], denominator, p.shift);
+    return p;
+}
+
+/* What the matrix takes of linear light, from 0 to 1. */
+static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
+    if (transfer == VMAFGPU_TRANSFER_SRGB)
+        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+    if (transfer == VMAFGPU_TRANSFER_BT709)
+        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * pow(v, 0.45) - 0.09929682680944;
+    const double y = pow(v * 80 / 10000, 1305 / 8192.0);
+    return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
+}
+
+/* No entry lies so near to a half that another library's pow would make it another one. */
+static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
+    for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
+        const int exponent = half >> 10, mantissa = half & 1023;
+        const double light = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(transfer, light);
+        table[half] = (uint16_t)(e >= 1 ? 65535 : floor(e * 65535 + 0.5));
+    }
+}
+
+static void vmafgpu__plan_taps(const vmafgpu_config *c, int is_down, vmafgpu__chroma_taps *t) {
+    const int is_halved = c->chroma == VMAFGPU_420 || (c->chroma == VMAFGPU_422 && !is_down);
+    const int is_on_sample = c->colour.siting == VMAFGPU_SITING_TOP_LEFT || (c->colour.siting == VMAFGPU_SITING_LEFT && !is_down);
+    t->step = 1 + is_halved;
+    t->weight[0] = is_halved && is_on_sample;
+    t->weight[1] = 1 + t->weight[0];
+    t->weight[2] = is_halved;
+}
+
+static int vmafgpu__tap_sum(const vmafgpu__chroma_taps *t) {
+    return t->weight[0] + t->weight[1] + t->weight[2];
+}
+
+/* Once the extractors are known. */
+static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    if (!c->colour.matrix)
+        return VMAFGPU_OK;
+    vmafgpu__colours *colours = v->colours = (vmafgpu__colours *)vmafgpu__take(v, sizeof *colours);
+    if (!colours)
+        return vmafgpu__fail_memory(v, "the tables of colours", sizeof *colours);
+    vmafgpu__plan_taps(c, 0, &colours->across);
+    vmafgpu__plan_taps(c, 1, &colours->down);
+    for (int i = 1; i < VMAFGPU__PIXEL_FORMS; i++)
+        for (int plane = 0; plane < 3; plane++) {
+            const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[i];
+            vmafgpu__colour_plane *p = &colours->plane[i][plane];
+            *p = vmafgpu__plan_colour(c, plane, (1 << form->bits) - 1,
+                                      plane ? vmafgpu__tap_sum(&colours->across) * vmafgpu__tap_sum(&colours->down) : 1);
+            const int64_t first = p->coefficient[0];
+            p->coefficient[0] = form->is_reversed ? p->coefficient[2] : first;
+            p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
+        }
+    if (c->colour.transfer)
+        vmafgpu__fill_transfer(c->colour.transfer, colours->transfer);
+    return VMAFGPU_OK;
+}
+
+VMAFGPU__COLD_END
+
+/* ---- rows ---- */
+
+typedef struct vmafgpu__luma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;
+    const uint16_t              *transfer;
+    int wide, shift;                       /* words rather than bytes, and how far up the sample lies */
+} vmafgpu__luma_job;
+
+/* The codes of the three components of `count` pixels, up to 2 CHUNK + 2. */
+enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
+
+static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels, int count,
+                                   uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
+    for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = pixels[k];
+    for (int i = 0; i < count && form->bits == 10; i++, pixels += 4) {
+        const uint32_t word = vmafgpu__word(pixels, 0) | (uint32_t)vmafgpu__word(pixels, 1) << 16;
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = (uint16_t)(word >> 10 * k & 1023);
+    }
+    for (int i = 0; i < count && form->bits == 16; i++, pixels += 8)
+        for (int k = 0; k < 3; k++)
+            codes[k][i] = transfer[vmafgpu__half_index((uint32_t)pixels[2 * k] | (uint32_t)pixels[2 * k + 1] << 8)];
+}
+
+static inline void vmafgpu__put_sample(uint8_t *at, int wide, uint32_t sample) {
+    at[0] = (uint8_t)sample;
+    if (wide)
+        at[1] = (uint8_t)(sample >> 8);
+}
+
+static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    for (int x = 0, count; x < w; x += count) {
+        count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
+        vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
+        for (int i = 0; i < count; i++, out += 1 + job->wide)
+            vmafgpu__put_sample(out, job->wide, vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i]) << job->shift);
+    }
+}
+
+/* A frame on its way. */
+typedef struct vmafgpu__conversion {
+    const vmafgpu_frame *from;
+    vmafgpu_frame        to;               /* in the config's format, but for luma if that is... */
+    int                  is_canonical;     /* ...bytes at 8 bits, else words with samples in the low bits */
+    int                  with_chroma;
+} vmafgpu__conversion;
+
+static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+    return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+}
+
+/* Where row y of a plane of ours goes. */
+static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int *step) {
+    const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
+    return (uint8_t *)row;
+}
+
+static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
+    vmafgpu__luma_job job;
+    int step;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &v->colours->plane[from->pixels][0];
+    job.transfer = v->colours->transfer;
+    job.wide = conversion->is_canonical ? c->bit_depth > 8 : c->bytes_per_sample > 1;
+    job.shift = conversion->is_canonical ? 0 : vmafgpu__sample_shift(c);
+    for (int y = first; y < end; y++)
+        functions->pixels_row(&job, (const uint8_t *)from->data[0] + y * pitch, c->width,
+                              vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
+}
+
+/* Samples x.. of row y of both chroma planes: sums of up to three rows, then of up to three columns. */
+static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conversion *conversion, int x, int y, int count,
+                                          uint8_t *const *out, int step) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__colours *colours = v->colours;
+    const vmafgpu__chroma_taps *across = &colours->across, *down = &colours->down;
+    const vmafgpu_frame *from = conversion->from;
+    const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[from->pixels];
+    const int shift = vmafgpu__sample_shift(c), wide = c->bytes_per_sample > 1;
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
+    const int first = before < 0 ? 0 : before, end = behind > c->width ? c->width : behind;
+    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+    uint32_t sums[3][VMAFGPU__MOST_PIXELS];
+    memset(sums, 0, sizeof sums);
+    for (int j = 0; j < 3; j++) {
+        const int row = y * down->step + j - 1;
+        if (!down->weight[j])
+            continue;
+        vmafgpu__unpack_pixels(form, colours->transfer, (const uint8_t *)from->data[0] +
+                               (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from) + (ptrdiff_t)first * form->bytes, end - first, codes);
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < end - first; i++)
+                sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
+    }
+    for (int k = 0; k < 3 && first > before; k++)   /* the left edge; the right one is never looked beyond */
+        sums[k][0] = sums[k][1];
+    for (int i = 0; i < count; i++) {
+        uint32_t sum[3];
+        for (int k = 0; k < 3; k++) {
+            const uint32_t *at = &sums[k][i * across->step];
+            sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
+        }
+        for (int plane = 0; plane < 2; plane++)
+            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * step, wide,
+                                vmafgpu__colour_sample(&colours->plane[from->pixels][1 + plane], sum[0], sum[1], sum[2]) << shift);
+    }
+}
+
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__conversion *conversion, int first, int end) {
+    const int w = vmafgpu__chroma_width(&v->config);
+    for (int y = first; y < end; y++) {
+        uint8_t *out[2];
+        int step = 0;
+        for (int i = 0; i < 2; i++)
+            out[i] = vmafgpu__row_to_write(&v->config, &conversion->to, 1 + i, y, &step);
+        for (int x = 0; x < w; x += VMAFGPU__CHUNK)
+            vmafgpu__convert_chroma_chunk(v, conversion, x, y, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out, step);
+    }
+}
+
+/* One of so many parts. */
+static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                  int part, int parts) {
+    int first, end;
+    vmafgpu__part(v->config.height, part, parts, &first, &end);
+    vmafgpu__convert_luma(v, functions, conversion, first, end);
+    vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, part, parts, &first, &end);
+    vmafgpu__convert_chroma(v, conversion, first, end);
+}
+
+#endif /* !VMAFGPU_NO_PIXELS */
 
 /* ================================================================================================
  * >>motion                                       the blurred reference against those before it
@@ -12387,7 +12803,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions_scalar = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes_scalar),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes_scalar),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar)
 };
 
 /* The best level that the machine has and `mask` allows. */
@@ -12423,6 +12839,8 @@ enum {
     VMAFGPU__CHAINS
 };
 
+enum { VMAFGPU__DOORS = 2 + (int)VMAFGPU__MAX_DISTORTED };
+
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t       *log_table;
@@ -12445,6 +12863,8 @@ struct vmafgpu__cpu {
                                               share a few */
     vmafgpu__chains chains;
     vmafgpu__cpu   *seats;                 /* [config.candidates - 1], with what a distorted frame needs only */
+    vmafgpu__lent_layout door;             /* of planes for frames in RGB */
+    unsigned char  *doors[VMAFGPU__DOORS]; /* of the reference, the one before it, each distorted frame */
 
     /* The present frame. */
     vmafgpu__view   pair[2];
@@ -12943,16 +13363,73 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
 }
 
+/* ---- the backend: the door ---- */
+
+enum { VMAFGPU__DOOR_REFERENCE, VMAFGPU__DOOR_PREVIOUS, VMAFGPU__DOOR_DISTORTED };
+
+#ifndef VMAFGPU_NO_PIXELS
+typedef struct vmafgpu__door_task { const vmafgpu *v; vmafgpu__conversion conversion; } vmafgpu__door_task;
+
+static void vmafgpu__door_part(void *arg, int index) {
+    const vmafgpu__door_task *task = (const vmafgpu__door_task *)arg;
+    vmafgpu__convert_part(task->v, task->v->cpu->functions, &task->conversion, index, task->v->config.threads);
+}
+#endif
+
+/* *own is the frame, or if that is RGB the planes that are made of it. */
+static vmafgpu_result vmafgpu__through_door(vmafgpu *v, int door, const vmafgpu_frame *frame, int with_chroma, vmafgpu_frame *own) {
+    *own = *frame;
+#ifdef VMAFGPU_NO_PIXELS
+    (void)v, (void)door, (void)with_chroma;
+    return VMAFGPU_OK;
+#else
+    vmafgpu__door_task task;
+    if (!frame->pixels)
+        return VMAFGPU_OK;
+    *own = vmafgpu__lent_frame(&v->cpu->door, v->cpu->doors[door], 1);
+    task.v = v;
+    task.conversion.from = frame;
+    task.conversion.to = *own;
+    task.conversion.is_canonical = 0;
+    task.conversion.with_chroma = with_chroma;
+    return vmafgpu__run(v, vmafgpu__door_part, &task);
+#endif
+}
+
+/* All frames of a job; *own is the job with them, in `frames`. */
+static vmafgpu_result vmafgpu__job_through_door(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own, vmafgpu_frame *frames) {
+    const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
+    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, job->reference, job->count ? looks : remembers,
+                                                  &frames[VMAFGPU__DOOR_REFERENCE]);
+    *own = *job;
+    own->reference = &frames[VMAFGPU__DOOR_REFERENCE];
+    if (job->previous && result == VMAFGPU_OK) {
+        result = vmafgpu__through_door(v, VMAFGPU__DOOR_PREVIOUS, job->previous, remembers, &frames[VMAFGPU__DOOR_PREVIOUS]);
+        own->previous = &frames[VMAFGPU__DOOR_PREVIOUS];
+    }
+    for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
+        const int door = VMAFGPU__DOOR_DISTORTED + i;
+        result = vmafgpu__through_door(v, door, &job->distorted[i], looks, &frames[door]);
+    }
+    own->distorted = job->count ? &frames[VMAFGPU__DOOR_DISTORTED] : NULL;
+    return result;
+}
+
 /* For sentences: which of many distorted frames is meant. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
 }
 
-static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *job) {
+static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
     vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu_result result = VMAFGPU_OK;
+    vmafgpu_frame frames[VMAFGPU__DOORS];
+    vmafgpu__job own;
+    const vmafgpu__job *job = &own;
+    vmafgpu_result result = vmafgpu__job_through_door(v, given, &own, frames);
     vmafgpu__begin(v, job->count);
+    if (result != VMAFGPU_OK)
+        return result;
     if (job->previous && v->plan.motion[0])
         result = vmafgpu__submit_previous(v, job);
     else if (!job->detached)
@@ -13011,6 +13488,9 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
+    if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
+                                       !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
+        return 0;   /* a reference in RGB would become other planes */
     return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
            c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
            c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
@@ -13036,6 +13516,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     const int64_t seen = v->seeded + v->pushed;
     int same_history = 1;
     vmafgpu__job job;
+    vmafgpu_frame own_reference, own[VMAFGPU__MAX_DISTORTED];
     char error[VMAFGPU__ERROR_SIZE];
     memcpy(error, v->error, sizeof error);
     for (int i = 0; i < count; i++)
@@ -13047,20 +13528,25 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     cpu->member_count = count;
     if (!same_history)
         return;
+    const int looks = vmafgpu__looks_at_chroma(v) != NULL;
+    vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
-    job.reference = reference;
+    job.reference = &own_reference;
     job.history = seen < 2 ? (int)seen : 2;
     job.between = v->pushed % v->config.subsample != 0;
     vmafgpu__set_before(v, job.history);
-    vmafgpu_result result = vmafgpu__view_frame(v, cpu, reference, 0, "reference", 0, &cpu->pair[0]);
-    for (int i = 0; i < count && result == VMAFGPU_OK; i++)
-        result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &distorted[i], 0, "distorted", 1,
-                                     &contexts[i]->cpu->pair[1]);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__view_frame(v, cpu, &own_reference, 0, "reference", 0, &cpu->pair[0]);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        result = vmafgpu__through_door(contexts[i], VMAFGPU__DOOR_DISTORTED, &distorted[i], looks, &own[i]);
+        if (result == VMAFGPU_OK)
+            result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1, &contexts[i]->cpu->pair[1]);
+    }
     if (result == VMAFGPU_OK)
         result = vmafgpu__run_frame(v, 1);
     vmafgpu__share_reference(cpu);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
-        result = vmafgpu__score_whole(contexts[i], contexts[i]->cpu, &job, &distorted[i]);
+        result = vmafgpu__score_whole(contexts[i], contexts[i]->cpu, &job, &own[i]);
         contexts[i]->cpu->is_prepared = result == VMAFGPU_OK;
     }
     if (result != VMAFGPU_OK)
@@ -13168,6 +13654,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
         head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+    vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
+    for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
+        head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
     head->log_table = (uint16_t *)vmafgpu__carve(c, uses_vif ? head->functions->log_entries * sizeof(uint16_t) : 0);
     for (int s = 1; s < VMAFGPU__SCALES && uses_vif; s++)
         for (int f = 0; f < 2; f++)
@@ -15818,6 +16307,7 @@ typedef struct vmafgpu__vendor {
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
+    int         has_surfaces;                     /* whether its kernels read them */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
@@ -16235,6 +16725,8 @@ typedef struct vmafgpu__holding {
 /* The functions of the image, and what they need in device memory. */
 typedef struct vmafgpu__kernels {
     void    *handshake, *import;
+    void    *pixels[4];                    /* luma, chroma; the same from surfaces */
+    size_t   transfer;                     /* in the tables */
     vmafgpu__holding of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t   tables_size, scratch_size;    /* scratch: of a slot */
@@ -16266,6 +16758,9 @@ typedef struct vmafgpu__slot {
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
+    vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
+    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
+    int      pixels_count;
     int64_t  first;
     int      is_running;
 } vmafgpu__slot;
@@ -16335,7 +16830,7 @@ struct vmafgpu__gpu {
     size_t  chroma_width;                  /* of a row of a plane of chroma, in bytes */
     vmafgpu__lent_layout plane;            /* of our copy of a frame, on either side */
     size_t  frame_size;                    /* of it: luma, then chroma if frames may have to be copied */
-    uint32_t (*or_words)(const uint8_t *words, int w);
+    const vmafgpu__cpu_functions *functions;
 
     uint64_t memory;                       /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
     size_t   memory_size;
@@ -16424,6 +16919,13 @@ static void vmafgpu__gpu_drain(vmafgpu *v) {
     g->vendor->leave(g);
 }
 
+static void vmafgpu__gpu_launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *argument) {
+    void *arguments[1];
+    arguments[0] = argument;
+    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
+                                        shape->shared, stream, arguments, NULL));
+}
+
 /* ---- planes ---- */
 
 static uint32_t *vmafgpu__device_illegal(const vmafgpu__gpu *g, const vmafgpu__slot *slot) {
@@ -16457,6 +16959,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
 /* Whether the CPU writes a frame to planes of ours first: pageable memory, and pinned memory that no copy can
  * convert. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
+    if (frame->pixels)
+        return frame->memory < VMAFGPU_MEMORY_DEVICE;
     int is_copied = v->gpu->is_canonical && vmafgpu__is_copied(vmafgpu__luma_pitch(&v->config, frame));
     for (int i = 0; with_chroma && i < v->gpu->plane.planes; i++)
         is_copied = is_copied && vmafgpu__is_copied(vmafgpu__chroma_pitch(&v->config, frame, i));
@@ -16477,6 +16981,88 @@ static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *fro
     item->illegal = illegal;
     item->pair = slot->batch.pairs;
 }
+
+#ifndef VMAFGPU_NO_PIXELS
+enum { VMAFGPU__PIXEL_KINDS = 2 * (int)VMAFGPU__PIXEL_FORMS };
+
+static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
+    return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
+}
+
+/* Has the GPU make planes of a frame in RGB before the kernels run. */
+static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+    const vmafgpu__lent_layout *plane = &v->gpu->plane;
+    const vmafgpu_frame copy = vmafgpu__lent_frame(plane, (const unsigned char *)(uintptr_t)to, with_chroma);
+    vmafgpu__pixels_item *item = &slot->pixels[slot->pixels_count];
+    int step;
+    memset(item, 0, sizeof *item);
+    slot->pixels_kind[slot->pixels_count++] = (unsigned char)vmafgpu__pixels_kind_of(frame);
+    item->source = (uint64_t)(uintptr_t)frame->data[0];
+    item->source_pitch = frame->memory == VMAFGPU_MEMORY_SURFACE ? 0 : vmafgpu__pixel_pitch(&v->config, frame);
+    item->luma = (void *)(uintptr_t)to;
+    for (int i = 0; i < 2 && with_chroma && plane->planes; i++)
+        item->chroma[i] = (void *)(uintptr_t)vmafgpu__frame_row(&v->config, &copy, 1 + i, 0, &step);
+}
+
+static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma_parts *parts) {
+    for (int i = 0; i < 4; i++) {
+        const int64_t whole = i < 3 ? plane->coefficient[i] : plane->bias;
+        parts->low[i] = (uint32_t)(whole & ((1 << VMAFGPU__LUMA_PART) - 1));
+        parts->high[i] = (uint32_t)(whole >> VMAFGPU__LUMA_PART);
+    }
+}
+
+/* What a launch says of frames of one kind, which it covers all. */
+static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind, vmafgpu__pixels_launch *launch) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__gpu *g = v->gpu;
+    const int pixels = kind % (int)VMAFGPU__PIXEL_FORMS;
+    uint32_t count = 0;
+    memset(launch, 0, sizeof *launch);
+    for (int i = 0; i < slot->pixels_count; i++)
+        if (slot->pixels_kind[i] == kind)
+            launch->items[count++] = slot->pixels[i];
+    memcpy(launch->plane, v->colours->plane[pixels], sizeof launch->plane);
+    launch->form = vmafgpu__pixel_forms[pixels];
+    launch->has_parts = launch->form.bits <= 10 && c->bit_depth <= VMAFGPU__LUMA_PARTS_DEPTH;
+    vmafgpu__part_luma(&launch->plane[0], &launch->parts);
+    launch->across = v->colours->across;
+    launch->down = v->colours->down;
+    launch->transfer = (const uint16_t *)(uintptr_t)(g->kernels.tables + g->kernels.transfer);
+    launch->width = c->width;
+    launch->height = c->height;
+    launch->luma_pitch = (int32_t)g->plane.pitch[0];
+    launch->luma_bytes = g->sample_bytes;
+    launch->chroma_width = vmafgpu__chroma_width(c);
+    launch->chroma_height = vmafgpu__chroma_height(c);
+    launch->chroma_pitch = (int32_t)g->plane.pitch[1];
+    launch->chroma_bytes = c->bytes_per_sample;
+    launch->chroma_step = c->bytes_per_sample * (vmafgpu__is_interleaved(c) ? 2 : 1);
+    launch->chroma_shift = vmafgpu__sample_shift(c);
+    return count;
+}
+
+static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
+    const int threads = VMAFGPU__PIXELS_THREADS;
+    vmafgpu__pixels_launch launch;
+    for (int kind = 1; kind < VMAFGPU__PIXEL_KINDS; kind++) {
+        void *const *functions = v->gpu->kernels.pixels + (kind < (int)VMAFGPU__PIXEL_FORMS ? 0 : 2);
+        const uint32_t count = vmafgpu__fill_pixels(v, slot, kind, &launch);
+        const vmafgpu__shape luma = { { (uint32_t)vmafgpu__divide_up(launch.width, threads * VMAFGPU__PIXELS_AT_ONCE),
+                                        (uint32_t)vmafgpu__divide_up(launch.height, VMAFGPU__PIXELS_ROWS), count },
+                                      VMAFGPU__PIXELS_THREADS, 0 };
+        const vmafgpu__shape chroma = { { (uint32_t)vmafgpu__divide_up(launch.chroma_width, threads), (uint32_t)launch.chroma_height,
+                                          count }, VMAFGPU__PIXELS_THREADS, 0 };
+        int with_chroma = 0;
+        for (uint32_t i = 0; i < count; i++)
+            with_chroma |= launch.items[i].chroma[0] != NULL;
+        if (count)
+            vmafgpu__gpu_launch(v, functions[0], &luma, slot->streams[0], &launch);
+        if (with_chroma)
+            vmafgpu__gpu_launch(v, functions[1], &chroma, slot->streams[0], &launch);
+    }
+}
+#endif
 
 /* Where the kernels find a frame. */
 typedef struct vmafgpu__target {
@@ -16520,13 +17106,6 @@ static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *
 }
 
 /* ---- the kernels of a batch ---- */
-
-static void vmafgpu__gpu_launch(vmafgpu *v, void *function, const vmafgpu__shape *shape, void *stream, void *argument) {
-    void *arguments[1];
-    arguments[0] = argument;
-    (void)VMAFGPU__GPU_CALL(v, launch, (function, shape->grid[0], shape->grid[1], shape->grid[2], shape->threads, 1, 1,
-                                        shape->shared, stream, arguments, NULL));
-}
 
 static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape,
                                  void *argument) {
@@ -16601,7 +17180,7 @@ static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
 /* A kernel that this context uses: its name, and where its handle goes. */
 typedef struct vmafgpu__wanted { const char *name; void **function; } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 32 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
+enum { VMAFGPU__MAX_WANTED = 36 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     list[*count].name = name;
@@ -16632,6 +17211,11 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     g->site.form = form;
     vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.handshake);
     vmafgpu__want(list, &count, "vmafgpu_import", &g->kernels.import);
+    for (int i = 0; v->colours && i < (g->vendor->has_surfaces ? 4 : 2); i++) {
+        static const char *const names[4] = { "vmafgpu_pixels", "vmafgpu_pixels_chroma", "vmafgpu_pixels_surface",
+                                              "vmafgpu_pixels_surface_chroma" };
+        vmafgpu__want(list, &count, names[i], &g->kernels.pixels[i]);
+    }
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         vmafgpu__holding *holding = &g->kernels.of[i];
         for (int k = 0; holding->feature && k < VMAFGPU__MAX_FUNCTIONS; k++) {
@@ -16692,6 +17276,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
         else if (holding->scratch_size > shared[feature->stream])
             shared[feature->stream] = holding->scratch_size;
     }
+    k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
     /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
@@ -16738,6 +17323,10 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
             (void)holding->feature->tables(&g->site, tables + holding->tables);
         vmafgpu__prepare_functions(v, holding);
     }
+#ifndef VMAFGPU_NO_PIXELS
+    if (v->config.colour.transfer)
+        memcpy(tables + k->transfer, v->colours->transfer, sizeof v->colours->transfer);
+#endif
     if (k->tables_size)
         (void)VMAFGPU__GPU_CALL(v, copy_in, (k->tables, tables, k->tables_size, stream));
     const int is_ready = VMAFGPU__GPU_CALL(v, stream_wait, (stream));
@@ -16781,6 +17370,10 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
     (void)VMAFGPU__GPU_CALL(v, fill, (slot->device_results, 0, g->results_size, slot->streams[0]));
+#ifndef VMAFGPU_NO_PIXELS
+    if (slot->pixels_count)
+        vmafgpu__launch_pixels(v, slot);
+#endif
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
@@ -16869,6 +17462,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
         slot->imports.count = 0;
+        slot->pixels_count = 0;
     }
     return slot;
 }
@@ -16883,9 +17477,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     const int64_t position = g->collected++;
     const vmafgpu__item *item = &g->items[position % g->ring];
     const int history = item->history < g->history ? item->history : g->history;
-    int is_readable = item->distorted.memory != VMAFGPU_MEMORY_DEVICE;
+    int is_readable = item->distorted.memory < VMAFGPU_MEMORY_DEVICE;
     for (int k = 0; k <= history; k++)
-        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory != VMAFGPU_MEMORY_DEVICE;
+        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory < VMAFGPU_MEMORY_DEVICE;
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
@@ -16945,7 +17539,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
     return a;
 }
 
-static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device" };
+static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
 static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *a, int count) {
@@ -17001,10 +17595,10 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
     seen = _mm_or_si128(seen, _mm_srli_si128(seen, 8));
     seen = _mm_or_si128(seen, _mm_srli_si128(seen, 4));
     const uint32_t two = (uint32_t)_mm_cvtsi128_si32(seen);
-    return words ? (two & 0xffff) | two >> 16 | g->or_words(from + i, (int)((size - i) / 2)) : 0;
+    return words ? (two & 0xffff) | two >> 16 | g->functions->or_words(from + i, (int)((size - i) / 2)) : 0;
 #else
     memcpy(to, from, size);
-    return words ? g->or_words(from, (int)(size / 2)) : 0;
+    return words ? g->functions->or_words(from, (int)(size / 2)) : 0;
 #endif
 }
 
@@ -17022,7 +17616,7 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__arrival *
         if (!(vmafgpu__copy_past(g, a->plane + (size_t)y * to_pitch, from, row * (size_t)rows, illegal != 0) & illegal))
             continue;
         int k = 0;
-        while (k + 1 < rows && !(g->or_words(from + (size_t)k * row, t->v->config.width) & illegal))
+        while (k + 1 < rows && !(g->functions->or_words(from + (size_t)k * row, t->v->config.width) & illegal))
             k++;
         vmafgpu__note_bad_row(a, y + k);
         return;
@@ -17036,7 +17630,7 @@ static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__arrival
     const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
     for (int y = first; y < end; y++) {
         const uint8_t *from = (const uint8_t *)a->frame->data[0] + y * vmafgpu__luma_pitch(c, a->frame);
-        if (t->only_checks ? (g->or_words(from, c->width) & illegal) != 0
+        if (t->only_checks ? (g->functions->or_words(from, c->width) & illegal) != 0
                            : vmafgpu__import_row(c, 0, from, a->plane + (size_t)y * g->plane.pitch[0]) != 0)
             vmafgpu__note_bad_row(a, y);
     }
@@ -17048,6 +17642,17 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival 
     int first, end;
     if (a->staging != (t->only_checks ? VMAFGPU__STAGE_CONVERT : a->staging) || a->staging == VMAFGPU__STAGE_NONE)
         return;
+#ifndef VMAFGPU_NO_PIXELS
+    if (a->frame->pixels) {
+        vmafgpu__conversion conversion;
+        conversion.from = a->frame;
+        conversion.to = a->use;
+        conversion.is_canonical = 1;
+        conversion.with_chroma = a->is_scored && g->plane.planes;
+        vmafgpu__convert_part(t->v, g->functions, &conversion, piece, t->pieces);
+        return;
+    }
+#endif
     vmafgpu__part(c->height, piece, t->pieces, &first, &end);
     (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
                                                                              : vmafgpu__convert_rows)(t, a, first, end);
@@ -17109,11 +17714,16 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     target.pitch = (int32_t)g->plane.pitch[0];
     if (a->is_scored && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE ? frame : &copy, &target);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels ? frame : &copy, &target);
     }
     if (a->is_ours) {
         (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->is_scored ? g->frame_size : g->plane.plane_size[0],
                                              slot->streams[0]));
+#ifndef VMAFGPU_NO_PIXELS
+    } else if (frame->pixels) {
+        vmafgpu__add_pixels(v, slot, frame, a->to, a->is_scored);
+        return target;
+#endif
     } else if (frame->memory == VMAFGPU_MEMORY_PINNED) {
         vmafgpu__copy_plane(v, a->to, g->plane.pitch[0], frame->data[0], pitch,
                             (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
@@ -17245,7 +17855,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
     const int is_reference = (outcome->illegal & (outcome->illegal & 3 ? 1 : 4)) != 0;
     const vmafgpu_frame *frame = item ? is_reference ? &item->reference : &item->distorted : NULL;
     for (int y = 0; frame && frame->memory == VMAFGPU_MEMORY_HOST && outcome->illegal & 3 && y < v->config.height; y++)
-        if (v->gpu->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
+        if (v->gpu->functions->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
             vmafgpu__illegal_bits(&v->config, 0)) {
             v->subject[0] = '\0';
             return vmafgpu__illegal_sample(v, is_reference ? "reference" : "distorted", frame, 0, y);
@@ -17349,7 +17959,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         return result;
     vmafgpu__gpu_drain(v);
     for (int i = 0; i < 3; i++)
-        if (arrivals[i].frame && arrivals[i].frame->memory == VMAFGPU_MEMORY_DEVICE)
+        if (arrivals[i].frame && arrivals[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
             return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
     result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
@@ -17602,7 +18212,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
     const int stages = v->config.gpu.frames == VMAFGPU_MEMORY_HOST ||
-                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && !g->is_canonical);
+                       (v->config.gpu.frames == VMAFGPU_MEMORY_PINNED && (!g->is_canonical || v->colours));
     uint64_t device = g->memory;
     unsigned char *pinned = g->pinned;
     size_t device_used = 0, pinned_used = 0;
@@ -17688,9 +18298,9 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE ? g->plane.plane_size[0] : g->plane.size;
-    g->or_words = vmafgpu__choose_level(c->cpumask)->or_words;
+    /* Chroma on the device is read where it is, unless it is made of RGB. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours ? g->plane.plane_size[0] : g->plane.size;
+    g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
@@ -17831,6 +18441,24 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
     }
 }
 
+#ifndef VMAFGPU_NO_PIXELS
+/* What a frame of the self-test is in its second round. */
+static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
+    return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
+}
+
+/* The same samples, from rows below each other, as components of pixels. */
+static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distorted, unsigned char *out) {
+    const vmafgpu_config *c = &t->config;
+    const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
+    const int has_halves = vmafgpu__test_pixels(t, is_distorted) == VMAFGPU_PIXELS_RGBA16F;
+    for (int i = 0; i < 4 * c->width * c->height; i++) {
+        const uint32_t sample = vmafgpu__test_sample(t, frame, is_distorted, i / 4 % c->width, (i / 4 / c->width + i % 4) % c->height);
+        vmafgpu__put_sample(out + i * (1 + has_halves), has_halves, has_halves ? sample * one / most : sample >> (c->bit_depth - 8));
+    }
+}
+#endif
+
 /* Plans the context for another size; 0 if its features cannot be had there, or would be others. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
@@ -17853,14 +18481,21 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
 }
 
 /* Scores the last of some frames with the GPU (cpu: 0) or the CPU. They are `room` bytes apart, the distorted one comes last,
- * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. */
+ * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. Without a pitch they are RGB. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *first, size_t room, size_t pitch,
                                           vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_frame frames[4];
-    vmafgpu_result result = cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
+    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
+#ifndef VMAFGPU_NO_PIXELS
+        if (!pitch) {
+            memset(&frames[i], 0, sizeof frames[i]);
+            frames[i].data[0] = first + (size_t)i * room;
+            frames[i].pixels = vmafgpu__test_pixels(t, i > history);
+        }
+#endif
         frames[i].memory = cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
     }
     for (int i = 0; result == VMAFGPU_OK && i <= history; i++) {
@@ -17901,7 +18536,7 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
-/* With everything there: scores on both. */
+/* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -17912,9 +18547,16 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
     values[1] = t->values + t->value_count;
-    for (int i = 0; i < count; i++)
-        vmafgpu__draw_test(t, i < count - 1 ? i : i - 1, i == count - 1, pitch, frame_size,
-                           host + (size_t)i * room + (i == count - 1 ? 6 : 0));
+    for (int i = 0; i < count; i++) {
+        const int is_distorted = i == count - 1;
+        if (pitch)
+            vmafgpu__draw_test(t, i - is_distorted, is_distorted, pitch, frame_size, host + (size_t)i * room + (is_distorted ? 6 : 0));
+#ifndef VMAFGPU_NO_PIXELS
+        else
+            vmafgpu__draw_test_pixels(t, i - is_distorted, is_distorted, host + (size_t)i * room);
+#endif
+    }
+    vmafgpu__gpu_reset(t);
     if (!VMAFGPU__GPU_CALL(t, copy_in, (device, host, room * (size_t)count, g->slots[0].streams[0])) ||
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
@@ -17929,11 +18571,14 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
         return 0;
     }
+    if (!pitch)
+        return 1;
     g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
     for (size_t i = 0; i < sizeof sums[0]; i++)
         g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
@@ -17961,7 +18606,9 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
     t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
         const size_t pitch = (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
-        const size_t room = (size_t)vmafgpu__round_up(vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16, 256);
+        const size_t pixels = t->colours ? (size_t)8 * (size_t)t->config.width * (size_t)t->config.height : 0;
+        const size_t planes = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch) + 16;
+        const size_t room = (size_t)vmafgpu__round_up(planes > pixels ? planes : pixels, 256);
         const size_t all = room * (size_t)(g->history + 2);
         uint64_t device = 0;
         unsigned char *host = (unsigned char *)vmafgpu__take(t, all);
@@ -17969,6 +18616,10 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
             vmafgpu__sentence(reason, size, "no host memory for the self-test");
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
             is_good = vmafgpu__test_sums(t, host, device, room, pitch, reason, size);
+#ifndef VMAFGPU_NO_PIXELS
+        if (is_good && t->colours)
+            is_good = vmafgpu__test_sums(t, host, device, room, 0, reason, size);
+#endif
         if (device)
             error = g->driver.memory_give(device);
         vmafgpu__give(t, host);
@@ -18384,9 +19035,9 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
 static const vmafgpu__vendor vmafgpu__cuda = {
     "cuda", VMAFGPU_BACKEND_CUDA,
 #ifdef _WIN32
-    "nvcuda.dll", { "nvcuda.dll", NULL }, 0,
+    "nvcuda.dll", { "nvcuda.dll", NULL }, 0, 1,
 #else
-    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0,
+    "libcuda.so.1", { "libcuda.so.1", "libcuda.so", NULL }, 0, 1,
 #endif
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__CUDA_SYMBOL) },
     { "vmafgpu_kernels.nvidia", NULL },
@@ -18653,6 +19304,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
       "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
 #endif
     1,   /* some versions crash when they are unloaded */
+    0,
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
     { "vmafgpu_kernels.amd", NULL },
 #ifdef VMAFGPU_AMD_HEADER
@@ -21333,7 +21985,11 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
         {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
-        {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION}
+        {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
+        {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
+        {"colour.range", (int)c->colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL},
+        {"colour.siting", (int)c->colour.siting, VMAFGPU_SITING_UNSTATED, VMAFGPU_SITING_TOP_LEFT},
+        {"colour.transfer", (int)c->colour.transfer, VMAFGPU_TRANSFER_UNSTATED, VMAFGPU_TRANSFER_PQ}
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         const vmafgpu_result result =
@@ -21886,6 +22542,29 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     return vmafgpu__fail(v, first, "%s%.440s", is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", sentence);
 }
 
+/* Whether config.colour says enough for what looks at frames, once that is known. */
+static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    if (!c->colour.matrix && (c->colour.range || c->colour.siting || c->colour.transfer))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is not stated, but colour.%s is",
+                             c->colour.range ? "range" : c->colour.siting ? "siting" : "transfer");
+    if (!c->colour.matrix)
+        return VMAFGPU_OK;
+#ifdef VMAFGPU_NO_PIXELS
+    (void)looking;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but this build has no frames in RGB "
+                         "(VMAFGPU_NO_PIXELS)");
+#else
+    if (!c->colour.range)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.range is not");
+    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_420 || c->chroma == VMAFGPU_422))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
+                             "chroma", looking->name);
+    return VMAFGPU_OK;
+#endif
+}
+
 /* The plan and the columns of what is asked for. has_size: the size is known, else it may be any. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models, const vmafgpu_feature_config *features,
                                        int has_size) {
@@ -21896,6 +22575,8 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
     vmafgpu_result result = vmafgpu__understand(v, models, features);
     if (result == VMAFGPU_OK)
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_colour(v);
     if (result == VMAFGPU_OK && v->config.edit_size)
         result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
@@ -21915,6 +22596,11 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     vmafgpu__clear_clip(v);
     if (c->no_frames)
         v->backend = &vmafgpu__no_backend;
+#ifndef VMAFGPU_NO_PIXELS
+    result = c->no_frames ? VMAFGPU_OK : vmafgpu__colours_open(v);
+    if (result != VMAFGPU_OK)
+        return result;
+#endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
     if (result == VMAFGPU_OK && c->edit_size)
         result = vmafgpu__edits_open(v);
@@ -22087,6 +22773,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
         vmafgpu__give(v, v->chunks[i]);
     vmafgpu__drop_models(v);
     vmafgpu__give(v, v->edits);
+    vmafgpu__give(v, v->colours);
     vmafgpu__give(v, v->model_scratch);
     vmafgpu__give(v, v->pair_sums);
     vmafgpu__give(v, v->pair_rows);
@@ -22179,23 +22866,74 @@ static int vmafgpu__has_gpu(const vmafgpu *v) {
     return v->gpu != NULL;
 }
 
+/* Bytes of a row of data[0]. */
+static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
+#ifndef VMAFGPU_NO_PIXELS
+    if (frame->pixels)
+        return (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
+#endif
+    (void)frame;
+    return (ptrdiff_t)c->width * c->bytes_per_sample;
+}
+
+/* Checks whether all is stated that RGB needs. */
+static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const vmafgpu_colour *colour = &v->config.colour;
+    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels", function, which,
+                             (int)frame->pixels);
+    if (frame->pixels && !colour->matrix)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated", function,
+                             which, vmafgpu__pixel_names[frame->pixels]);
+    if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated",
+                             function, which);
+    return VMAFGPU_OK;
+}
+
+/* Checks whether the GPU can read pixels where they are. */
+static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
+    const char *what = NULL;
+#ifndef VMAFGPU_NO_GPU
+    const int is_surface = frame->memory == VMAFGPU_MEMORY_SURFACE;
+    const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
+    if (is_surface && (frame->pixels == VMAFGPU_PIXELS_YUV || frame->pixels == VMAFGPU_PIXELS_RGB24))
+        what = "surfaces hold pixels of four components: see frame.pixels";
+    else if (is_surface && !t->gpu->vendor->has_surfaces)
+        what = "with HIP frames are in linear memory: copy it there";
+    else if (v->fleet && v->fleet->count > 1)
+        what = "with several GPUs frames in RGB are in host or pinned memory";
+#endif
+    return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
+                                frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : vmafgpu__pixel_names[frame->pixels], what)
+                : VMAFGPU_OK;
+}
+
 /* Checks the pointers and pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
-    const ptrdiff_t row = (ptrdiff_t)v->config.width * v->config.bytes_per_sample;
     if (!frame)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function, which);
     if (!frame->data[0])
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[0] is NULL", function, which);
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_DEVICE)
+    const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
+    if (result != VMAFGPU_OK)
+        return result;
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_SURFACE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
-    if (frame->memory == VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is in device memory, but %s", function, which,
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
+                             frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : "in device memory",
                              v->config.gpu.in_background && v->fleet
                                  ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
                                  : "the backend is the CPU");
-    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], row, v->config.height);
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || frame->memory == VMAFGPU_MEMORY_SURFACE)) {
+        const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
+        if (fits != VMAFGPU_OK || frame->memory == VMAFGPU_MEMORY_SURFACE)
+            return fits;
+    }
+    return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
 }
 
 /* Checks the same of the chroma planes of a frame that is to be scored, where somebody looks at them. */
@@ -22203,7 +22941,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_PLANAR;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
-    if (!looking)
+    if (!looking || frame->pixels)
         return VMAFGPU_OK;
     for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
         const ptrdiff_t row =
@@ -22240,7 +22978,7 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
         const vmafgpu_result result = v->backend->lend(v, position, lent);
         if (result != VMAFGPU_OK)
             return result;
-        if (!v->lending.count || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
+        if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
             memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: the %s frame is in lent memory, but is not the one that "
                                  "vmafgpu_lend() gave for it: pairs are pushed in the order in which they were lent, each once",
@@ -23237,6 +23975,11 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_factors VMAFGPU__LEVEL_NAME(vmafgpu__log_factors)
 #define vmafgpu__log_whole VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions VMAFGPU__LEVEL_NAME(vmafgpu__functions)
+#define vmafgpu__pixels_digits VMAFGPU__LEVEL_NAME(vmafgpu__pixels_digits)
+#define vmafgpu__pixels_split VMAFGPU__LEVEL_NAME(vmafgpu__pixels_split)
+#define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
+#define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
+#define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 #define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
 #define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
@@ -25310,6 +26053,93 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
     }
     return wide ? vmafgpu__v_load(from) : vmafgpu__v_load_u8_as_16(from);
 }
+
+/* ================================================================================================
+ * >>level pixels                                 luma of RGB
+ * ================================================================================================
+ * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient has 45 bits and is taken in
+ * digits of 15: floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted
+ * out is what the plain form shifts out. Components have 10 bits at most; halves, which have more, are looked up in plain C.
+ */
+#ifndef VMAFGPU_NO_PIXELS
+
+typedef struct vmafgpu__pixels_digits {
+    vmafgpu__v rb[3], g[3], bias[3];       /* the lowest first */
+    vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
+    int        bits, up;                   /* of a component; how far the third one is below the upper word */
+} vmafgpu__pixels_digits;
+
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__luma_job *job) {
+    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1 };
+    const int64_t *c = job->plane->coefficient;
+    vmafgpu__pixels_digits d;
+    for (int i = 0; i < 3; i++) {
+        const int shift = i * VMAFGPU__LUMA_DIGIT;
+        const int64_t bias = job->plane->bias >> shift;
+        d.rb[i] = vmafgpu__v_set32((int32_t)((c[0] >> shift & MASK) | (c[2] >> shift & MASK) << 16));
+        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & MASK));
+        d.bias[i] = vmafgpu__v_set32((int32_t)(i < 2 ? bias & MASK : bias));
+    }
+    d.bits = job->form->bits;
+    d.up = 2 * d.bits - 16;
+    d.low = vmafgpu__v_set32((1 << d.bits) - 1);
+    d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
+    return d;
+}
+
+/* Of a vector of pixels, words of 32 bits. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
+    const vmafgpu__v all = vmafgpu__v_load(words);
+    const vmafgpu__v rb = vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
+    const vmafgpu__v g = vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+    vmafgpu__v sum = vmafgpu__v_zero();
+    VMAFGPU__UNROLL
+    for (int i = 0; i < 3; i++) {
+        sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
+        sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
+    }
+    return vmafgpu__v_srli32(sum, VMAFGPU__LUMA_SHIFT - 2 * VMAFGPU__LUMA_DIGIT);
+}
+
+/* As many of `count` pixels as make whole vectors of bytes; how many. */
+VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *words,
+                                          int count, uint8_t *out) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    int x = 0;
+    for (; x + VMAFGPU__V_BYTES <= count; x += VMAFGPU__V_BYTES) {
+        vmafgpu__v half[2];
+        for (int i = 0; i < 2; i++) {
+            const uint8_t *at = words + 4 * (x + 2 * i * LANES);
+            half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(vmafgpu__pixels_luma(d, at), vmafgpu__pixels_luma(d, at + 4 * LANES)));
+        }
+        if (job->wide)
+            for (int i = 0; i < 2; i++)
+                vmafgpu__v_store(out + 2 * x + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+        else
+            vmafgpu__v_store(out + x, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+    }
+    return x;
+}
+
+static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out) {
+    const int bytes = job->form->bytes;
+    int x = 0;
+    if (job->form->bits <= 10) {
+        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job);
+        if (bytes == 4)
+            x = vmafgpu__pixels_words(job, &d, pixels, w, out);
+        /* Three bytes become words; the last pixel of a row is not read as four. */
+        for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
+            uint8_t words[4 * VMAFGPU__CHUNK];
+            for (int i = 0; i < VMAFGPU__CHUNK; i++)
+                memcpy(words + 4 * i, pixels + 3 * (x + i), 4);
+            (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
+        }
+    }
+    vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
+}
+
+#endif /* !VMAFGPU_NO_PIXELS */
 
 /* ================================================================================================
  * >>level motion                                 rows of the blurred difference of two frames
@@ -28494,7 +29324,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors),
+    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -28524,6 +29355,11 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__log_factors
 #undef vmafgpu__log_whole
 #undef vmafgpu__functions
+#undef vmafgpu__pixels_digits
+#undef vmafgpu__pixels_split
+#undef vmafgpu__pixels_luma
+#undef vmafgpu__pixels_words
+#undef vmafgpu__pixels_row
 #undef vmafgpu__psnr_row
 #undef vmafgpu__lanes_floats
 #undef vmafgpu__float_row

@@ -7,7 +7,7 @@
  * their order does not matter, and a 64-bit value crosses lanes whole. LANES, the lanes of a warp (wave), is the
  * device's: 32 or 64.
  *
- * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
+ * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>edits
  */
 
@@ -24,6 +24,7 @@
  *                           a kernel of one argument, `launch`; threads of a block, and blocks that a multiprocessor shall
  *                           hold, which targets may ignore. Blocks have one dimension and are whole warps
  * LANES                     of a warp: 32 or 64
+ * GPU_SURFACES              defined where the functions marked (surfaces) are there
  * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
  *
  * Where a thread is
@@ -48,6 +49,8 @@
  * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
  *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
  *                           read it but peek, take and copies
+ * surface_word(s, x, y), surface_words(s, x, y) (surfaces)
+ *                           4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
  * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
  * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
  *                           barrier
@@ -187,6 +190,18 @@ struct alignas(16) Words4 { uint32_t x, y, z, w; };
 GPU_FN Words4 load(const Words4 *p) {
     Words4 v;
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+    return v;
+}
+#define GPU_SURFACES 1
+GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
+    uint32_t v;
+    asm volatile("suld.b.2d.b32.zero %0, [%1, {%2, %3}];" : "=r"(v) : "l"(surface), "r"(x), "r"(y));
+    return v;
+}
+GPU_FN Words4 surface_words(uint64_t surface, uint32_t x, uint32_t y) {
+    Words4 v;
+    asm volatile("suld.b.2d.v4.b32.zero {%0, %1, %2, %3}, [%4, {%5, %6}];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(surface), "r"(x), "r"(y));
     return v;
 }
 template <class T> GPU_FN void store(T *p, T v) { *p = v; }
@@ -476,6 +491,182 @@ GPU_FN void import_planes(const vmafgpu__import_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) { import_planes(launch); }
+
+/* ================================================================================================
+ * >>pixels                                       frames in RGB to planes
+ * ================================================================================================
+ * A source is linear memory, at any address, or a surface.
+ */
+typedef vmafgpu__pixels_launch PixelsLaunch;
+typedef vmafgpu__pixels_item PixelsItem;
+
+struct LinearPixels {
+    const uint8_t *row;
+    bool is_aligned;   /* to words */
+};
+
+GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
+    p.row = (const uint8_t *)item.source + (int64_t)y * item.source_pitch;
+    p.is_aligned = (item.source | (uint64_t)item.source_pitch) % 4 == 0;
+}
+GPU_FN uint32_t load_word(const LinearPixels &p, uint32_t x) {
+    return p.is_aligned ? load((const uint32_t *)(p.row + x)) : load_sample(p.row + x, 0, 2) | load_sample(p.row + x, 1, 2) << 16;
+}
+GPU_FN bool has_words(const LinearPixels &p, uint32_t x) { return ((uint64_t)p.row + x) % 16 == 0; }
+GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) { return load((const Words4 *)(p.row + x)); }
+/* The three bytes of a pixel, which need not be in a word. */
+GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
+    return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
+}
+
+#ifdef GPU_SURFACES
+struct SurfacePixels {
+    uint64_t surface;
+    uint32_t y;
+};
+
+GPU_FN void open_row(SurfacePixels &p, const PixelsItem &item, uint32_t y) {
+    p.surface = item.source;
+    p.y = y;
+}
+GPU_FN uint32_t load_word(const SurfacePixels &p, uint32_t x) { return surface_word(p.surface, x, p.y); }
+GPU_FN bool has_words(const SurfacePixels &, uint32_t) { return true; }
+GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) { return surface_words(p.surface, x, p.y); }
+GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) { return 0; }   /* there are no such surfaces */
+#endif
+
+/* The components of a pixel: fields of a word, or halves in two. */
+struct Codes { uint32_t code[3]; };
+
+GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t word) {
+    const uint32_t bits = (uint32_t)launch.form.bits, mask = (1u << bits) - 1;
+    return { { word & mask, word >> bits & mask, word >> 2 * bits & mask } };
+}
+
+GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t low, uint32_t high) {
+    const uint32_t r = vmafgpu__half_index(low & 0xffff), g = vmafgpu__half_index(low >> 16), b = vmafgpu__half_index(high & 0xffff);
+    return { { load(launch.transfer + r), load(launch.transfer + g), load(launch.transfer + b) } };
+}
+
+template <class SOURCE> GPU_FN Codes pixel_codes(const PixelsLaunch &launch, const SOURCE &source, uint32_t x) {
+    const uint32_t bytes = (uint32_t)launch.form.bytes, at = x * bytes;
+    return bytes == 8 ? codes_of(launch, load_word(source, at), load_word(source, at + 4))
+                      : codes_of(launch, bytes == 3 ? load_three(source, at) : load_word(source, at));
+}
+
+GPU_FN uint32_t luma_of(const PixelsLaunch &launch, const Codes &codes) {
+    return vmafgpu__colour_sample(&launch.plane[0], codes.code[0], codes.code[1], codes.code[2]);
+}
+
+GPU_FN uint32_t luma_of_word(const PixelsLaunch &launch, uint32_t word) {
+    const Codes codes = codes_of(launch, word);
+    return vmafgpu__luma_sample(&launch.parts, codes.code[0], codes.code[1], codes.code[2]);
+}
+
+/* Four samples. The target's rows are whole words, and so is what lies behind them. */
+GPU_FN void store_luma(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y, const uint32_t (&sample)[4]) {
+    uint8_t *target = (uint8_t *)item.luma + (uint64_t)y * (uint32_t)launch.luma_pitch + x * (uint32_t)launch.luma_bytes;
+    if (launch.luma_bytes == 1) {
+        store((uint32_t *)target, sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24);
+    } else {
+        store((uint32_t *)target, sample[0] | sample[1] << 16);
+        store((uint32_t *)(target + 4), sample[2] | sample[3] << 16);
+    }
+}
+
+/* Four pixels of any kind. */
+template <class SOURCE> GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
+    const uint32_t width = (uint32_t)launch.width;
+    uint32_t sample[4];
+    SOURCE source;
+    open_row(source, item, y);
+    if (x + 4 <= width && launch.form.bytes == 8 && has_words(source, x * 8)) {
+        const Words4 a = load_words(source, x * 8), b = load_words(source, x * 8 + 16);
+        sample[0] = luma_of(launch, codes_of(launch, a.x, a.y));
+        sample[1] = luma_of(launch, codes_of(launch, a.z, a.w));
+        sample[2] = luma_of(launch, codes_of(launch, b.x, b.y));
+        sample[3] = luma_of(launch, codes_of(launch, b.z, b.w));
+    } else {
+        for (uint32_t i = 0; i < 4; i++)
+            sample[i] = x + i < width ? luma_of(launch, pixel_codes(launch, source, x + i)) : 0;
+    }
+    store_luma(launch, item, x, y, sample);
+}
+
+/* Four pixels of a word each in some rows, which are all on their way before the first one is worked on. */
+template <class SOURCE> GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
+    Words4 words[VMAFGPU__PIXELS_ROWS];
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        SOURCE source;
+        open_row(source, item, y + i);
+        words[i] = load_words(source, x * 4);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        const uint32_t sample[4] = { luma_of_word(launch, words[i].x), luma_of_word(launch, words[i].y), luma_of_word(launch, words[i].z),
+                                     luma_of_word(launch, words[i].w) };
+        store_luma(launch, item, x, y + i, sample);
+    }
+}
+
+template <class SOURCE> GPU_FN void pixels_luma(const PixelsLaunch &launch) {
+    const PixelsItem &item = launch.items[block_z()];
+    const uint32_t x = (block_x() * VMAFGPU__PIXELS_THREADS + thread_index()) * VMAFGPU__PIXELS_AT_ONCE;
+    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, width = (uint32_t)launch.width, height = (uint32_t)launch.height;
+    SOURCE source;
+    open_row(source, item, y);
+    if (x >= width)
+        return;
+    if (launch.form.bytes == 4 && launch.has_parts && x + 4 <= width && y + VMAFGPU__PIXELS_ROWS <= height &&
+        has_words(source, x * 4) && item.source_pitch % 16 == 0) {
+        pixels_rows_of_words<SOURCE>(launch, item, x, y);
+        return;
+    }
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS && y + i < height; i++)
+        pixels_row<SOURCE>(launch, item, x, y + i);
+}
+
+GPU_FN void store_chroma(const PixelsLaunch &launch, void *plane, uint32_t x, uint32_t y, uint32_t sample) {
+    uint8_t *at = (uint8_t *)plane + (uint64_t)y * (uint32_t)launch.chroma_pitch + x * (uint32_t)launch.chroma_step;
+    if (launch.chroma_bytes == 1)
+        store(at, (uint8_t)sample);
+    else
+        store((uint16_t *)at, (uint16_t)(sample << launch.chroma_shift));
+}
+
+template <class SOURCE> GPU_FN void pixels_chroma(const PixelsLaunch &launch) {
+    const PixelsItem &item = launch.items[block_z()];
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__PIXELS_THREADS + thread_index()), y = (int32_t)block_y();
+    uint32_t sum[3] = { 0, 0, 0 };
+    if (x >= launch.chroma_width || !item.chroma[0])
+        return;
+    for (int32_t j = 0; j < 3; j++) {
+        const int32_t row = y * launch.down.step + j - 1;
+        if (!launch.down.weight[j])
+            continue;
+        SOURCE source;
+        open_row(source, item, (uint32_t)(row < 0 ? 0 : row));
+        for (int32_t i = 0; i < 3; i++) {
+            const int32_t column = x * launch.across.step + i - 1;
+            const uint32_t weight = (uint32_t)(launch.down.weight[j] * launch.across.weight[i]);
+            if (!weight)
+                continue;
+            const Codes codes = pixel_codes(launch, source, (uint32_t)(column < 0 ? 0 : column));
+            for (int k = 0; k < 3; k++)
+                sum[k] += weight * codes.code[k];
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        store_chroma(launch, item.chroma[i], (uint32_t)x, (uint32_t)y, vmafgpu__colour_sample(&launch.plane[1 + i], sum[0], sum[1], sum[2]));
+}
+
+GPU_KERNEL(vmafgpu_pixels, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<LinearPixels>(launch); }
+GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<LinearPixels>(launch); }
+#ifdef GPU_SURFACES
+GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
+GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
+#endif
 
 /* Tells the host that this file and its header agree on the launch structs. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) { (void)launch; }

@@ -111,8 +111,21 @@ edit_kernel_rounding vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_
 edit_kernel_rows vmafgpu_kernels.cu plain:edits /^GPU_FN void adm_rows(/,/^}/s/if (launch.kept)/if (0)/
 edit_kernel_patch vmafgpu_kernels.cu plain:edits /^GPU_FN void edit_patch(/,/^}/s/from\[k\] = batch/from[k] = from[k] ? from[k] : batch/
 edit_kernel_low vmafgpu_kernels.cu amd:edits /edit_adm_write_low(/,/^}/s/row >= bands.of\[1\].end/row + 1 >= bands.of[1].end/
+pixels_matrix vmafgpu.h test_pixels /^static vmafgpu__colour_plane vmafgpu__plan_colour(/,/^}/s/{ 2627, 593 }/{ 2627, 594 }/
+pixels_bias vmafgpu.h test_pixels /^static vmafgpu__colour_plane vmafgpu__plan_colour(/,/^}/s/+ (3 \* (int64_t)taps \* one + 1) \/ 2;/;/
+pixels_siting vmafgpu.h test_pixels /^static void vmafgpu__plan_taps(/,/^}/s/VMAFGPU_SITING_LEFT \&\& !is_down/VMAFGPU_SITING_LEFT/
+pixels_edge vmafgpu.h test_pixels /^static void vmafgpu__convert_chroma_chunk(/,/^}/s/sums\[k\]\[0\] = sums\[k\]\[1\]/sums[k][0] = 0/
+pixels_halves vmafgpu.h test_pixels /^VMAFGPU__FN uint32_t vmafgpu__half_index(/,/^}/s/half < VMAFGPU__TRANSFER_ENTRIES ? half : 0/half \& 0x7fff/
+pixels_stated vmafgpu.h test_pixels /^static vmafgpu_result vmafgpu__check_pixels(/,/^}/s/ \&\& !colour->transfer/ \&\& 0/
+pixels_alike vmafgpu.h test_pixels /^static int vmafgpu__is_alike(/,/^}/s/return 0;.*/;/
+level_pixels_carry vmafgpu.h test_pixels /^VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(/,/^}/s/vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT)/vmafgpu__v_zero()/
 option_ends vmafgpu.h test_edges s/number >= option->min \&\& number <= option->max/number >= option->min \&\& number < option->max/
 kernel_import vmafgpu_kernels.cu plain:equality /^GPU_FN uint32_t import_word(/,/^}/s/(legal << shift)/legal/
+pixels_stage vmafgpu.h cuda:pixels /^static void vmafgpu__stage_piece(/,/^}/s/conversion.is_canonical = 1/conversion.is_canonical = 0/
+pixels_kinds vmafgpu.h cuda:pixels /^static int vmafgpu__pixels_kind_of(/,/^}/s/(int)VMAFGPU__PIXEL_FORMS : 0/0 : 0/
+kernel_pixels vmafgpu_kernels.cu plain:pixels /GPU_FN void pixels_row(/,/^}/s/x + i < width/x + i + 1 < width/
+kernel_pixels_word vmafgpu_kernels.cu plain:pixels /^GPU_FN uint32_t load_word(const LinearPixels/,/^}/s/p.is_aligned ?/1 ?/
+kernel_pixels_chroma vmafgpu_kernels.cu amd:pixels /GPU_FN void pixels_chroma(/,/^}/s/row < 0 ? 0 : row/row < 0 ? 1 : row/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
 kernel_vif_f64 vmafgpu_kernels.cu amd:sums /^GPU_FN bool vif_double_levels(/,/^}/s/below + (left >> 31)/below/
@@ -219,7 +232,7 @@ on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
 find() {
     group=${1#*:}
     case $1 in
-    test_levels | test_private | test_ssim | test_edges)
+    test_levels | test_private | test_ssim | test_edges | test_pixels)
         $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
         timeout 300 "$work/$2" ;;
     test_*)

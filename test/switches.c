@@ -42,7 +42,10 @@ static void report(const char *name, vmafgpu_config *config) {
     printf("%s:", name);
     result = vmafgpu_open(&v, config);
     for (int f = 0; result == VMAFGPU_OK && f < FRAMES; f++) {
-        const vmafgpu_frame reference = frame_of(clip[0][f]), distorted = frame_of(clip[1][f]);
+        vmafgpu_frame reference = frame_of(clip[0][f]);
+        const vmafgpu_frame distorted = frame_of(clip[1][f]);
+        if (config->colour.matrix)
+            reference.pixels = VMAFGPU_PIXELS_RGB24;
         result = vmafgpu_push(v, &reference, &distorted);
     }
     if (result == VMAFGPU_OK)
@@ -108,6 +111,10 @@ int main(int argc, char **argv) {
         vmafgpu_config config = common;
         config.edit_size = 16;
         report("edits", &config);
+        config.edit_size = 0;
+        config.colour.matrix = VMAFGPU_MATRIX_BT709;
+        config.colour.range = VMAFGPU_RANGE_FULL;
+        report("pixels", &config);
     }
     return 0;
 }

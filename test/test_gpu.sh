@@ -59,7 +59,7 @@ bundle > "$root/simulated.hsaco"
 mkdir -p "$root/logs"
 # Everything once for each vendor. The other GPUs have other kernels and lane counts, but the same host code: what their
 # kernels compute. Sanitizers, with which all takes six times as long, look for other things: once through each vendor.
-computes='equality v1 random sums noise partial illegal'
+computes='equality v1 random sums noise partial illegal pixels'
 matrix=
 hip64=
 if [ "$DEPTH" = all ]; then

@@ -36,6 +36,7 @@ needs() { # NAME
     vmaf_v0.6.1) echo ADM VIF MOTION ;;
     vmaf_v1*) echo ADM MOTION CAMBI SPEED ;;
     edits) echo ADM VIF MOTION EDITS ;;
+    pixels) echo ADM VIF MOTION PIXELS ;;
     overlay) echo ADM VIF MOTION ;; # an option of what is not there is ignored
     speed_chroma | speed_temporal) echo SPEED ;;
     psnr_hvs) echo HVS ;;
@@ -93,8 +94,8 @@ build_one() { # NAME SWITCH...
         VMAFGPU_TEST_DRIVER=$driver VMAFGPU_TEST_KERNELS=$work/simulated.ptx "$work/$name" gpu > "$work/$name.gpu"
 }
 
-sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS CAMBI+SPEED ADM+VIF+MOTION+CAMBI PSNR+SSIM+FLOAT+HVS+CIEDE
-      ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+HVS+CIEDE'
+sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS CAMBI+SPEED+PIXELS ADM+VIF+MOTION+CAMBI PSNR+SSIM+FLOAT+HVS+CIEDE
+      ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+HVS+CIEDE+PIXELS'
 build_one whole
 # nothing is left out of it
 [ "$(grep -c 'this build' "$work/whole.cpu")" -eq 0 ] && [ "$(grep -c '^nothing: .*only adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]

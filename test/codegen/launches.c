@@ -139,6 +139,8 @@ int main(void) {
     for (int lanes = 32; lanes <= 64; lanes += 32) {
         print("vmafgpu_interface_2", lanes, (unsigned)lanes, 0);
         print("vmafgpu_import", lanes, VMAFGPU__IMPORT_THREADS, 0);
+        print("vmafgpu_pixels", lanes, VMAFGPU__PIXELS_THREADS, 0);
+        print("vmafgpu_pixels_chroma", lanes, VMAFGPU__PIXELS_THREADS, 0);
         for (int depth = 8; depth <= 16; depth += 8) {
             motion(&plan, depth, lanes);
             for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {

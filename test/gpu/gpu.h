@@ -40,6 +40,11 @@
       (uint64_t to, const void *from, size_t size, void *stream)) \
     X(fill_later, "cuMemsetD8Async", "hipMemsetD8Async", \
       (uint64_t to, unsigned char value, size_t size, void *stream)) \
+    X(array_create, "?cuArray3DCreate_v2", NULL, (void **array, const void *shape)) \
+    X(array_destroy, "?cuArrayDestroy", NULL, (void *array)) \
+    X(surface_create, "?cuSurfObjectCreate", NULL, (uint64_t *surface, const void *resource)) \
+    X(surface_destroy, "?cuSurfObjectDestroy", NULL, (uint64_t surface)) \
+    X(copy_rows, "?cuMemcpy2DAsync_v2", NULL, (const void *what, void *stream)) \
     X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream))
@@ -478,7 +483,7 @@ static inline void where(const char *format, ...) {
 #define GPU_GROUPS(X) \
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(pieces) \
     X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(no_device) X(memory) X(illegal) \
+    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(pixels) X(no_device) X(memory) X(illegal) \
     X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(edits)
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)

@@ -319,7 +319,66 @@ struct CopyRows {
     size_t width, height;
 };
 
+/* ---- arrays, and surfaces of them ---- */
+
+enum { ARRAY = 3, SURFACE_LDST = 2 };
+static std::map<void *, Surface> arrays;   /* the handle is that of the memory */
+
+/* CUDA_ARRAY3D_DESCRIPTOR */
+struct ArrayShape {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+};
+
+static int create_array(const Call &call, void **array, const ArrayShape &shape) {
+    const std::pair<int, size_t> formats[] = { { 1, 1 }, { 2, 2 }, { 3, 4 }, { 16, 2 } };   /* bytes, words, ..., halves */
+    uint64_t memory = 0;
+    for (const auto &known : formats) {
+        if (known.first != shape.format || !shape.width || !shape.height || shape.depth) {
+            continue;
+        }
+        const size_t row = shape.width * shape.channels * known.second, pitch = (row + 255) / 256 * 256;
+        const int error = take_memory(call, &memory, pitch * shape.height);
+        if (error == SUCCESS) {
+            *array = reinterpret_cast<void *>(memory);
+            arrays[*array] = { static_cast<uintptr_t>(memory), row, pitch, shape.flags & SURFACE_LDST ? shape.height : 0 };
+        }
+        return error;
+    }
+    return call.mistake(INVALID_VALUE, "an array that is not simulated");
+}
+
+static int destroy_array(const Call &call, void *array) {
+    return arrays.erase(array) ? give_memory(call, reinterpret_cast<uint64_t>(array)) : call.mistake(INVALID_HANDLE, "no array");
+}
+
+/* CUDA_RESOURCE_DESC */
+struct Resource {
+    int kind;
+    void *array;
+};
+
+static int create_surface(const Call &call, uint64_t *surface, const Resource &resource) {
+    static uint64_t last = 0;
+    const auto it = arrays.find(resource.array);
+    if (resource.kind != 0 || it == arrays.end() || !it->second.height) {
+        return call.mistake(INVALID_VALUE, "no array for surfaces");
+    }
+    *surface = ++last << 8 | 1;
+    surfaces[*surface] = it->second;
+    return SUCCESS;
+}
+
+static int destroy_surface(const Call &call, uint64_t surface) {
+    return surfaces.erase(surface) ? SUCCESS : call.mistake(INVALID_HANDLE, "no surface");
+}
+
 static Side side_of(const CopyEnd &end) {
+    const auto it = end.kind == ARRAY ? arrays.find(end.array) : arrays.end();
+    if (it != arrays.end()) {
+        return { DEVICE, nullptr, it->second.memory + end.y * it->second.pitch + end.x, it->second.pitch };
+    }
     const size_t offset = end.y * end.pitch + end.x;
     unsigned char *const host = end.kind == HOST ? static_cast<unsigned char *>(end.host) + offset : nullptr;
     return { end.kind, host, end.device + offset, end.pitch };
@@ -327,7 +386,7 @@ static Side side_of(const CopyEnd &end) {
 
 static int copy_rows(const Call &call, const CopyRows &what, const void *stream) {
     for (const int kind : { what.from.kind, what.to.kind }) {
-        if (kind != HOST && kind != DEVICE && kind != ANYWHERE) {
+        if (kind != HOST && kind != DEVICE && kind != ANYWHERE && kind != ARRAY) {
             return call.mistake(INVALID_VALUE, "a kind of memory that is not simulated");
         }
     }
@@ -376,6 +435,10 @@ ENTRY(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes), NEEDS_CONT
       copy_now(call, on_device(to), on_host(from), bytes))
 ENTRY(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes), NEEDS_CONTEXT,
       copy_now(call, on_host(to), on_device(from), bytes))
+ENTRY(cuArray3DCreate_v2, (void **array, const ArrayShape *shape), NEEDS_CONTEXT, create_array(call, array, *shape))
+ENTRY_GIVING_BACK(cuArrayDestroy, (void *array), NEEDS_CONTEXT, destroy_array(call, array))
+ENTRY(cuSurfObjectCreate, (uint64_t *surface, const Resource *resource), NEEDS_CONTEXT, create_surface(call, surface, *resource))
+ENTRY_GIVING_BACK(cuSurfObjectDestroy, (uint64_t surface), NEEDS_CONTEXT, destroy_surface(call, surface))
 ENTRY(cuMemcpy2DAsync_v2, (const CopyRows *what, const void *stream), NEEDS_CONTEXT, copy_rows(call, *what, stream))
 ENTRY(cuMemsetD8Async, (uint64_t address, unsigned char value, size_t count, const void *stream), NEEDS_CONTEXT,
       fill(call, stream, address, value * 0x01010101u, 1, count))

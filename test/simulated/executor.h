@@ -282,6 +282,10 @@ class Memory {
     }
 };
 
+/* Images that kernels read by a handle. */
+struct Surface { uintptr_t memory; size_t row, pitch, height; };
+inline std::map<uint64_t, Surface> surfaces;
+
 /* ================================================================================================
  * >>kernels                                      by name
  * ================================================================================================ */

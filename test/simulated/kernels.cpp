@@ -9,6 +9,7 @@
 #include "executor.h"
 
 #ifndef SIMULATED_KERNELS
+#  define SIMULATED_NVIDIA 1
 #  define SIMULATED_KERNELS "../../vmafgpu_kernels.cu"
 #endif
 

@@ -150,6 +150,21 @@ template <class T> static inline T simulated_wrong(T v) {
     }
     return v;
 }
+#ifdef SIMULATED_NVIDIA   /* AMD's have none */
+#  define GPU_SURFACES 1
+/* Beyond the surface there is nothing at address 0. */
+template <class T> static inline T simulated_surface(uint64_t handle, uint32_t x, uint32_t y) {
+    const auto it = simulated::surfaces.find(handle);
+    const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row && y < it->second.height;
+    return simulated_load(reinterpret_cast<const T *>(is_inside ? it->second.memory + y * it->second.pitch + x : 0));
+}
+GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
+    return simulated_surface<uint32_t>(surface, x, y);
+}
+GPU_FN Words4 surface_words(uint64_t surface, uint32_t x, uint32_t y) {
+    return simulated_surface<Words4>(surface, x, y);
+}
+#endif
 template <class T> GPU_FN void store(T *p, T v) {
     v = simulated_wrong(v);
     memcpy(simulated::machine.global_write(p, sizeof v, alignof(T), "store"), &v, sizeof v);

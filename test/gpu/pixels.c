@@ -1,0 +1,368 @@
+/* Frames in RGB on the GPU: in every memory, surfaces among them, the scores of the CPU, which test_pixels compares with exact
+ * arithmetic. */
+#include "gpu.h"
+
+enum { FRAMES = 3, PICTURES = 2 * FRAMES };
+
+typedef struct pixel_case {
+    vmafgpu_pixels pixels[2]; /* reference, distorted */
+    const char    *kinds;     /* 'h', 'p', 'd', and 's' for a surface, in turn */
+    int            width, height, depth;
+    vmafgpu_chroma chroma;
+    vmafgpu_layout layout;
+    int            margin, offset; /* bytes behind a row; before the first one. margin below 0: rows go up */
+    int            batch;
+} pixel_case;
+
+/* Pixels in pageable memory and where the GPU finds them. */
+typedef struct pixel_picture {
+    vmafgpu_frame  host, frame;
+    unsigned char *bytes;
+    size_t         size;
+    uint64_t       address, surface;
+    void          *pinned, *array;
+} pixel_picture;
+
+static const int pixel_bytes[] = {0, 4, 4, 3, 4, 8};
+
+static uint32_t pixel_noise(uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+/* CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_RESOURCE_DESC */
+typedef struct array_shape {
+    size_t   width, height, depth;
+    int      format;
+    unsigned channels, flags;
+} array_shape;
+
+typedef struct copy_end {
+    size_t      x, y;
+    int         kind;
+    const void *host;
+    uint64_t    device;
+    void       *array;
+    size_t      pitch;
+} copy_end;
+
+typedef struct copy_rows {
+    copy_end from, to;
+    size_t   width, height;
+} copy_rows;
+
+typedef struct resource {
+    int      kind;
+    void    *array;
+    uint64_t rest[16];
+} resource;
+
+static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int width, int height) {
+    enum { BYTES = 1, WORDS = 3, HALVES = 16, SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
+    array_shape shape;
+    copy_rows copy;
+    resource of;
+    memset(&shape, 0, sizeof shape);
+    memset(&copy, 0, sizeof copy);
+    memset(&of, 0, sizeof of);
+    shape.width = (size_t)width;
+    shape.height = (size_t)height;
+    shape.format = pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : pixels == VMAFGPU_PIXELS_RGB10A2 ? WORDS : BYTES;
+    shape.channels = pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4;
+    shape.flags = SURFACE_LDST;
+    test_need(g->array_create(&p->array, &shape) == 0, "an array");
+    copy.from.kind = HOST;
+    copy.from.host = p->host.data[0];
+    copy.from.pitch = (size_t)p->host.pitch[0];
+    copy.to.kind = ARRAY;
+    copy.to.array = p->array;
+    copy.width = (size_t)width * (size_t)pixel_bytes[pixels];
+    copy.height = (size_t)height;
+    CHECK_INT(g->copy_rows(&copy, NULL), 0);
+    CHECK_INT(g->stream_wait(NULL), 0);
+    of.array = p->array;
+    test_need(g->surface_create(&p->surface, &of) == 0, "a surface");
+    memset(&p->frame, 0, sizeof p->frame);
+    p->frame.data[0] = (const void *)(uintptr_t)p->surface;
+    p->frame.memory = VMAFGPU_MEMORY_SURFACE;
+}
+
+/* What lies beside the pixels may not be read. */
+static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_pixels pixels, char kind) {
+    uint64_t start;
+    const ptrdiff_t at = (const unsigned char *)p->host.data[0] - p->bytes;
+    p->frame = p->host;
+    if (kind == 'p') {
+        test_need(g->take_pinned(&p->pinned, p->size, 0) == 0, "pinned memory");
+        memcpy(p->pinned, p->bytes, p->size);
+        p->frame.memory = VMAFGPU_MEMORY_PINNED;
+        p->frame.data[0] = (const unsigned char *)p->pinned + at;
+        start = (uint64_t)(uintptr_t)p->pinned;
+    } else {
+        test_need(g->take(&p->address, p->size) == 0, "device memory");
+        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+        p->frame.memory = VMAFGPU_MEMORY_DEVICE;
+        p->frame.data[0] = (const void *)(uintptr_t)(p->address + (uint64_t)at);
+        start = p->address;
+    }
+    if (g->is_simulated) {
+        g->sim.forbid(start, p->size, 1);
+        for (int y = 0; y < c->height; y++) {
+            g->sim.forbid(start + (uint64_t)(at + y * p->host.pitch[0]), (size_t)c->width * (size_t)pixel_bytes[pixels], 0);
+        }
+    }
+}
+
+static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) {
+    const vmafgpu_pixels pixels = c->pixels[index % 2];
+    const char kind = c->kinds[(size_t)index % strlen(c->kinds)];
+    const int row = c->width * pixel_bytes[pixels], pitch = row + (c->margin < 0 ? -c->margin : c->margin);
+    pixel_picture p;
+    memset(&p, 0, sizeof p);
+    p.size = (size_t)c->offset + (size_t)pitch * (size_t)(c->height - 1) + (size_t)row;
+    p.bytes = (unsigned char *)malloc(p.size);
+    test_need(p.bytes != NULL, "memory");
+    memset(p.bytes, 0xEE, p.size);
+    for (int y = 0; y < c->height; y++) {
+        for (int x = 0; x < row; x++) {
+            /* What moves, and differs between the sides of a pair; halves stay below 2. */
+            const int pixel = x / pixel_bytes[pixels], k = x % pixel_bytes[pixels];
+            const uint32_t noise = pixel_noise((uint32_t)((y * 4096 + pixel) * 8 + k + (index & 1) * 77777));
+            const uint32_t wave = (uint32_t)((pixel + index) * (k + 3) / 2 + y * 3);
+            uint32_t value = (wave & 255) ^ (noise & (index & 1 ? 31 : 7));
+            value = pixels == VMAFGPU_PIXELS_RGBA16F && k % 2 ? (value & 63) - (pixel % 97 == 0) * 40 : value;
+            p.bytes[(size_t)c->offset + (size_t)y * (size_t)pitch + (size_t)x] = (unsigned char)value;
+        }
+    }
+    p.host.data[0] = p.bytes + c->offset + (c->margin < 0 ? (ptrdiff_t)pitch * (c->height - 1) : 0);
+    p.host.pitch[0] = c->margin < 0 ? -pitch : pitch;
+    p.host.pixels = pixels;
+    if (kind == 'h') {
+        p.frame = p.host;
+    } else if (kind == 's') {
+        make_surface(g, &p, pixels, c->width, c->height);
+    } else {
+        make_linear(g, &p, c, pixels, kind);
+    }
+    p.frame.pixels = pixels;
+    return p;
+}
+
+static void pixel_picture_free(gpu *g, pixel_picture *p) {
+    if (p->surface) {
+        CHECK_INT(g->surface_destroy(p->surface), 0);
+        CHECK_INT(g->array_destroy(p->array), 0);
+    }
+    if (p->address) {
+        CHECK_INT(g->give(p->address), 0);
+    }
+    if (p->pinned) {
+        CHECK_INT(g->give_pinned(p->pinned), 0);
+    }
+    free(p->bytes);
+}
+
+static vmafgpu_config pixel_config(const gpu *g, const pixel_case *c, int which) {
+    vmafgpu_config config = VMAFGPU_INIT;
+    config.width = c->width;
+    config.height = c->height;
+    config.bit_depth = c->depth;
+    config.chroma = c->chroma;
+    config.layout = c->layout;
+    config.colour.matrix = (vmafgpu_matrix)(VMAFGPU_MATRIX_BT601 + which % 3);
+    config.colour.range = which % 2 ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
+    config.colour.siting = (vmafgpu_siting)(VMAFGPU_SITING_LEFT + which % 3);
+    config.colour.transfer = (vmafgpu_transfer)(VMAFGPU_TRANSFER_SRGB + which % 3);
+    config.backend = g->vendor->backend;
+    config.gpu.driver_path = g->driver_path;
+    config.gpu.kernels_path = g->kernels_path;
+    config.gpu.no_self_test = g->is_simulated;
+    config.gpu.batch = c->batch;
+    return config;
+}
+
+static vmafgpu_config on_cpu(const vmafgpu_config *config) {
+    vmafgpu_config plain = *config;
+    plain.backend = VMAFGPU_BACKEND_CPU;
+    memset(&plain.gpu, 0, sizeof plain.gpu);
+    return plain;
+}
+
+static scores score_pictures(const pixel_picture *pictures, vmafgpu *context, int in_place) {
+    for (int i = 0; i < FRAMES; i++) {
+        const pixel_picture *r = &pictures[2 * i], *d = r + 1;
+        if (!CHECK_INT(in_place ? vmafgpu_push(context, &r->frame, &d->frame) : vmafgpu_push(context, &r->host, &d->host), VMAFGPU_OK)) {
+            printf("%s\n", vmafgpu_last_error(context));
+        }
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    return scores_of(context);
+}
+
+static void check_pixels(gpu *g, const pixel_case *c, int which) {
+    pixel_picture pictures[PICTURES];
+    vmafgpu_feature_config psnr = VMAFGPU_INIT;
+    vmafgpu_config config = pixel_config(g, c, which), plain;
+    vmafgpu *context, *cpu;
+    const int has_surface = strchr(c->kinds, 's') != NULL;
+    where("pixels %d and %d, '%s' %dx%d %d bits chroma %d layout %d margin %d", (int)c->pixels[0], (int)c->pixels[1], c->kinds,
+          c->width, c->height, c->depth, (int)c->chroma, (int)c->layout, c->margin);
+    if (has_surface && !g->surface_create) {
+        return;
+    }
+    psnr.name = "psnr";
+    config.features = &psnr;
+    config.feature_count = which % 4 != 3; /* else luma alone */
+    config.gpu.frames = strspn(c->kinds, "ds") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
+                        : strchr(c->kinds, 'h')                    ? VMAFGPU_MEMORY_HOST
+                                                                   : VMAFGPU_MEMORY_PINNED;
+    plain = on_cpu(&config);
+    for (int i = 0; i < PICTURES; i++) {
+        pictures[i] = pixel_picture_make(g, c, i);
+    }
+    context = open_checked(&config);
+    cpu = open_checked(&plain);
+    if (context && cpu) {
+        scores expected = score_pictures(pictures, cpu, 0), got = score_pictures(pictures, context, 1);
+        check_on_gpu(g, context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        scores_free(&expected);
+        for (int i = 0; i < 2; i++) {
+            vmafgpu_score a, b;
+            if (CHECK_INT(vmafgpu_score_pair(context, i ? &pictures[0].frame : NULL, &pictures[2].frame, &pictures[3].frame, &a),
+                          VMAFGPU_OK) &&
+                CHECK_INT(vmafgpu_score_pair(cpu, i ? &pictures[0].host : NULL, &pictures[2].host, &pictures[3].host, &b),
+                          VMAFGPU_OK)) {
+                CHECK_BITS(a.score, b.score);
+            }
+        }
+    }
+    vmafgpu_close(context);
+    vmafgpu_close(cpu);
+    for (int i = 0; i < PICTURES; i++) {
+        pixel_picture_free(g, &pictures[i]);
+    }
+}
+
+/* Sentences for what cannot be. */
+static void check_pixels_refused(gpu *g) {
+    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
+    vmafgpu_config config = pixel_config(g, &c, 1);
+    pixel_picture p = pixel_picture_make(g, &c, 0);
+    vmafgpu *context = open_checked(&config);
+    vmafgpu_frame frame = p.frame;
+    where("what is no surface");
+    if (context) {
+        frame.memory = VMAFGPU_MEMORY_SURFACE;
+        if (g->is_hip) {
+            CHECK_INT(vmafgpu_push(context, &frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_HAS(vmafgpu_last_error(context), "reference is a surface, but with HIP");
+        }
+        for (int i = 0; i < 2; i++) {
+            frame.pixels = i ? VMAFGPU_PIXELS_RGB24 : VMAFGPU_PIXELS_YUV;
+            CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, but surfaces hold");
+        }
+        CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_OK);
+    }
+    vmafgpu_close(context);
+    if (g->is_simulated) { /* which has two devices */
+        where("several GPUs");
+        config.gpu.device_count = VMAFGPU_ALL_DEVICES;
+        context = open_checked(&config);
+        if (context) {
+            CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_HAS(vmafgpu_last_error(context), "reference is RGBA8, but with several GPUs");
+            CHECK_INT(vmafgpu_push(context, &p.host, &p.host), VMAFGPU_OK);
+        }
+        vmafgpu_close(context);
+    }
+    pixel_picture_free(g, &p);
+}
+
+/* A kernel that is compiled wrongly is found at open. */
+static void check_pixels_self_test(gpu *g) {
+    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
+    static const char *const kernels[] = {"vmafgpu_pixels", "vmafgpu_pixels_chroma", NULL};
+    vmafgpu_feature_config psnr = VMAFGPU_INIT;
+    vmafgpu_config config = pixel_config(g, &c, 1);
+    psnr.name = "psnr";
+    config.no_model = 1;
+    config.features = &psnr;
+    config.feature_count = 1;
+    config.gpu.no_self_test = 0;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels && g->is_simulated; i++) {
+        vmafgpu *context = NULL;
+        where("self-test, %s", kernels[i] ? kernels[i] : "nothing wrong");
+        g->sim.plant(kernels[i]);
+        CHECK_INT(vmafgpu_open(&context, &config), kernels[i] ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
+        CHECK_HAS(vmafgpu_last_error(context), kernels[i] ? "what the kernel vmafgpu_pixels computes" : "");
+        vmafgpu_close(context);
+    }
+}
+
+/* When the GPU fails, what was in host memory goes on on the CPU, what was a surface does not. */
+static void check_pixels_failure(gpu *g, char kind) {
+    const char kinds[] = {kind, 0};
+    const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, kinds, 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
+    vmafgpu_config config = pixel_config(g, &c, 1), plain = on_cpu(&config);
+    pixel_picture pictures[PICTURES];
+    vmafgpu *context, *cpu;
+    where("a failure, '%c'", kind);
+    if (!g->is_simulated || (kind == 's' && !g->surface_create)) {
+        return;
+    }
+    for (int i = 0; i < PICTURES; i++) {
+        pictures[i] = pixel_picture_make(g, &c, i);
+    }
+    context = open_checked(&config);
+    cpu = open_checked(&plain);
+    if (context && cpu) {
+        scores expected = score_pictures(pictures, cpu, 0);
+        CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
+        g->sim.fail(NULL, 3, 999);
+        for (int i = 1; i < FRAMES; i++) {
+            CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), kind == 's' ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+        CHECK_HAS(vmafgpu_backend_note(context), "failed");
+        if (kind != 's') {
+            scores got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+        g->sim.fail(NULL, 0, 0);
+        scores_free(&expected);
+    }
+    vmafgpu_close(context);
+    vmafgpu_close(cpu);
+    for (int i = 0; i < PICTURES; i++) {
+        pixel_picture_free(g, &pictures[i]);
+    }
+}
+
+void test_pixels(gpu *g) {
+    static const pixel_case cases[] = {
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
+        {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_420, VMAFGPU_PLANAR, 7, 1, 2},
+        {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, -12, 4, 0},
+        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "s", 131, 34, 10, VMAFGPU_422, VMAFGPU_PLANAR, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "s", 65, 37, 8, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 0, 0, 1},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpds", 130, 33, 12, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 3},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8}, "pd", 80, 40, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 4, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_422, VMAFGPU_SEMIPLANAR, 0, 3, 2},
+        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_444, VMAFGPU_PLANAR, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_pixels(g, &cases[i], (int)i);
+    }
+    check_pixels_refused(g);
+    check_pixels_self_test(g);
+    check_pixels_failure(g, 'h');
+    check_pixels_failure(g, 's');
+}

@@ -25,8 +25,8 @@
  *     vmafgpu_close(v);
  *
  * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
- * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), embed_model.c (a model of your
- * own), vmafgpu.c (the command-line tool).
+ * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), engine_overlay.c (live, without
+ * waiting), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
@@ -275,6 +275,20 @@
  * vmafgpu_edit_gradient() tells what each of the frame's sums is worth, vmafgpu_edit_map() where the score is lost.
  * Models of v0.6, on the CPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
  *
+ * LIVE. While a game or a stream runs, a score should be there with its pair, and no call may wait.
+ *   - libvmaf's motion2 of frame i, i >= 1, is the lesser of two differences, |i, i-1| and |i+1, i| (the mean absolute difference of
+ *     the blurred references, libvmaf's integer_motion), and that of the last frame is |i, i-1| alone. So a score needs the next
+ *     frame. With config.live no pair waits for it: each has, to the bit, the score that libvmaf gives to the last frame of a clip
+ *     that ends with it. So motion2 is |i, i-1|, integer_motion, and 0 for the first pair; motion3, and what comes of options,
+ *     are made of that likewise. Columns that do not look ahead are what they always are. Such scores differ from those of the
+ *     whole clip where motion changes: motion2 is never lower than there, and so scores are mostly a little higher. Pooling has them.
+ *     vmafgpu_score_pair() scores in the same way.
+ *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN; vmafgpu_next() gives scores in order, as many as there are, and
+ *     VMAFGPU_AGAIN; vmafgpu_reusable() tells whose frames may be written again. None of them waits. vmafgpu_push(), _flush(),
+ *     _reset(), _close(), _wait() and the single pairs do. With config.live gpu.batch is 1 by default: no pair waits for others.
+ *   - What to do when the GPU is busy: leave the pair out. The scores are those of a clip without it, to the bit, whose motion is
+ *     that from one pushed reference to the next. examples/engine_overlay.c does so.
+ *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
  * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
@@ -436,7 +450,7 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "no score is ready yet: push another pair, or flush at the end of the clip") \
+    X(VMAFGPU_AGAIN,              1, "not yet: no score is ready, or the queue is full; push another pair, or flush at the end") \
     X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
@@ -662,7 +676,8 @@ typedef struct vmafgpu_gpu_config {
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device and surfaces only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
-                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short.
+                                   twice that if `frames` is device, 16 at least with `devices`; less where memory is short;
+                                   with config.live 1.
                                    A pair waits until its
                                    batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
@@ -793,6 +808,9 @@ typedef struct vmafgpu_config {
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
+    int             live;                 /* 1: a pair's score does not wait for the next pair: motion2 and motion3 are those that
+                                             libvmaf would give it if the clip ended with it. See LIVE       */
+
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread           */
 
@@ -860,6 +878,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
+/* The same, but never waits for a GPU: VMAFGPU_AGAIN if its queue is full, and the pair was not taken. Then give it again, later
+ * and to this function or another, or leave it out: see LIVE. Pairs in host memory are copied in the call, as ever. On the CPU,
+ * and on the CPU that goes on for a GPU that failed, there is no queue: the call scores the pair. */
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
 /* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written is not
  * copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's format, and in
  * host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are NULL where nothing
@@ -911,7 +934,7 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
  * motion depends on the following frame, so a score comes one push late (two in the first frames of the
- * five-frame window), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
+ * five-frame window; not with config.live), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
  * too: the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
  * delivered again. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
@@ -2901,7 +2924,7 @@ typedef struct vmafgpu__job {
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
 /* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
- * or (is_lent) its planes lent. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
+ * or (is_lent) its planes lent; is_free() whether submit() would then not have to wait. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
  * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
@@ -2910,6 +2933,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*open)(vmafgpu *v);
     int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
+    int            (*is_free)(vmafgpu *v, int64_t position);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
@@ -13447,6 +13471,11 @@ static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
 }
 
+static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
+    (void)v, (void)position;
+    return 1;
+}
+
 /* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
@@ -13520,8 +13549,8 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect,
-    vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
+    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
@@ -17327,6 +17356,18 @@ static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     return position + 1 - v->gpu->flight;
 }
 
+/* The slot that is to be filled may still run, with few pairs in it, if it was sent off before it was full. */
+static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
+    vmafgpu__gpu *g = v->gpu;
+    (void)position;
+    if (g->slots[g->next_slot].is_running) {
+        vmafgpu__gpu_enter(v);
+        vmafgpu__retire(v, 0);
+        vmafgpu__gpu_leave(v);
+    }
+    return g->is_dead || !g->slots[g->next_slot].is_running;
+}
+
 /* The planes of ours that a position has. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
@@ -17749,7 +17790,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = larger * (PIXELS_OF_A_BATCH / (c->width * c->height));
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->batch = c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
@@ -18514,8 +18555,8 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
-    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -18780,8 +18821,8 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
-    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
@@ -19088,6 +19129,11 @@ static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, i
     return d ? d->first + (last - d->place) + 1 : 0;
 }
 
+/* Whether a run is handed the reference at a position in front of it. */
+static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
+    return position < d->first && position >= d->first - d->handed;
+}
+
 /* Also makes the deal. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
@@ -19097,7 +19143,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     int64_t before = vmafgpu__unit_needs(f, d->unit, d->place + (position - d->first), is_lent);
     for (int64_t i = f->oldest; i < f->newest && !is_lent; i++) {
         d = vmafgpu__deal_at(f, i);
-        if (position < d->first && position >= d->first - d->handed) {
+        if (vmafgpu__takes_over(d, position)) {
             const int64_t other = vmafgpu__unit_needs(f, d->unit, d->place - (d->first - position), 0);
             before = other > before ? other : before;
         }
@@ -19179,6 +19225,19 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = hook;
 }
 
+/* Whoever gets the pair or its reference must be. What was handed over before is done with where a slot is free. */
+static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
+    vmafgpu__fleet *f = v->fleet;
+    int is_free = 1;
+    for (int64_t i = f->oldest; i < f->newest && is_free; i++) {
+        const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        vmafgpu__unit *u = &f->units[d->unit];
+        if (vmafgpu__takes_over(d, position) || (position >= d->first && position < d->end))
+            is_free = u->context->backend->is_free(u->context, u->submitted);
+    }
+    return is_free;
+}
+
 static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__fleet *f = v->fleet;
     const int64_t position = f->submitted;
@@ -19195,7 +19254,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
     f->submitted++;
     for (int64_t i = f->oldest; i < f->newest; i++) {
         const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
-        if (position < d->first && position >= d->first - d->handed)
+        if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
     if (position + 1 == own->end && t->gpu) {   /* nothing follows soon that would fill the batch */
@@ -19392,8 +19451,8 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
-    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_submit, vmafgpu__fleet_collect,
-    vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
+    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
+    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
 };
 
 VMAFGPU__COLD_END
@@ -19708,6 +19767,21 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
+/* Gives the next position its late features. Live they are those of the last frame of a clip, and the course is one behind: of
+ * the frames before it has what the clip gives them as it goes on. */
+static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
+    const vmafgpu__temporal *t = e->feature->temporal;
+    vmafgpu__course last;
+    if (!v->config.live) {
+        t->emit(e, &e->course, row);
+        return;
+    }
+    while (t->is_ready(e, &e->course, 0))
+        t->emit(e, &e->course, NULL);
+    for (last = e->course; last.emitted < last.count;)
+        t->emit(e, &last, row);
+}
+
 /* Gives every position whose late features are known those and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
@@ -19716,14 +19790,12 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
         for (int i = 0; i < v->extractor_count; i++) {
             const vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal && !e->feature->temporal->is_ready(e, &e->course, ended))
+            if (e->feature->temporal && !v->config.live && !e->feature->temporal->is_ready(e, &e->course, ended))
                 return;
         }
-        for (int i = 0; i < v->extractor_count; i++) {
-            vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal)
-                e->feature->temporal->emit(e, &e->course, row);
-        }
+        for (int i = 0; i < v->extractor_count; i++)
+            if (v->extractors[i].feature->temporal)
+                vmafgpu__emit(v, &v->extractors[i], row);
         const int spoilt = vmafgpu__is_spoilt(v, v->emitted);
         v->emitted++;
         if (!row)
@@ -20865,6 +20937,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
+        {"live", c->live, 0, 1},
         {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
         {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
         {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
@@ -21368,7 +21441,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
-                                                            vmafgpu__none_lend, vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+                                                            vmafgpu__none_lend, vmafgpu__is_always_free,
+                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
                                                             vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
@@ -21865,9 +21939,10 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
     return VMAFGPU_OK;
 }
 
-/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. */
+/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. Unless `waits`
+ * it may be that it cannot be taken yet: VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
-                                      const vmafgpu_frame *distorted) {
+                                      const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
     vmafgpu__job job;
     vmafgpu_result result = vmafgpu__check_float(v);
@@ -21882,7 +21957,9 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
     if (v->collected < before)
-        vmafgpu__collect(v, before, VMAFGPU__GLANCE);
+        vmafgpu__collect(v, waits ? before : 0, waits ? VMAFGPU__GLANCE : VMAFGPU__LOOK);
+    if (!waits && (v->collected < before || !v->backend->is_free(v, position)))
+        return VMAFGPU_AGAIN;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = vmafgpu__check_lent(v, position, reference, distorted);
     if (result == VMAFGPU_OK)
@@ -21941,38 +22018,47 @@ VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *referen
     VMAFGPU__CALL(context, "vmafgpu_lend", 0, vmafgpu__lend(context, reference, distorted));
 }
 
-static vmafgpu_result vmafgpu__push(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_push", VMAFGPU__PUSHING);
+static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmafgpu_frame *reference,
+                                    const vmafgpu_frame *distorted, int waits) {
+    vmafgpu_result result = vmafgpu__check_order(v, function, VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__check_frame(v, "vmafgpu_push", "reference", reference);
+        result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__check_frame(v, "vmafgpu_push", "distorted", distorted);
+        result = vmafgpu__check_frame(v, function, "distorted", distorted);
     if (result != VMAFGPU_OK)
         return result;
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
     const int looked_at = wanted || v->wants_every_pair;
     if (looked_at || vmafgpu__remembers(v, 1))
-        result = vmafgpu__check_chroma(v, "vmafgpu_push", "reference", reference);
+        result = vmafgpu__check_chroma(v, function, "reference", reference);
     if (looked_at && result == VMAFGPU_OK)
-        result = vmafgpu__check_chroma(v, "vmafgpu_push", "distorted", distorted);
+        result = vmafgpu__check_chroma(v, function, "distorted", distorted);
     if (result != VMAFGPU_OK)
         return result;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
-        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);   /* so that the scores do wait */
+        /* So that the scores do wait. */
+        vmafgpu__collect(v, waits ? INT64_MAX : 0, waits ? VMAFGPU__WAIT : VMAFGPU__LOOK);
+        if (!waits && v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
+            return VMAFGPU_AGAIN;
         return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
-                             "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
+                             "%s: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
                              "fetch them, or set config.on_score",
-                             (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
+                             function, (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     }
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
-    return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL) : result;
+    return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL, waits) : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted) {
-    VMAFGPU__CALL(context, "vmafgpu_push", 0, vmafgpu__push(context, reference, distorted));
+    VMAFGPU__CALL(context, "vmafgpu_push", 0, vmafgpu__push(context, "vmafgpu_push", reference, distorted, 1));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                            const vmafgpu_frame *distorted) {
+    VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
 /* Takes contexts that can share the work, from the first on, which is taken already. Returns how many there are. */
@@ -22027,7 +22113,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
             vmafgpu__prepare_many(contexts + at, n, reference, distorted + at);
         for (int i = 0; i < n; i++) {
             vmafgpu *v = contexts[at + i];
-            const vmafgpu_result one = vmafgpu__push(v, reference, &distorted[at + i]);
+            const vmafgpu_result one = vmafgpu__push(v, "vmafgpu_push", reference, &distorted[at + i], 1);
             if (v->cpu)
                 v->cpu->is_prepared = 0;
             result = result == VMAFGPU_OK ? one : result;
@@ -22052,7 +22138,7 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
     if (result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
     return result == VMAFGPU_OK
-               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL)
+               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL, 1)
                : result;
 }
 

@@ -811,6 +811,9 @@ typedef struct vmafgpu_config {
     int             live;                 /* 1: a pair's score does not wait for the next pair: motion2 and motion3 are those that
                                              libvmaf would give it if the clip ended with it. See LIVE       */
 
+    int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
+                                             maps. Needs `live`, the features of edits, and the CPU           */
+
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread           */
 
@@ -1050,6 +1053,17 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
  * one it takes as long as some ten scores of the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
+
+/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push writes a
+ * float for each block of so many luma samples in either direction, row by row, vmafgpu_map_blocks() in all, before it returns: the
+ * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
+ * asked for again; NULL: none after all. Pairs without cost what they always do, those with one as much more as
+ * vmafgpu_edit_map(), and vmafgpu_push_many() shares no work. memory: host or pinned, in this version: with config.map_size the
+ * CPU scores, and CUDA and HIP are refused at open. */
+VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
+
+/* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
+VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
@@ -2999,7 +3013,8 @@ struct vmafgpu {
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
-    vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
+    float             *map;                         /* for the next pair's, or NULL */
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -13199,7 +13214,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
         return 0;   /* a reference in RGB would become other planes */
-    return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width && c->height == d->height &&
            c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
            c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
            a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed && !a->flushed && !b->flushed &&
@@ -13292,6 +13307,11 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
+/* Whether a base is kept, for edits or for maps. */
+static int vmafgpu__has_edits(const vmafgpu_config *c) {
+    return c->edit_size || c->map_size;
+}
+
 /* Whether the caller's frames have the form that the CPU works on. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -13355,7 +13375,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.edit_size;   /* edits change a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config);   /* edits change a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -19878,8 +19898,9 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
-                         v->config.edit_size);
+    const int edit_size = v->config.edit_size;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
+                         edit_size || !v->config.map_size ? "edit_size" : "map_size", edit_size ? edit_size : v->config.map_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -19914,6 +19935,7 @@ typedef struct vmafgpu__editor {
     void              *map_scratch;                     /* of plain ADM, for the frame's width */
     vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
     vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
+    vmafgpu_block     *blocks;                          /* a row of them, where shares alone are wanted */
     double            *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -19931,6 +19953,7 @@ struct vmafgpu__edits {
     int                count, next;                     /* next: the first that nobody has taken; atomic */
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
+    float             *shares;                          /* instead */
     vmafgpu_gradient   gradient;
     int                size, across;
     uint16_t          *log_table;                       /* of the plain code */
@@ -20551,7 +20574,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     vmafgpu__edits *x = v->edits;
     const vmafgpu__editor *e = &x->editors[index];
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
-        vmafgpu_block *blocks = x->blocks + (ptrdiff_t)row * x->across;
+        vmafgpu_block *blocks = x->shares ? e->blocks : x->blocks + (ptrdiff_t)row * x->across;
         if (!vmafgpu__atomic_change(&x->next, row, row + 1))
             continue;
         memset(blocks, 0, (size_t)x->across * sizeof *blocks);
@@ -20563,15 +20586,19 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
         }
         for (int k = 0; k < x->across; k++) {
             blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            if (x->shares)
+                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].share;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
         }
     }
 }
 
-static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks) {
+/* To `blocks`, or their shares alone to `shares`. */
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__edits_gradient(v, &x->gradient);
     x->blocks = blocks;
+    x->shares = shares;
     x->size = size;
     x->across = vmafgpu__divide_up(v->config.width, size);
     x->count = vmafgpu__divide_up(v->config.height, size);
@@ -20684,13 +20711,29 @@ static void vmafgpu__edit_task(void *arg, int index) {
 /* ---- open ---- */
 
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    if (v->config.no_frames)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.edit_size is %d, but config.no_frames is set", v->config.edit_size);
+    const vmafgpu_config *c = &v->config;
+    const char *field = c->edit_size ? "edit_size" : "map_size", *what = c->edit_size ? "edits" : "maps";
+    const int size = c->edit_size ? c->edit_size : c->map_size;
+    if (c->no_frames)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->cpu->score)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.edit_size is %d, but there are no edits with the feature %s: only "
-                                 "with adm, vif and motion", v->config.edit_size, v->features[i]->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.%s is %d, but there are no %s with the feature %s: only "
+                                 "with adm, vif and motion", field, size, what, v->features[i]->name);
+    if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, c->map_size);
+    if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
+                             !c->live           ? "which needs config.live: a map goes by the pair's score"
+                             : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
+                                                : "but there is no model: a map tells what of its score is lost where");
     return VMAFGPU_OK;
+}
+
+/* Blocks of config.map_size in a row; 0: there are no maps. */
+static int vmafgpu__map_across(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
 }
 
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
@@ -20732,6 +20775,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
         vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
         e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
     }
@@ -20769,6 +20813,15 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 
 /* ---- the base ---- */
+
+/* The map of the pair that was just scored, of which the base's sums and row are made. */
+static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__add_workers(v, v->cpu, &x->base);
+    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
+        vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
+}
 
 static void vmafgpu__edits_settle(const vmafgpu *v) {
     v->edits->prediction = vmafgpu__edit_smooth(v, &v->edits->base, v->edits->editors[0].row, v->edits->editors[0].model_scratch);
@@ -20938,6 +20991,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
         {"live", c->live, 0, 1},
+        {"map_size", c->map_size, 0, VMAFGPU__MAX_EDIT},
         {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
         {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
         {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
@@ -21338,8 +21392,9 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
 
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
-    if (v->config.edit_size) {
-        vmafgpu__sentence(v->note, sizeof v->note, "edits (config.edit_size) are made by the CPU only");
+    if (vmafgpu__has_edits(&v->config)) {
+        vmafgpu__sentence(v->note, sizeof v->note, v->config.edit_size ? "edits (config.edit_size) are made by the CPU only"
+                                                                       : "maps (config.map_size) are made by the CPU only");
         return 1;
     }
     for (int i = 0; i < v->extractor_count; i++) {
@@ -21529,7 +21584,7 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_colour(v);
-    if (result == VMAFGPU_OK && v->config.edit_size)
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(&v->config))
         result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
@@ -21554,7 +21609,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
         return result;
 #endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
-    if (result == VMAFGPU_OK && c->edit_size)
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
@@ -21740,6 +21795,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
+    v->map = NULL;
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -22048,7 +22104,16 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     }
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
-    return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL, waits) : result;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL, waits);
+    if (result != VMAFGPU_OK)
+        return result;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->map && wanted)
+        vmafgpu__map_pair(v, vmafgpu__row(v, row));
+#endif
+    v->map = wanted ? NULL : v->map;
+    return result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
@@ -22271,12 +22336,39 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
 
+/* ---- maps ---- */
+
+static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_kind memory) {
+    const char *function = "vmafgpu_map_next";
+    if (!v->config.map_size)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
+    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host or pinned, not %d", function, (int)memory);
+    v->map = map;
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory) {
+    VMAFGPU__CALL(context, "vmafgpu_map_next", 0, vmafgpu__map_next(context, map, memory));
+}
+
+VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down) {
+    const int size = context && context->is_open ? context->config.map_size : 0;
+    const int w = size ? vmafgpu__divide_up(context->config.width, size) : 0;
+    const int h = size ? vmafgpu__divide_up(context->config.height, size) : 0;
+    if (across)
+        *across = w;
+    if (down)
+        *down = h;
+    return w * h;
+}
+
 /* ---- edits ---- */
 
 #ifndef VMAFGPU_NO_EDITS
 /* Whether there are edits, and if wanted a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
-    if (!v->edits)
+    if (!v->config.edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
     if (needs_base && !v->has_base)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
@@ -22353,7 +22445,7 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
-    return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
+    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,

@@ -133,7 +133,125 @@ static void test_try_push(void) {
     film_free(&f);
 }
 
+/* A map with each score: those of the pair as a base of edits. */
+static void test_maps(void) {
+    static const struct {
+        const char *what;
+        int width, height, depth, size, threads;
+        const char *version;
+    } maps[] = {
+        {"texture+mix", 96, 88, 8, 16, 1, "vmaf_v0.6.1"}, {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg"},
+        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1"}, {"texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3"}
+    };
+    enum { FRAMES = 4 };
+    for (size_t k = 0; k < sizeof maps / sizeof maps[0]; k++) {
+        film f = film_make(maps[k].what, maps[k].width, maps[k].height, maps[k].depth, FRAMES, (uint32_t)k + 1);
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_model_config model;
+        vmafgpu *context, *plain, *edits;
+        int across, down, count, found[2], differ = 0;
+        float *map;
+        vmafgpu_block *blocks;
+        snprintf(test_where, sizeof test_where, "map of %d, %dx%d", maps[k].size, maps[k].width, maps[k].height);
+        memset(&model, 0, sizeof model);
+        model.version = maps[k].version;
+        config.models = &model;
+        config.model_count = 1;
+        config.live = 1;
+        config.threads = maps[k].threads;
+        plain = open_checked(&config);
+        config.edit_size = 1;
+        edits = open_checked(&config);
+        config.edit_size = 0;
+        config.map_size = maps[k].size;
+        context = open_checked(&config);
+        count = vmafgpu_map_blocks(context, &across, &down);
+        CHECK_INT(across, (maps[k].width + maps[k].size - 1) / maps[k].size);
+        CHECK_INT(down, (maps[k].height + maps[k].size - 1) / maps[k].size);
+        CHECK_INT(count, across * down);
+        map = (float *)malloc(sizeof *map * (size_t)(count + 1));
+        blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)count);
+        test_need(map && blocks, "memory");
+        for (int i = 0; i < FRAMES; i++) {
+            const vmafgpu_frame before = film_frame(&f, i ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
+                                distorted = film_frame(&f, i, 1);
+            vmafgpu_score score[2];
+            for (int n = 0; n <= count; n++) {
+                map[n] = -7;
+            }
+            if (i != 2) {
+                CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            }
+            CHECK_INT(i % 2 ? vmafgpu_try_push(context, &reference, &distorted) : film_push(&f, context, i), VMAFGPU_OK);
+            CHECK_INT(film_push(&f, plain, i), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next(context, &score[0]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next(plain, &score[1]), VMAFGPU_OK);
+            check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
+            CHECK(map[count] == -7);
+            if (i == 2) {   /* nobody asked for one */
+                CHECK(map[0] == -7);
+                continue;
+            }
+            CHECK_INT(vmafgpu_edit_begin(edits, i ? &before : NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_map(edits, maps[k].size, blocks, &found[0], &found[1]), VMAFGPU_OK);
+            for (int n = 0; n < count; n++) {
+                CHECK_BITS(map[n], (float)blocks[n].share);
+                differ += map[n] != map[0];
+            }
+        }
+        CHECK(differ > 0 || count == 1);
+        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_map_next(plain, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        CHECK_HAS(vmafgpu_last_error(plain), "config.map_size is 0");
+        CHECK_INT(vmafgpu_edit_map(context, 16, blocks, &across, &down), VMAFGPU_ERROR_STATE);
+        vmafgpu_close(context);
+        vmafgpu_close(plain);
+        vmafgpu_close(edits);
+        free(map);
+        free(blocks);
+        film_free(&f);
+    }
+}
+
+static void check_refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
+    vmafgpu *context;
+    CHECK_INT(vmafgpu_open(&context, config), expected);
+    CHECK_HAS(vmafgpu_last_error(context), words);
+    vmafgpu_close(context);
+}
+
+static void test_map_rules(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 1, 11);
+    const vmafgpu_config plain = film_config(&f);
+    vmafgpu_config config = plain;
+    vmafgpu_feature_config psnr = feature("psnr", NULL), vif = feature("vif", NULL);
+    snprintf(test_where, sizeof test_where, "maps' rules");
+    config.map_size = 16;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "which needs config.live");
+    config.live = 1;
+    config.map_size = 3;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from 4 to 256, not 3");
+    config.map_size = 257;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size");
+    config.map_size = 16;
+    config.together = 2;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.together");
+    config.together = 0;
+    config.features = &psnr;
+    config.feature_count = 1;
+    check_refused(&config, VMAFGPU_ERROR_FEATURE, "no maps with the feature psnr");
+    config.features = &vif;
+    config.no_model = 1;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "there is no model");
+    config.no_model = 0;
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_size");
+    film_free(&f);
+}
+
 int main(void) {
+    test_maps();
+    test_map_rules();
     test_scores();
     test_segments();
     test_try_push();

@@ -11,8 +11,8 @@
  * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals `scored`, for which
  * Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the GPU busy is left out. Where a
  * driver has no such semaphores (Mesa's lavapipe), the host waits instead.
- * --rate paces the frames (0: as fast as can be), --load has the shader of each frame do that many rounds of work more, on the
- * same GPU; at the end percentiles of 'drawn to scored' are shown. --check reads all frames back and has the CPU score them:
+ * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds of work for
+ * each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to scored' are shown. --check reads all frames back and has the CPU score them:
  * the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check then finds that.
  *
  * NVIDIA, on Linux and Windows. AMD's runtime has no external semaphores on Linux, and imports no images: there linear buffers go,
@@ -212,7 +212,7 @@ typedef struct resource {
 
 /* A pair in rotation. */
 typedef struct slot {
-    VkCommandBuffer commands;
+    VkCommandBuffer commands, load;
     resource        drawn[2];       /* reference and distorted, images */
     resource        linear[2];      /* not with `surface` */
     uint64_t        busy_until;     /* what `scored` must reach before it is drawn over; 0: it is free */
@@ -234,16 +234,19 @@ typedef struct engine {
     VkPipelineLayout layout;
     VkPipeline       pipeline;
     VkDescriptorPool sets;
-    VkSemaphore      drawn, scored;
+    VkSemaphore      drawn, scored, rendered;   /* rendered: the load behind a pair is over */
     void            *cuda_drawn, *cuda_scored;
     int              has_timelines;
     void            *context, *in, *out;   /* CUDA's; pairs come behind what is on `in`, and are given back on `out` */
     int              is_current, has_context;
     slot             slots[MOST_RING];
+    resource         scene;                /* what --load draws to */
     resource         copies;               /* of all frames, on the host, with --check */
     vmafgpu         *vmaf;
     double           began;
-    double          *drawn_at, *took;      /* seconds; of each frame */
+    double          *drawn_at, *took;      /* seconds; of each frame, and of each pair */
+    double           busy;                 /* seconds that the load took, in all */
+    int              rendered_to;
     int             *frame_of;             /* of each pair */
     double          *scores;               /* of each pair */
     int              pushed, shown, left_out, late;
@@ -465,8 +468,8 @@ static int open_pipeline(engine *e) {
     const VkDescriptorSetLayoutBinding binding = {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     const VkDescriptorSetLayoutCreateInfo sets = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, NULL, 0, 1, &binding};
     const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 16};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2 * MOST_RING};
-    const VkDescriptorPoolCreateInfo descriptors = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, NULL, 0, 2 * MOST_RING, 1, &size};
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2 * MOST_RING + 1};
+    const VkDescriptorPoolCreateInfo descriptors = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, NULL, 0, 2 * MOST_RING + 1, 1, &size};
     if (!VK_OK(vkCreateCommandPool(e->device, &pool, NULL, &e->commands)) ||
         !VK_OK(vkCreateShaderModule(e->device, &shader, NULL, &e->shader)) ||
         !VK_OK(vkCreateDescriptorSetLayout(e->device, &sets, NULL, &e->set_layout)) ||
@@ -541,9 +544,8 @@ static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedic
     return error_ == 0 || fail("cuImportExternalMemory() gave %d", error_);
 }
 
-/* An image that the shader writes; with `surface` CUDA has it, too. */
-static int make_image(engine *e, resource *r) {
-    const int is_shared = e->o.way == SURFACE;
+/* An image that the shader writes; if it is shared CUDA has it, too. */
+static int make_image(engine *e, resource *r, int is_shared) {
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL, MEMORY_HANDLE};
     const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     const VkDescriptorSetAllocateInfo set = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, NULL, e->sets, 1, &e->set_layout};
@@ -654,16 +656,17 @@ static void give_back(engine *e, resource *r) {
     }
 }
 
-/* A timeline; CUDA gets it, too. */
+/* A timeline; CUDA gets it, too, where timelines can be handed out, unless `imported` is NULL. */
 static int make_timeline(engine *e, VkSemaphore *timeline, void **imported) {
+    const int is_shared = e->has_timelines && imported;
     const VkExportSemaphoreCreateInfo external = {VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, NULL, SEMAPHORE_HANDLE};
-    const VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, e->has_timelines ? &external : NULL,
+    const VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, is_shared ? &external : NULL,
                                             VK_SEMAPHORE_TYPE_TIMELINE, 0};
     const VkSemaphoreCreateInfo info = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
     VkResult result_;
     cu_semaphore description;
     int error_;
-    if (!VK_OK(vkCreateSemaphore(e->device, &info, NULL, timeline)) || !e->has_timelines) {
+    if (!VK_OK(vkCreateSemaphore(e->device, &info, NULL, timeline)) || !is_shared) {
         return *timeline != VK_NULL_HANDLE;
     }
     memset(&description, 0, sizeof description);
@@ -697,18 +700,20 @@ static size_t picture_bytes(const engine *e) {
 
 static int open_slots(engine *e) {
     VkResult result_;
-    if (!make_timeline(e, &e->drawn, &e->cuda_drawn) || !make_timeline(e, &e->scored, &e->cuda_scored)) {
+    if (!make_timeline(e, &e->drawn, &e->cuda_drawn) || !make_timeline(e, &e->scored, &e->cuda_scored) ||
+        !make_timeline(e, &e->rendered, NULL) || (e->o.load && !make_image(e, &e->scene, 0))) {
         return 0;
     }
     for (int i = 0; i < e->o.ring; i++) {
         slot *s = &e->slots[i];
         const VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, e->commands,
                                                   VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
-        if (!VK_OK(vkAllocateCommandBuffers(e->device, &info, &s->commands))) {
+        if (!VK_OK(vkAllocateCommandBuffers(e->device, &info, &s->commands)) ||
+            !VK_OK(vkAllocateCommandBuffers(e->device, &info, &s->load))) {
             return 0;
         }
         for (int k = 0; k < 2; k++) {
-            if (!make_image(e, &s->drawn[k]) || (e->o.way != SURFACE && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
+            if (!make_image(e, &s->drawn[k], e->o.way == SURFACE) || (e->o.way != SURFACE && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
                 return 0;
             }
         }
@@ -727,10 +732,23 @@ static void barrier(const engine *e, VkCommandBuffer c, VkImage image, VkImageLa
     vkCmdPipelineBarrier(c, stage, next, 0, 0, NULL, 0, NULL, 1, &b);
 }
 
-/* Records what draws a pair, which always begins from nothing: so the image need not be taken back from CUDA. */
+enum { COMPUTE = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, COPY = VK_PIPELINE_STAGE_TRANSFER_BIT };
+
+static const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL,
+                                               VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, NULL};
+
+/* Has the shader draw, which always begins from nothing: so an image need not be taken back from CUDA. */
+static void record_picture(const engine *e, VkCommandBuffer c, const resource *r, int frame, int side, int work) {
+    const uint32_t constants[4] = {(uint32_t)frame, (uint32_t)side, e->o.way == LUMA, (uint32_t)work};
+    barrier(e, c, r->image, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_ACCESS_SHADER_WRITE_BIT, COMPUTE | COPY, COMPUTE, 0);
+    vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
+    vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout, 0, 1, &r->set, 0, NULL);
+    vkCmdPushConstants(c, e->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof constants, constants);
+    vkCmdDispatch(c, ((uint32_t)e->o.width + 15) / 16, ((uint32_t)e->o.height + 15) / 16, 1);
+}
+
+/* Records what draws a pair, and the load behind it. */
 static int record(engine *e, slot *s, int frame) {
-    enum { COMPUTE = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, COPY = VK_PIPELINE_STAGE_TRANSFER_BIT };
-    const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, NULL};
     VkBufferImageCopy copy;
     VkResult result_;
     memset(&copy, 0, sizeof copy);
@@ -742,16 +760,10 @@ static int record(engine *e, slot *s, int frame) {
     if (!VK_OK(vkBeginCommandBuffer(s->commands, &begin))) {
         return 0;
     }
-    vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
     for (int i = 0; i < 2; i++) {
-        const uint32_t constants[4] = {(uint32_t)frame, i ? 2 + (uint32_t)frame / 30 % 4 : 1, e->o.way == LUMA,
-                                       i ? 0 : (uint32_t)e->o.load};
         const VkImage image = s->drawn[i].image;
         const int copies = e->o.way != SURFACE || e->o.is_checked;
-        barrier(e, s->commands, image, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_ACCESS_SHADER_WRITE_BIT, COMPUTE | COPY, COMPUTE, 0);
-        vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout, 0, 1, &s->drawn[i].set, 0, NULL);
-        vkCmdPushConstants(s->commands, e->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof constants, constants);
-        vkCmdDispatch(s->commands, (copy.imageExtent.width + 15) / 16, (copy.imageExtent.height + 15) / 16, 1);
+        record_picture(e, s->commands, &s->drawn[i], frame, i ? 2 + frame / 30 % 4 : 1, 0);
         if (copies) {
             barrier(e, s->commands, image, VK_IMAGE_LAYOUT_GENERAL, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT, COMPUTE, COPY, 0);
         }
@@ -768,7 +780,17 @@ static int record(engine *e, slot *s, int frame) {
                     VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 1);
         }
     }
-    return VK_OK(vkEndCommandBuffer(s->commands));
+    if (!VK_OK(vkEndCommandBuffer(s->commands))) {
+        return 0;
+    }
+    if (!e->o.load) {
+        return 1;
+    }
+    if (!VK_OK(vkBeginCommandBuffer(s->load, &begin))) {
+        return 0;
+    }
+    record_picture(e, s->load, &e->scene, frame, 1, e->o.load);
+    return VK_OK(vkEndCommandBuffer(s->load));
 }
 
 /* Draws a pair: behind what scores the one that was there; `drawn` is frame + 1 when it is there. */
@@ -779,8 +801,11 @@ static int draw(engine *e, slot *s, int frame) {
                                                   &signals};
     const VkSubmitInfo submit = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &values, waits_for ? 1u : 0u, &e->scored, &stage, 1, &s->commands, 1,
                                  &e->drawn};
+    const VkTimelineSemaphoreSubmitInfo load_values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, 0, NULL, 1, &signals};
+    const VkSubmitInfo load = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &load_values, 0, NULL, NULL, 1, &s->load, 1, &e->rendered};
     VkResult result_;
     return record(e, s, frame) && VK_OK(vkQueueSubmit(e->queue, 1, &submit, VK_NULL_HANDLE)) &&
+           (!e->o.load || VK_OK(vkQueueSubmit(e->queue, 1, &load, VK_NULL_HANDLE))) &&
            (e->has_timelines || VK_OK(vkQueueWaitIdle(e->queue)));
 }
 
@@ -833,6 +858,13 @@ static int look(engine *e, int drawn) {
     const double time = now();
     for (int i = drawn < (int)value ? drawn : (int)value; i > 0 && e->drawn_at[i - 1] == 0; i--) {
         e->drawn_at[i - 1] = time;
+    }
+    if (e->o.load && !VK_OK(vkGetSemaphoreCounterValue(e->device, e->rendered, &value))) {
+        return 0;
+    }
+    if (e->o.load && (int)value > e->rendered_to && e->drawn_at[value - 1] > 0) {
+        e->rendered_to = (int)value;
+        e->busy += time - e->drawn_at[value - 1];
     }
     while ((result = vmafgpu_next(e->vmaf, &score)) == VMAFGPU_OK) {
         const int frame = e->frame_of[score.index];
@@ -902,6 +934,9 @@ static void report(engine *e) {
     }
     printf("%s%d frames, %d scored, %d left out; mean %.3f; %.1f frames/s on %s\n", e->o.is_quiet ? "" : "\n", e->o.frames, e->pushed,
            e->left_out, e->pushed ? sum / e->pushed : 0, e->o.frames / seconds, e->name);
+    if (e->o.load) {
+        printf("the load behind each pair: %.3f ms\n", e->busy * 1e3 / e->o.frames);
+    }
     qsort(e->took, (size_t)e->pushed, sizeof *e->took, compare);
     printf("drawn to scored, ms:");
     for (size_t i = 0; i < sizeof percents / sizeof *percents && e->pushed; i++) {
@@ -926,7 +961,7 @@ static int open_vmaf(engine *e) {
  * recording of a pair, which must be over. */
 static int is_free(engine *e, const slot *s, int frame) {
     if (e->has_timelines) {
-        return frame < e->o.ring || e->drawn_at[frame - e->o.ring] > 0;
+        return frame < e->o.ring || (e->drawn_at[frame - e->o.ring] > 0 && (!e->o.load || e->rendered_to > frame - e->o.ring));
     }
     return !s->busy_until || vmafgpu_reusable(e->vmaf) == e->pushed || vmafgpu_wait(e->vmaf, -1) == VMAFGPU_OK;
 }
@@ -981,6 +1016,7 @@ static void close_engine(engine *e) {
             give_back(e, &e->slots[i / 2].drawn[i % 2]);
             give_back(e, &e->slots[i / 2].linear[i % 2]);
         }
+        give_back(e, &e->scene);
         give_back(e, &e->copies);
         if (e->cuda_drawn) {
             cuDestroyExternalSemaphore(e->cuda_drawn);
@@ -990,6 +1026,7 @@ static void close_engine(engine *e) {
         }
         vkDestroySemaphore(e->device, e->drawn, NULL);
         vkDestroySemaphore(e->device, e->scored, NULL);
+        vkDestroySemaphore(e->device, e->rendered, NULL);
         vkDestroyPipeline(e->device, e->pipeline, NULL);
         vkDestroyPipelineLayout(e->device, e->layout, NULL);
         vkDestroyDescriptorPool(e->device, e->sets, NULL);

@@ -26,7 +26,7 @@
  *
  * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
  * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), engine_overlay.c (live, without
- * waiting), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
+ * waiting), vulkan_frames.c (Vulkan's images), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
@@ -286,6 +286,7 @@
  *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN; vmafgpu_next() gives scores in order, as many as there are, and
  *     VMAFGPU_AGAIN; vmafgpu_reusable() tells whose frames may be written again. None of them waits. vmafgpu_push(), _flush(),
  *     _reset(), _close(), _wait() and the single pairs do. With config.live gpu.batch is 1 by default: no pair waits for others.
+ *   - vmafgpu_map_next() has a pair's push tell where in the frame the score is lost, with config.map_size, on the CPU.
  *   - What to do when the GPU is busy: leave the pair out. The scores are those of a clip without it, to the bit, whose motion is
  *     that from one pushed reference to the next. examples/engine_overlay.c does so.
  *
@@ -615,7 +616,7 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
+ * called from vmafgpu_open(), _push(), _try_push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
  * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
  * that opens the GPU, at the same time. */
 typedef struct vmafgpu_allocator {
@@ -786,7 +787,7 @@ typedef struct vmafgpu_config {
     void          (*log)(void *user, vmafgpu_log_level level, const char *message);
     void           *log_user;
 
-    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail(), _next(),
+    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _try_push(), _tail(), _next(),
      * _wait(), _reusable() and _flush(). Of the same context it may ask what takes it as const (columns, names, config),
      * _score_at(), _pool(), _pool_range() and _percentile(), which cover this score and those before it, and _reusable(). Other
      * calls are refused with VMAFGPU_ERROR_STATE; vmafgpu_close() then does nothing. */
@@ -796,13 +797,13 @@ typedef struct vmafgpu_config {
     vmafgpu_reciprocal float_reciprocal;  /* of float_adm; default: this machine's                           */
 
     /* Instead of polling vmafgpu_reusable(): called with what it says when that has grown, from inside vmafgpu_push(),
-     * _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
+     * _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
      * in it. No call on the context is allowed. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
     /* Gets the heat maps of every cambi that has the option heatmaps_path, a text that means nothing here (without a callback
-     * the option is refused): from inside vmafgpu_push() and vmafgpu_push_many(), of frames that are scored, scale by scale.
+     * the option is refused): from inside vmafgpu_push(), _try_push() and _push_many(), of frames that are scored, scale by scale.
      * Those of a pair whose push then fails come again. No call on the context is allowed. The CPU makes them, with nearly
      * twice the work, and with such an option no GPU is used. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);

@@ -66,7 +66,9 @@ static int draw(engine *e, int frame, int is_distorted, uint64_t to) {
 /* ---- the part that is yours, too ---- */
 
 static vmafgpu_frame device_frame(uint64_t address) {
-    vmafgpu_frame frame = {{(const void *)(uintptr_t)address, NULL, NULL}, {WIDTH, 0, 0}, VMAFGPU_MEMORY_DEVICE};
+    vmafgpu_frame frame = VMAFGPU_INIT;
+    frame.data[0] = (const void *)(uintptr_t)address;
+    frame.memory = VMAFGPU_MEMORY_DEVICE;
     return frame;
 }
 

@@ -1,22 +1,24 @@
 /* A Vulkan engine's frames scored while it renders, where they lie: images and timelines of Vulkan's are imported into CUDA.
  *
  *     vulkan_frames [--way surface|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N] [--ring N] [--quiet] [--check]
- *                   [--no-wait] [--kernels FILE] [--driver LIBRARY]
+ *                   [--no-wait] [--validate] [--kernels FILE] [--driver LIBRARY]
  *
  * It makes a device without a window, the one that CUDA counts as its first, found by its UUID; a compute shader draws a moving
  * picture, and what a bad encoder would make of it; both are scored on the same GPU, and the number is shown as it comes.
- *     surface   images, imported as arrays and read in place through surface objects (default)
- *     rgba      the same pixels copied to linear buffers, which CUDA has as device memory: for drivers that cannot import images
- *     luma      likewise, but drawn as luma, so that nothing is converted
+ * --way surface, the default, hands over images, as arrays that are read in place through surface objects; rgba has the same pixels
+ * copied to linear buffers, which CUDA has as device memory, for drivers that cannot import images; luma likewise, but it is luma that
+ * is drawn, so that nothing is converted.
  * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals `scored`, for which
  * Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the GPU busy is left out. Where a
  * driver has no such semaphores (Mesa's lavapipe), the host waits instead.
  * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds of work for
- * each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to scored' are shown. --check reads all frames back and has the CPU score them:
+ * each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to scored' are shown, as the
+ * host sees it, and of the GPU's own time from there on. --check reads all frames back and has the CPU score them:
  * the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check then finds that.
+ * --validate has Khronos' validation layer look on.
  *
- * NVIDIA, on Linux and Windows. AMD's runtime has no external semaphores on Linux, and imports no images: there linear buffers go,
- * by hipImportExternalMemory() and waits on the host, as with lavapipe here; that has not been tried on a card, nor has Windows.
+ * It is for NVIDIA's GPUs. AMD's HIP has no external semaphores on Linux: there linear buffers could be handed over, by
+ * hipImportExternalMemory(), and the host would wait, as with lavapipe here. That has not been tried, nor has this on Windows.
  * Vulkan's headers are needed to build it (Debian: libvulkan-dev), no library and no SDK.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime() */
@@ -67,7 +69,7 @@ enum { MOST_RING = 8, MOST_CHECKED = 240 };
 /* ---- CUDA's driver: what this needs of cuda.h, whose structs these are, on 64-bit systems ---- */
 
 enum { CU_OPAQUE_FD = 1, CU_OPAQUE_WIN32 = 2, CU_TIMELINE_FD = 9, CU_TIMELINE_WIN32 = 10, CU_DEDICATED = 1, CU_SURFACE = 2,
-       CU_UNSIGNED_INT8 = 1 };
+       CU_UNSIGNED_INT8 = 1, CU_NOT_READY = 600 };
 
 typedef union cu_handle {
     int fd;
@@ -131,6 +133,10 @@ typedef struct cu_resource {
     X(cuStreamCreate, (void **stream, unsigned flags)) \
     X(cuStreamDestroy_v2, (void *stream)) \
     X(cuStreamSynchronize, (void *stream)) \
+    X(cuEventCreate, (void **event, unsigned flags)) \
+    X(cuEventDestroy_v2, (void *event)) \
+    X(cuEventRecord, (void *event, void *stream)) \
+    X(cuEventElapsedTime, (float *milliseconds, void *from, void *to)) \
     X(cuMemFree_v2, (uint64_t address)) \
     X(cuImportExternalMemory, (void **memory, const cu_memory *description)) \
     X(cuDestroyExternalMemory, (void *memory)) \
@@ -193,7 +199,7 @@ typedef enum way { SURFACE, RGBA, LUMA, WAYS } way;
 
 typedef struct options {
     way         way;
-    int         width, height, frames, load, ring, is_quiet, is_checked, waits_not;
+    int         width, height, frames, load, ring, is_quiet, is_checked, waits_not, is_validated;
     double      rate;
     const char *kernels, *driver;
 } options;
@@ -245,6 +251,8 @@ typedef struct engine {
     vmafgpu         *vmaf;
     double           began;
     double          *drawn_at, *took;      /* seconds; of each frame, and of each pair */
+    double          *gpu_took;             /* of each pair, the GPU's own time */
+    void            *events[2 * MOST_RING][2];
     double           busy;                 /* seconds that the load took, in all */
     int              rendered_to;
     int             *frame_of;             /* of each pair */
@@ -395,7 +403,7 @@ static int open_vulkan(engine *e, const unsigned char uuid[16]) {
 #endif
     const VkApplicationInfo app = {VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vulkan_frames", 1, NULL, 0, VK_API_VERSION_1_2};
     const char *const layer = "VK_LAYER_KHRONOS_validation";
-    const int is_validated = getenv("VULKAN_FRAMES_VALIDATE") != NULL;
+    const int is_validated = e->o.is_validated;
     const VkInstanceCreateInfo instance = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, NULL, 0, &app, is_validated ? 1u : 0u, &layer, 0,
                                            NULL};
     PFN_vkGetInstanceProcAddr get;
@@ -718,6 +726,12 @@ static int open_slots(engine *e) {
             }
         }
     }
+    int error_ = 0;
+    for (int i = 0; i < 4 * e->o.ring && e->has_timelines; i++) {
+        if (!CU_OK(cuEventCreate(&e->events[i / 2][i % 2], 0))) {
+            return 0;
+        }
+    }
     return !e->o.is_checked || make_buffer(e, &e->copies, 2 * picture_bytes(e) * (VkDeviceSize)e->o.frames, 0);
 }
 
@@ -829,6 +843,10 @@ static int push(engine *e, slot *s, int frame) {
     if (e->has_timelines && !e->o.waits_not && !CU_OK(cuWaitExternalSemaphoresAsync(&e->cuda_drawn, &value, 1, e->in))) {
         return 0;
     }
+    void *const *events = e->events[e->pushed % (2 * e->o.ring)];
+    if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in))) {
+        return 0;
+    }
     result = vmafgpu_try_push(e->vmaf, &reference, &distorted);
     if (result == VMAFGPU_AGAIN) {
         e->left_out++;
@@ -843,7 +861,7 @@ static int push(engine *e, slot *s, int frame) {
         return 1;
     }
     return (vmafgpu_wait_on_stream(e->vmaf, e->out, -1) == VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf))) &&
-           CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
+           CU_OK(cuEventRecord(events[1], e->out)) && CU_OK(cuSignalExternalSemaphoresAsync(&e->cuda_scored, &value, 1, e->out));
 }
 
 /* Notes when pairs were drawn and scored, and shows the number. */
@@ -871,6 +889,13 @@ static int look(engine *e, int drawn) {
         const double at = e->drawn_at[frame] > 0 ? e->drawn_at[frame] : time;
         e->took[score.index] = now() - at;
         e->scores[score.index] = score.score;
+        if (e->has_timelines) {
+            void *const *events = e->events[score.index % (2 * e->o.ring)];
+            float milliseconds = 0;
+            while (cuEventElapsedTime(&milliseconds, events[0], events[1]) == CU_NOT_READY) {   /* for a hair's breadth */
+            }
+            e->gpu_took[score.index] = milliseconds * 1e-3;
+        }
         e->shown++;
         if (!e->o.is_quiet) {
             printf("\rframe %d  VMAF %7.3f  %.2f ms after it was drawn ", frame, score.score, e->took[score.index] * 1e3);
@@ -926,8 +951,18 @@ static int compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void report(engine *e) {
+static void show_percentiles(const char *what, double *seconds, int count) {
     static const double percents[] = {50, 90, 99, 99.9, 100};
+    qsort(seconds, (size_t)count, sizeof *seconds, compare);
+    printf("%s, ms:", what);
+    for (size_t i = 0; i < sizeof percents / sizeof *percents && count; i++) {
+        const int rank = (int)(percents[i] / 100 * (count - 1) + 0.5);
+        printf("%s %g %%: %.3f", i ? "," : "", percents[i], seconds[rank] * 1e3);
+    }
+    printf("\n");
+}
+
+static void report(engine *e) {
     double sum = 0, seconds = now() - e->began;
     for (int i = 0; i < e->pushed; i++) {
         sum += e->scores[i];
@@ -937,11 +972,9 @@ static void report(engine *e) {
     if (e->o.load) {
         printf("the load behind each pair: %.3f ms\n", e->busy * 1e3 / e->o.frames);
     }
-    qsort(e->took, (size_t)e->pushed, sizeof *e->took, compare);
-    printf("drawn to scored, ms:");
-    for (size_t i = 0; i < sizeof percents / sizeof *percents && e->pushed; i++) {
-        const int rank = (int)(percents[i] / 100 * (e->pushed - 1) + 0.5);
-        printf(" %g %%: %.3f%s", percents[i], e->took[rank] * 1e3, i + 1 < sizeof percents / sizeof *percents ? "," : "\n");
+    show_percentiles("drawn to scored", e->took, e->pushed);
+    if (e->has_timelines) {
+        show_percentiles("GPU time of a pair", e->gpu_took, e->pushed);
     }
 }
 
@@ -970,9 +1003,10 @@ static int run(engine *e) {
     const size_t count = (size_t)e->o.frames;
     e->drawn_at = (double *)calloc(count, sizeof *e->drawn_at);
     e->took = (double *)calloc(count, sizeof *e->took);
+    e->gpu_took = (double *)calloc(count, sizeof *e->gpu_took);
     e->scores = (double *)calloc(count, sizeof *e->scores);
     e->frame_of = (int *)calloc(count, sizeof *e->frame_of);
-    if (!e->drawn_at || !e->took || !e->scores || !e->frame_of) {
+    if (!e->drawn_at || !e->took || !e->gpu_took || !e->scores || !e->frame_of) {
         return fail("no memory");
     }
     if (!e->o.is_quiet) {
@@ -1038,6 +1072,11 @@ static void close_engine(engine *e) {
     if (e->instance) {
         vkDestroyInstance(e->instance, NULL);
     }
+    for (int i = 0; i < 4 * MOST_RING; i++) {
+        if (e->events[i / 2][i % 2]) {
+            cuEventDestroy_v2(e->events[i / 2][i % 2]);
+        }
+    }
     if (e->in) {
         cuStreamDestroy_v2(e->in);
     }
@@ -1053,6 +1092,7 @@ static void close_engine(engine *e) {
     }
     free(e->drawn_at);
     free(e->took);
+    free(e->gpu_took);
     free(e->scores);
     free(e->frame_of);
 }
@@ -1095,7 +1135,9 @@ static int parse(int argc, char **argv, options *o) {
             o->is_quiet |= !strcmp(argv[i], "--quiet");
             o->is_checked |= !strcmp(argv[i], "--check");
             o->waits_not |= !strcmp(argv[i], "--no-wait");
-            known = !strcmp(argv[i], "--quiet") || !strcmp(argv[i], "--check") || !strcmp(argv[i], "--no-wait");
+            o->is_validated |= !strcmp(argv[i], "--validate");
+            known = !strcmp(argv[i], "--quiet") || !strcmp(argv[i], "--check") || !strcmp(argv[i], "--no-wait") ||
+                    !strcmp(argv[i], "--validate");
         }
         if (!known || (takes && !*value)) {
             return fail("%s %s is not understood; see the top of vulkan_frames.c", argv[i], takes ? value : "");

@@ -250,10 +250,10 @@ static void test_map_rules(void) {
 }
 
 int main(void) {
-    test_maps();
-    test_map_rules();
     test_scores();
     test_segments();
     test_try_push();
+    test_maps();
+    test_map_rules();
     return test_end();
 }

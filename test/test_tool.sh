@@ -968,12 +968,12 @@ check 'encoder_rdo' [ "$($foreign "$build/encoder_rdo" 0.5 | awk '/VMAF/ { sub(/
 check 'tune_vmaf' [ "$($foreign "$build/tune_vmaf" 320 180 | grep -c '^60 blocks.* 0 of the scores differ')" -eq 1 ]
 check 'stream' [ "$($foreign "$build/stream" | grep -c '^frame')" -eq 50 ]
 $foreign "$build/device_frames" > "$work/out" 2> "$work/err"
+check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kernels were found' "$work/out" "$work/err"
 check 'engine_overlay on the CPU' $foreign "$build/engine_overlay" cpu > "$work/out"
 check 'engine_overlay on the CPU: every pair' grep -q '^60 frames drawn, 60 scored, 0 left out; 60 ' "$work/out"
 if command -v "${CXX:-c++}" > /dev/null 2>&1; then
     check 'engine_overlay in C++' "${CXX:-c++}" -x c++ -std=c++11 -Wall -Wextra -Werror -DVMAFGPU_IMPLEMENTED_ -fsyntax-only examples/engine_overlay.c
 fi
-check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kernels were found' "$work/out" "$work/err"
 check 'stream of nothing' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
 
 echo "$passed passed, $failed failed"

@@ -14,7 +14,8 @@
  * --rate paces the frames (0: as fast as can be); --load has the GPU go on rendering behind each pair, so many rounds of work for
  * each pixel of a picture of that size, while the pair is scored. At the end percentiles of 'drawn to scored' are shown, as the
  * host sees it, and of the GPU's own time from there on. --check reads all frames back and has the CPU score them:
- * the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check then finds that.
+ * the same bits. --no-wait leaves CUDA's wait for `drawn` out, which is wrong, and --check then finds that, where the
+ * GPU is late: --rate 0 --load 2000.
  * --validate has Khronos' validation layer look on.
  *
  * It is for NVIDIA's GPUs. AMD's HIP has no external semaphores on Linux: there linear buffers could be handed over, by
@@ -240,7 +241,8 @@ typedef struct engine {
     VkPipelineLayout layout;
     VkPipeline       pipeline;
     VkDescriptorPool sets;
-    VkSemaphore      drawn, scored, rendered;   /* rendered: the load behind a pair is over */
+    VkSemaphore      drawn, scored;
+    VkSemaphore      seen, rendered;       /* the host's: as `drawn`; the load behind a pair is over */
     void            *cuda_drawn, *cuda_scored;
     int              has_timelines;
     void            *context, *in, *out;   /* CUDA's; pairs come behind what is on `in`, and are given back on `out` */
@@ -709,7 +711,7 @@ static size_t picture_bytes(const engine *e) {
 static int open_slots(engine *e) {
     VkResult result_;
     if (!make_timeline(e, &e->drawn, &e->cuda_drawn) || !make_timeline(e, &e->scored, &e->cuda_scored) ||
-        !make_timeline(e, &e->rendered, NULL) || (e->o.load && !make_image(e, &e->scene, 0))) {
+        !make_timeline(e, &e->seen, NULL) || !make_timeline(e, &e->rendered, NULL) || (e->o.load && !make_image(e, &e->scene, 0))) {
         return 0;
     }
     for (int i = 0; i < e->o.ring; i++) {
@@ -809,13 +811,14 @@ static int record(engine *e, slot *s, int frame) {
 
 /* Draws a pair: behind what scores the one that was there; `drawn` is frame + 1 when it is there. */
 static int draw(engine *e, slot *s, int frame) {
-    const uint64_t waits_for = e->has_timelines ? s->busy_until : 0, signals = (uint64_t)frame + 1;
+    const uint64_t waits_for = e->has_timelines ? s->busy_until : 0, signals[2] = {(uint64_t)frame + 1, (uint64_t)frame + 1};
+    const VkSemaphore ends[2] = {e->drawn, e->seen};
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkTimelineSemaphoreSubmitInfo values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, waits_for ? 1u : 0u, &waits_for, 1,
-                                                  &signals};
-    const VkSubmitInfo submit = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &values, waits_for ? 1u : 0u, &e->scored, &stage, 1, &s->commands, 1,
-                                 &e->drawn};
-    const VkTimelineSemaphoreSubmitInfo load_values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, 0, NULL, 1, &signals};
+    const VkTimelineSemaphoreSubmitInfo values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, waits_for ? 1u : 0u, &waits_for, 2,
+                                                  signals};
+    const VkSubmitInfo submit = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &values, waits_for ? 1u : 0u, &e->scored, &stage, 1, &s->commands, 2,
+                                 ends};
+    const VkTimelineSemaphoreSubmitInfo load_values = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, NULL, 0, NULL, 1, signals};
     const VkSubmitInfo load = {VK_STRUCTURE_TYPE_SUBMIT_INFO, &load_values, 0, NULL, NULL, 1, &s->load, 1, &e->rendered};
     VkResult result_;
     return record(e, s, frame) && VK_OK(vkQueueSubmit(e->queue, 1, &submit, VK_NULL_HANDLE)) &&
@@ -870,7 +873,7 @@ static int look(engine *e, int drawn) {
     vmafgpu_result result;
     uint64_t value = 0;
     VkResult result_;
-    if (!VK_OK(vkGetSemaphoreCounterValue(e->device, e->drawn, &value))) {
+    if (!VK_OK(vkGetSemaphoreCounterValue(e->device, e->seen, &value))) {
         return 0;
     }
     const double time = now();
@@ -1060,6 +1063,7 @@ static void close_engine(engine *e) {
         }
         vkDestroySemaphore(e->device, e->drawn, NULL);
         vkDestroySemaphore(e->device, e->scored, NULL);
+        vkDestroySemaphore(e->device, e->seen, NULL);
         vkDestroySemaphore(e->device, e->rendered, NULL);
         vkDestroyPipeline(e->device, e->pipeline, NULL);
         vkDestroyPipelineLayout(e->device, e->layout, NULL);

@@ -213,6 +213,52 @@ static void test_maps(void) {
     }
 }
 
+typedef struct hook {
+    int calls, left_out; /* the one that does nothing */
+} hook;
+
+static void run_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    hook *h = (hook *)user;
+    for (int i = 0; i < count && h->calls != h->left_out; i++) {
+        task(arg, i);
+    }
+    h->calls++;
+}
+
+/* A hook that leaves a call out: the push fails, or, where it was the map's, the map is there all the same. */
+static void test_map_hook(void) {
+    film f = film_make("texture+mix", 96, 88, 8, 1, 3);
+    vmafgpu_config config = film_config(&f);
+    float expected[36], map[36];
+    int failed = 0, fine = 0;
+    snprintf(test_where, sizeof test_where, "maps and a hook");
+    config.live = 1;
+    config.map_size = 16;
+    config.threads = 2;
+    config.parallel_for = run_parts;
+    for (int left_out = -1; left_out < 20; left_out++) {
+        hook h = {0, 0};
+        vmafgpu *context;
+        h.left_out = left_out;
+        config.parallel_for_user = &h;
+        context = open_checked(&config);
+        CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 36);
+        memset(map, 0, sizeof map);
+        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK);
+        if (film_push(&f, context, 0) != VMAFGPU_OK) {
+            failed++;
+        } else if (left_out < 0) {
+            memcpy(expected, map, sizeof map);
+        } else {
+            fine += h.calls > left_out;
+            CHECK(memcmp(map, expected, sizeof map) == 0);
+        }
+        vmafgpu_close(context);
+    }
+    CHECK(failed > 0 && fine > 0);
+    film_free(&f);
+}
+
 static void check_refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
     vmafgpu *context;
     CHECK_INT(vmafgpu_open(&context, config), expected);
@@ -225,6 +271,7 @@ static void test_map_rules(void) {
     const vmafgpu_config plain = film_config(&f);
     vmafgpu_config config = plain;
     vmafgpu_feature_config psnr = feature("psnr", NULL), vif = feature("vif", NULL);
+    vmafgpu *context;
     snprintf(test_where, sizeof test_where, "maps' rules");
     config.map_size = 16;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "which needs config.live");
@@ -246,6 +293,11 @@ static void test_map_rules(void) {
     config.no_model = 0;
     config.backend = VMAFGPU_BACKEND_CUDA;
     check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_size");
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    context = open_checked(&config);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_size) are made by the CPU only");
+    vmafgpu_close(context);
     film_free(&f);
 }
 
@@ -254,6 +306,7 @@ int main(void) {
     test_segments();
     test_try_push();
     test_maps();
+    test_map_hook();
     test_map_rules();
     return test_end();
 }

@@ -257,7 +257,7 @@ install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
 # compilers give the same bytes.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
-release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h $(wildcard examples/*.[ch1]) \
+release_files := LICENSE README.md CHANGELOG.md vmafgpu.h models/model_embed.h $(wildcard examples/*.[ch1]) $(wildcard examples/*.comp) \
                  $(filter-out %/Makefile,$(wildcard examples/package/*))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)

@@ -25,8 +25,8 @@
  *     vmafgpu_close(v);
  *
  * examples/ has one small program per use: minimal.c, encoder_loop.c (one pair at a time), encoder_rdo.c and tune_vmaf.c (one
- * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), embed_model.c (a model of your
- * own), vmafgpu.c (the command-line tool).
+ * block at a time), stream.c (scores as they come), device_frames.c (frames in GPU memory), engine_overlay.c (live, without
+ * waiting), vulkan_frames.c (Vulkan's images), embed_model.c (a model of your own), vmafgpu.c (the command-line tool).
  *
  * WHAT IT DOES
  *   - the models vmaf_v0.6.1, vmaf_v0.6.1neg, vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg and vmaf_b_v0.6.3; those of v1,
@@ -276,6 +276,21 @@
  * vmafgpu_edit_gradient() tells what each of the frame's sums is worth, vmafgpu_edit_map() where the score is lost.
  * Models of v0.6, on the CPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
  *
+ * LIVE. While a game or a stream runs, a score should be there with its pair, and no call may wait.
+ *   - libvmaf's motion2 of frame i, i >= 1, is the lesser of two differences, |i, i-1| and |i+1, i| (the mean absolute difference of
+ *     the blurred references, libvmaf's integer_motion), and that of the last frame is |i, i-1| alone. So a score needs the next
+ *     frame. With config.live no pair waits for it: each has, to the bit, the score that libvmaf gives to the last frame of a clip
+ *     that ends with it. So motion2 is |i, i-1|, integer_motion, and 0 for the first pair; motion3, and what comes of options,
+ *     are made of that likewise. Columns that do not look ahead are what they always are. Such scores differ from those of the
+ *     whole clip where motion changes: motion2 is never lower than there, and so scores are mostly a little higher. Pooling has them.
+ *     vmafgpu_score_pair() scores in the same way.
+ *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN; vmafgpu_next() gives scores in order, as many as there are, and
+ *     VMAFGPU_AGAIN; vmafgpu_reusable() tells whose frames may be written again. None of them waits. vmafgpu_push(), _flush(),
+ *     _reset(), _close(), _wait() and the single pairs do. With config.live gpu.batch is 1 by default: no pair waits for others.
+ *   - vmafgpu_map_next() has a pair's push tell where in the frame the score is lost, with config.map_size, on the CPU.
+ *   - What to do when the GPU is busy: leave the pair out. The scores are those of a clip without it, to the bit, whose motion is
+ *     that from one pushed reference to the next. examples/engine_overlay.c does so.
+ *
  * MEMORY. All memory is taken at open: the host's from config.allocator if set, page-locked and device memory from
  * the driver, one allocation each; vmafgpu_memory() and vmafgpu_device_memory() tell the sums, and an open that does
  * not fit says how much it needs. Only the score list grows, by doubling, in vmafgpu_push() (switch it off with
@@ -437,7 +452,7 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "no score is ready yet: push another pair, or flush at the end of the clip") \
+    X(VMAFGPU_AGAIN,              1, "not yet: no score is ready, or the queue is full; push another pair, or flush at the end") \
     X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
@@ -602,7 +617,7 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
+ * called from vmafgpu_open(), _push(), _try_push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
  * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
  * that opens the GPU, at the same time, and likewise where several GPUs are opened with more than one thread. */
 typedef struct vmafgpu_allocator {
@@ -664,8 +679,8 @@ typedef struct vmafgpu_gpu_config {
                                    any kind is taken; pinned: pinned or device; device: device and surfaces only */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
-                                   16 at least with `devices`; less where memory is short. A pair waits until its batch
-                                   is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
+                                   16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
+                                   until its batch is full, or for flush or vmafgpu_wait(): 1 has the lowest latency */
     int         queue;          /* batches in flight, 1..8; default 2..4, with `devices` 2. Where a batch of one and a
                                    queue of two allow it, the defaults stay below 288 MB (2^20 bytes) of device memory,
                                    384 if `frames` is device, and with `devices` four times that on each; if `frames` is
@@ -775,7 +790,7 @@ typedef struct vmafgpu_config {
     void          (*log)(void *user, vmafgpu_log_level level, const char *message);
     void           *log_user;
 
-    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _tail(), _next(),
+    /* Instead of polling vmafgpu_next(): called in frame order from inside vmafgpu_push(), _try_push(), _tail(), _next(),
      * _wait(), _reusable() and _flush(). Of the same context it may ask what takes it as const (columns, names, config),
      * _score_at(), _pool(), _pool_range() and _percentile(), which cover this score and those before it, and _reusable(). Other
      * calls are refused with VMAFGPU_ERROR_STATE; vmafgpu_close() then does nothing. */
@@ -785,17 +800,23 @@ typedef struct vmafgpu_config {
     vmafgpu_reciprocal float_reciprocal;  /* of float_adm; default: this machine's                           */
 
     /* Instead of polling vmafgpu_reusable(): called with what it says when that has grown, from inside vmafgpu_push(),
-     * _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
+     * _try_push(), _push_many(), _tail(), _next(), _wait(), _reusable() and _flush(). The frames of these pairs may be overwritten or freed
      * in it. No call on the context is allowed. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
     /* Gets the heat maps of every cambi that has the option heatmaps_path, a text that means nothing here (without a callback
-     * the option is refused): from inside vmafgpu_push() and vmafgpu_push_many(), of frames that are scored, scale by scale.
+     * the option is refused): from inside vmafgpu_push(), _try_push() and _push_many(), of frames that are scored, scale by scale.
      * Those of a pair whose push then fails come again. No call on the context is allowed. The CPU makes them, with nearly
      * twice the work, and with such an option no GPU is used. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
+
+    int             live;                 /* 1: a pair's score does not wait for the next pair: motion2 and motion3 are those that
+                                             libvmaf would give it if the clip ended with it. See LIVE       */
+
+    int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
+                                             maps. Needs `live`, the features of edits, and the CPU           */
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU
@@ -865,6 +886,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  * motion needs it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
 
+/* The same, but never waits for a GPU: VMAFGPU_AGAIN if its queue is full, and the pair was not taken. Then give it again, later
+ * and to this function or another, or leave it out: see LIVE. Pairs in host memory are copied in the call, as ever. On the CPU,
+ * and on the CPU that goes on for a GPU that failed, there is no queue: the call scores the pair. */
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference, const vmafgpu_frame *distorted);
+
 /* Memory for the next pair: a reader or a decoder writes the samples where the engine wants them, and what was written is not
  * copied by a processor again. On a GPU it is pinned memory, on the CPU any. The two frames are in the config's format, and in
  * host memory as far as other calls go; cast the const of data[] away to write. data[1] and data[2] are NULL where nothing
@@ -916,7 +942,7 @@ VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order: VMAFGPU_OK, VMAFGPU_AGAIN or, after a flush, VMAFGPU_END. A frame's
  * motion depends on the following frame, so a score comes one push late (two in the first frames of the
- * five-frame window), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
+ * five-frame window; not with config.live), and on a GPU when its batch is done; next never waits. A frame without a score takes its turn
  * too: the result is then its failure (below 0), score->index says whose. Scores that went to config.on_score are not
  * delivered again. */
 VMAFGPU_API vmafgpu_result vmafgpu_next(vmafgpu *context, vmafgpu_score *score);
@@ -1036,6 +1062,17 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
  * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
  * one it takes as long as some ten scores of the frame. VMAFGPU_ERROR_BACKEND on a GPU, which has no maps in this version. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
+
+/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push writes a
+ * float for each block of so many luma samples in either direction, row by row, vmafgpu_map_blocks() in all, before it returns: the
+ * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
+ * asked for again; NULL: none after all. Pairs without cost what they always do, those with one as much more as
+ * vmafgpu_edit_map(), and vmafgpu_push_many() shares no work. memory: host or pinned, in this version: with config.map_size the
+ * CPU scores, and CUDA and HIP are refused at open. */
+VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
+
+/* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
+VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
 /* The score of a frame that is ready (delivered or not), by its index. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
@@ -3212,7 +3249,7 @@ typedef struct vmafgpu__job {
 typedef enum vmafgpu__patience { VMAFGPU__GLANCE, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__patience;
 
 /* What every backend implements. needs() says before which position all must be collected, so that this one can be submitted
- * or (is_lent) its planes lent. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
+ * or (is_lent) its planes lent; is_free() whether submit() would then not have to wait. submit() takes a pair, or says what is wrong with it and takes nothing; collect()
  * gives the sums of the oldest pair submitted and not collected, or its failure; unless it waits it may say
  * VMAFGPU_AGAIN. single() does one detached job at once, whatever is on its way, and gives the sums of each of its distorted
  * frames. lend() says where the planes of ours are that a position has; the first one sets `lending`. */
@@ -3221,6 +3258,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*open)(vmafgpu *v);
     int64_t        (*needs)(vmafgpu *v, int64_t position, int is_lent);
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
+    int            (*is_free)(vmafgpu *v, int64_t position);
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__patience patience, vmafgpu__sums *sums);
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
@@ -3287,7 +3325,8 @@ struct vmafgpu {
     vmafgpu__threads  *threads;
     vmafgpu__cambi    *cambi;
     vmafgpu__speed    *speed;
-    vmafgpu__edits    *edits;                       /* NULL: config.edit_size is 0 */
+    vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
+    float             *map;                         /* for the next pair's, or NULL */
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -13491,7 +13530,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
         return 0;   /* a reference in RGB would become other planes */
-    return b->is_open && b->backend == a->backend && b->cpu && c->width == d->width && c->height == d->height &&
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_size && c->width == d->width && c->height == d->height &&
            c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout &&
            c->threads == d->threads && c->cpumask == d->cpumask && c->subsample == d->subsample &&
            a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed && !a->flushed && !b->flushed &&
@@ -13584,6 +13623,11 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
+/* Whether a base is kept, for edits or for maps. */
+static int vmafgpu__has_edits(const vmafgpu_config *c) {
+    return c->edit_size || c->map_size;
+}
+
 /* Whether the caller's frames have the form that the CPU works on. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -13647,7 +13691,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.edit_size;   /* edits change a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config);   /* edits change a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -13763,6 +13807,11 @@ static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
 }
 
+static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
+    (void)v, (void)position;
+    return 1;
+}
+
 /* Planes for the caller's frames, which a push reads like any others; nothing is on its way afterwards. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
@@ -13836,8 +13885,8 @@ static const vmafgpu__cpu_feature vmafgpu__speed_cpu = {
 #endif
 
 static const vmafgpu__backend_table vmafgpu__cpu_backend = {
-    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__cpu_submit, vmafgpu__cpu_collect,
-    vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
+    "cpu", vmafgpu__cpu_open, vmafgpu__cpu_needs, vmafgpu__cpu_lend, vmafgpu__is_always_free, vmafgpu__cpu_submit,
+    vmafgpu__cpu_collect, vmafgpu__cpu_single, vmafgpu__cpu_reset, vmafgpu__cpu_close
 };
 
 #ifndef VMAFGPU_NO_GPU
@@ -17778,6 +17827,18 @@ static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     return position + 1 - v->gpu->flight;
 }
 
+/* The slot that is to be filled may still run, with few pairs in it, if it was sent off before it was full. */
+static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
+    vmafgpu__gpu *g = v->gpu;
+    (void)position;
+    if (g->slots[g->next_slot].is_running) {
+        vmafgpu__gpu_enter(v);
+        vmafgpu__retire(v, 0);
+        vmafgpu__gpu_leave(v);
+    }
+    return g->is_dead || !g->slots[g->next_slot].is_running;
+}
+
 /* The planes of ours that a position has. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
@@ -18290,7 +18351,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->gpu.batch ? c->gpu.batch : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->batch = c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
@@ -19057,8 +19118,8 @@ static vmafgpu_result vmafgpu__cuda_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__cuda_backend = {
-    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
-    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "cuda", vmafgpu__cuda_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
@@ -19323,8 +19384,8 @@ static vmafgpu_result vmafgpu__hip_backend_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__hip_backend = {
-    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_submit, vmafgpu__gpu_collect,
-    vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
+    "hip", vmafgpu__hip_backend_open, vmafgpu__gpu_needs, vmafgpu__gpu_lend, vmafgpu__gpu_is_free, vmafgpu__gpu_submit,
+    vmafgpu__gpu_collect, vmafgpu__gpu_single, vmafgpu__gpu_reset, vmafgpu__gpu_close
 };
 
 /* A GPU that the config allows; VMAFGPU_ERROR_BACKEND with a note where none can be used. */
@@ -19683,6 +19744,11 @@ static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, i
     return d ? d->first + (last - d->place) + 1 : 0;
 }
 
+/* Whether a run is handed the reference at a position in front of it. */
+static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
+    return position < d->first && position >= d->first - d->handed;
+}
+
 /* Also makes the deal. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
@@ -19692,7 +19758,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     int64_t before = vmafgpu__unit_needs(f, d->unit, d->place + (position - d->first), is_lent);
     for (int64_t i = f->oldest; i < f->newest && !is_lent; i++) {
         d = vmafgpu__deal_at(f, i);
-        if (position < d->first && position >= d->first - d->handed) {
+        if (vmafgpu__takes_over(d, position)) {
             const int64_t other = vmafgpu__unit_needs(f, d->unit, d->place - (d->first - position), 0);
             before = other > before ? other : before;
         }
@@ -19774,6 +19840,19 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = hook;
 }
 
+/* Whoever gets the pair or its reference must be. What was handed over before is done with where a slot is free. */
+static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
+    vmafgpu__fleet *f = v->fleet;
+    int is_free = 1;
+    for (int64_t i = f->oldest; i < f->newest && is_free; i++) {
+        const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
+        vmafgpu__unit *u = &f->units[d->unit];
+        if (vmafgpu__takes_over(d, position) || (position >= d->first && position < d->end))
+            is_free = u->context->backend->is_free(u->context, u->submitted);
+    }
+    return is_free;
+}
+
 static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__fleet *f = v->fleet;
     const int64_t position = f->submitted;
@@ -19790,7 +19869,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
     f->submitted++;
     for (int64_t i = f->oldest; i < f->newest; i++) {
         const vmafgpu__deal *d = vmafgpu__deal_at(f, i);
-        if (position < d->first && position >= d->first - d->handed)
+        if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
     if (position + 1 == own->end && t->gpu) {   /* nothing follows soon that would fill the batch */
@@ -20000,8 +20079,8 @@ static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__fleet_backend = {
-    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_submit, vmafgpu__fleet_collect,
-    vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
+    "fleet", vmafgpu__fleet_open, vmafgpu__fleet_needs, vmafgpu__fleet_lend, vmafgpu__fleet_is_free, vmafgpu__fleet_submit,
+    vmafgpu__fleet_collect, vmafgpu__fleet_single, vmafgpu__fleet_reset, vmafgpu__fleet_close
 };
 
 VMAFGPU__COLD_END
@@ -20316,6 +20395,21 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
+/* Gives the next position its late features. Live they are those of the last frame of a clip, and the course is one behind: of
+ * the frames before it has what the clip gives them as it goes on. */
+static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
+    const vmafgpu__temporal *t = e->feature->temporal;
+    vmafgpu__course last;
+    if (!v->config.live) {
+        t->emit(e, &e->course, row);
+        return;
+    }
+    while (t->is_ready(e, &e->course, 0))
+        t->emit(e, &e->course, NULL);
+    for (last = e->course; last.emitted < last.count;)
+        t->emit(e, &last, row);
+}
+
 /* Gives every position whose late features are known those and, if it is a pair and no seed, its prediction, in order. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
@@ -20324,14 +20418,12 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         double *row = wanted ? vmafgpu__row(v, index / v->config.subsample) : NULL;
         for (int i = 0; i < v->extractor_count; i++) {
             const vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal && !e->feature->temporal->is_ready(e, &e->course, ended))
+            if (e->feature->temporal && !v->config.live && !e->feature->temporal->is_ready(e, &e->course, ended))
                 return;
         }
-        for (int i = 0; i < v->extractor_count; i++) {
-            vmafgpu__extractor *e = &v->extractors[i];
-            if (e->feature->temporal)
-                e->feature->temporal->emit(e, &e->course, row);
-        }
+        for (int i = 0; i < v->extractor_count; i++)
+            if (v->extractors[i].feature->temporal)
+                vmafgpu__emit(v, &v->extractors[i], row);
         const int spoilt = vmafgpu__is_spoilt(v, v->emitted);
         v->emitted++;
         if (!row)
@@ -20414,8 +20506,9 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.edit_size is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
-                         v->config.edit_size);
+    const int edit_size = v->config.edit_size;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
+                         edit_size || !v->config.map_size ? "edit_size" : "map_size", edit_size ? edit_size : v->config.map_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -20447,6 +20540,7 @@ typedef struct vmafgpu__editor {
     void              *map_scratch;                     /* of plain ADM, for the frame's width */
     vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
     vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
+    vmafgpu_block     *blocks;                          /* a row of them, where shares alone are wanted */
     double            *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -20470,6 +20564,7 @@ struct vmafgpu__edits {
 #endif
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
+    float             *shares;                          /* instead */
     vmafgpu_gradient   gradient;
     int                size, across;
     uint16_t          *log_table;                       /* of the plain code */
@@ -21147,7 +21242,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     vmafgpu__edits *x = v->edits;
     const vmafgpu__editor *e = &x->editors[index];
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
-        vmafgpu_block *blocks = x->blocks + (ptrdiff_t)row * x->across;
+        vmafgpu_block *blocks = x->shares ? e->blocks : x->blocks + (ptrdiff_t)row * x->across;
         if (!vmafgpu__atomic_change(&x->next, row, row + 1))
             continue;
         memset(blocks, 0, (size_t)x->across * sizeof *blocks);
@@ -21159,15 +21254,19 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
         }
         for (int k = 0; k < x->across; k++) {
             blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            if (x->shares)
+                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].share;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
         }
     }
 }
 
-static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks) {
+/* To `blocks`, or their shares alone to `shares`. */
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__edits_gradient(v, &x->gradient);
     x->blocks = blocks;
+    x->shares = shares;
     x->size = size;
     x->across = vmafgpu__divide_up(v->config.width, size);
     x->count = vmafgpu__divide_up(v->config.height, size);
@@ -21679,13 +21778,29 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 /* ---- open ---- */
 
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    if (v->config.no_frames)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.edit_size is %d, but config.no_frames is set", v->config.edit_size);
+    const vmafgpu_config *c = &v->config;
+    const char *field = c->edit_size ? "edit_size" : "map_size", *what = c->edit_size ? "edits" : "maps";
+    const int size = c->edit_size ? c->edit_size : c->map_size;
+    if (c->no_frames)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.no_frames is set", field, size);
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->cpu->score)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.edit_size is %d, but there are no edits with the feature %s: only "
-                                 "with adm, vif and motion", v->config.edit_size, v->features[i]->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.%s is %d, but there are no %s with the feature %s: only "
+                                 "with adm, vif and motion", field, size, what, v->features[i]->name);
+    if (c->map_size && c->map_size < VMAFGPU__LEAST_BLOCK)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from %d to %d, not %d", VMAFGPU__LEAST_BLOCK,
+                             VMAFGPU__MAX_EDIT, c->map_size);
+    if (c->map_size && (!c->live || c->together > 1 || !v->model_count))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_size is %d, %s", c->map_size,
+                             !c->live           ? "which needs config.live: a map goes by the pair's score"
+                             : c->together > 1 ? "which does not go with config.together: pairs with maps share no work"
+                                                : "but there is no model: a map tells what of its score is lost where");
     return VMAFGPU_OK;
+}
+
+/* Blocks of config.map_size in a row; 0: there are no maps. */
+static int vmafgpu__map_across(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
 }
 
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
@@ -21731,6 +21846,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         e->map_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, 1));
         vmafgpu__carve_vif_lines(c, v->config.width, &e->lines);
         e->ideal = (vmafgpu_edit_sums *)vmafgpu__carve(c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
+        e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
 #ifndef VMAFGPU_NO_GPU
     for (int i = 0; i < VMAFGPU__EDIT_LANES && v->gpu && !v->cpu; i++) {
@@ -21775,6 +21891,16 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 
 /* ---- the base ---- */
+
+/* The map of the pair that was just scored, of which the base's sums and row are made. */
+static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__add_workers(v, v->cpu, &x->base);
+    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edit_settle_smooth(v, x->editors[0].model_scratch);
+    if (vmafgpu__edits_map(v, v->config.map_size, NULL, v->map) != VMAFGPU_OK)
+        vmafgpu__edit_map_task(v, 0);   /* a hook left parts out; the pair is taken all the same */
+}
 
 static vmafgpu_result vmafgpu__edits_settle(vmafgpu *v) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -21984,6 +22110,8 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"threads", c->threads, 1, VMAFGPU__MAX_THREADS},
         {"together", c->together, 1, VMAFGPU__MAX_DISTORTED},
         {"candidates", c->candidates, 1, VMAFGPU__MAX_DISTORTED},
+        {"live", c->live, 0, 1},
+        {"map_size", c->map_size, 0, VMAFGPU__MAX_EDIT},
         {"edit_size", c->edit_size, 0, VMAFGPU__MAX_EDIT},
         {"float_reciprocal", (int)c->float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION},
         {"colour.matrix", (int)c->colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020},
@@ -22386,6 +22514,10 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
+    if (c->map_size) {
+        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) are made by the CPU only");
+        return 1;
+    }
     if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames != VMAFGPU_MEMORY_DEVICE))) {
         vmafgpu__sentence(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
                                                    : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
@@ -22490,7 +22622,8 @@ static void vmafgpu__none_end(vmafgpu *v) {
 }
 
 static const vmafgpu__backend_table vmafgpu__no_backend = { "none", vmafgpu__none_open, vmafgpu__none_needs,
-                                                            vmafgpu__none_lend, vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
+                                                            vmafgpu__none_lend, vmafgpu__is_always_free,
+                                                            vmafgpu__none_submit, vmafgpu__none_collect, vmafgpu__none_single,
                                                             vmafgpu__none_end, vmafgpu__none_end };
 
 /* What is asked for, whatever the size. */
@@ -22577,7 +22710,7 @@ static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *m
         result = has_size ? vmafgpu__make_plan(v) : vmafgpu__try_sizes(v);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_colour(v);
-    if (result == VMAFGPU_OK && v->config.edit_size)
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(&v->config))
         result = vmafgpu__edits_check(v);
     return result == VMAFGPU_OK ? vmafgpu__make_columns(v) : result;
 }
@@ -22602,7 +22735,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
         return result;
 #endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
-    if (result == VMAFGPU_OK && c->edit_size)
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */
@@ -22788,6 +22921,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
+    v->map = NULL;
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -22987,9 +23121,10 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
     return VMAFGPU_OK;
 }
 
-/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. */
+/* Hands one frame (distorted NULL: reference alone) to the backend; *count is how many there were of its kind. Unless `waits`
+ * it may be that it cannot be taken yet: VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
-                                      const vmafgpu_frame *distorted) {
+                                      const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
     vmafgpu__job job;
     vmafgpu_result result = vmafgpu__check_float(v);
@@ -23004,7 +23139,9 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
     if (v->collected < before)
-        vmafgpu__collect(v, before, VMAFGPU__GLANCE);
+        vmafgpu__collect(v, waits ? before : 0, waits ? VMAFGPU__GLANCE : VMAFGPU__LOOK);
+    if (!waits && (v->collected < before || !v->backend->is_free(v, position)))
+        return VMAFGPU_AGAIN;
     snprintf(v->subject, sizeof v->subject, "%s %lld", kind, (long long)*count);
     result = vmafgpu__check_lent(v, position, reference, distorted);
     if (result == VMAFGPU_OK)
@@ -23063,38 +23200,56 @@ VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *referen
     VMAFGPU__CALL(context, "vmafgpu_lend", 0, vmafgpu__lend(context, reference, distorted));
 }
 
-static vmafgpu_result vmafgpu__push(vmafgpu *v, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    vmafgpu_result result = vmafgpu__check_order(v, "vmafgpu_push", VMAFGPU__PUSHING);
+static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmafgpu_frame *reference,
+                                    const vmafgpu_frame *distorted, int waits) {
+    vmafgpu_result result = vmafgpu__check_order(v, function, VMAFGPU__PUSHING);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__check_frame(v, "vmafgpu_push", "reference", reference);
+        result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__check_frame(v, "vmafgpu_push", "distorted", distorted);
+        result = vmafgpu__check_frame(v, function, "distorted", distorted);
     if (result != VMAFGPU_OK)
         return result;
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
     const int looked_at = wanted || v->wants_every_pair;
     if (looked_at || vmafgpu__remembers(v, 1))
-        result = vmafgpu__check_chroma(v, "vmafgpu_push", "reference", reference);
+        result = vmafgpu__check_chroma(v, function, "reference", reference);
     if (looked_at && result == VMAFGPU_OK)
-        result = vmafgpu__check_chroma(v, "vmafgpu_push", "distorted", distorted);
+        result = vmafgpu__check_chroma(v, function, "distorted", distorted);
     if (result != VMAFGPU_OK)
         return result;
     if (wanted && v->config.discard_scores && !v->config.on_score && row - v->delivered >= VMAFGPU__FIRST_CHUNK_ROWS) {
-        vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);   /* so that the scores do wait */
+        /* So that the scores do wait. */
+        vmafgpu__collect(v, waits ? INT64_MAX : 0, waits ? VMAFGPU__WAIT : VMAFGPU__LOOK);
+        if (!waits && v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
+            return VMAFGPU_AGAIN;
         return vmafgpu__fail(v, VMAFGPU_ERROR_FULL,
-                             "vmafgpu_push: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
+                             "%s: frame %lld was not taken: %d scores wait for vmafgpu_next(); "
                              "fetch them, or set config.on_score",
-                             (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
+                             function, (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     }
     if (wanted)
         result = vmafgpu__reserve_row(v, row);
-    return result == VMAFGPU_OK ? vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL) : result;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__submit(v, "frame", &v->pushed, reference, looked_at ? distorted : NULL, waits);
+    if (result != VMAFGPU_OK)
+        return result;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->map && wanted)
+        vmafgpu__map_pair(v, vmafgpu__row(v, row));
+#endif
+    v->map = wanted ? NULL : v->map;
+    return result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted) {
-    VMAFGPU__CALL(context, "vmafgpu_push", 0, vmafgpu__push(context, reference, distorted));
+    VMAFGPU__CALL(context, "vmafgpu_push", 0, vmafgpu__push(context, "vmafgpu_push", reference, distorted, 1));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                            const vmafgpu_frame *distorted) {
+    VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
 /* Takes contexts that can share the work, from the first on, which is taken already. Returns how many there are. */
@@ -23149,7 +23304,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
             vmafgpu__prepare_many(contexts + at, n, reference, distorted + at);
         for (int i = 0; i < n; i++) {
             vmafgpu *v = contexts[at + i];
-            const vmafgpu_result one = vmafgpu__push(v, reference, &distorted[at + i]);
+            const vmafgpu_result one = vmafgpu__push(v, "vmafgpu_push", reference, &distorted[at + i], 1);
             if (v->cpu)
                 v->cpu->is_prepared = 0;
             result = result == VMAFGPU_OK ? one : result;
@@ -23174,7 +23329,7 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
     if (result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
     return result == VMAFGPU_OK
-               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL)
+               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL, 1)
                : result;
 }
 
@@ -23307,12 +23462,39 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair_many(vmafgpu *context, const vmafg
                   vmafgpu__score_pairs(context, "vmafgpu_score_pair_many", previous, reference, distorted, count, scores));
 }
 
+/* ---- maps ---- */
+
+static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_kind memory) {
+    const char *function = "vmafgpu_map_next";
+    if (!v->config.map_size)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
+    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host or pinned, not %d", function, (int)memory);
+    v->map = map;
+    return VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory) {
+    VMAFGPU__CALL(context, "vmafgpu_map_next", 0, vmafgpu__map_next(context, map, memory));
+}
+
+VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down) {
+    const int size = context && context->is_open ? context->config.map_size : 0;
+    const int w = size ? vmafgpu__divide_up(context->config.width, size) : 0;
+    const int h = size ? vmafgpu__divide_up(context->config.height, size) : 0;
+    if (across)
+        *across = w;
+    if (down)
+        *down = h;
+    return w * h;
+}
+
 /* ---- edits ---- */
 
 #ifndef VMAFGPU_NO_EDITS
 /* Whether there are edits, and if wanted a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
-    if (!v->edits)
+    if (!v->config.edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.edit_size is 0, so there are no edits", function);
     if (needs_base && !v->has_base)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
@@ -23391,7 +23573,7 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     *down = vmafgpu__divide_up(v->config.height, size);
     if (blocks && v->edits->on_gpu)
         return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "vmafgpu_edit_map: maps are made by the CPU only");
-    return blocks ? vmafgpu__edits_map(v, size, blocks) : VMAFGPU_OK;
+    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,

@@ -143,7 +143,7 @@ static inline align_signature *align_sign_rows(video *v, int64_t first, int64_t 
             ok = video_fetch(v, at + line * (long long)row, rows + (size_t)y * row, row) == (ptrdiff_t)row;
         }
         if (ok) {
-            vmafgpu_frame frame = {{rows, NULL, NULL}, {(ptrdiff_t)row, 0, 0}, VMAFGPU_MEMORY_HOST};
+            vmafgpu_frame frame = {{rows, NULL, NULL}, {(ptrdiff_t)row, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
             align_picture picture = align_picture_of(v, &frame);
             picture.height = ROWS;
             align_sign(&list[(*count)++], &picture, 1);

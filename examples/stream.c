@@ -46,8 +46,8 @@ static void on_score(void *user, const vmafgpu_score *score) {
 
 static int run(vmafgpu *vmaf, source *s, unsigned char *planes) {
     unsigned char *other = planes + (size_t)s->width * (size_t)s->height;
-    vmafgpu_frame reference = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
-    vmafgpu_frame distorted = {{other, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+    vmafgpu_frame reference = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
+    vmafgpu_frame distorted = {{other, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
     while (next_pair(s, planes, other)) {
         if (vmafgpu_push(vmaf, &reference, &distorted) != VMAFGPU_OK) {
             return 0;

@@ -646,7 +646,7 @@ static inline vmafgpu_config video_config(const video *v) {
 
 /* The planes of a frame that lies at `planes`. */
 static inline vmafgpu_frame video_frame_at(const video *v, unsigned char *planes) {
-    vmafgpu_frame frame = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST};
+    vmafgpu_frame frame = {{planes, NULL, NULL}, {0, 0, 0}, VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
     frame.pitch[0] = (ptrdiff_t)v->width * v->bytes_per_sample;
     if (v->chroma_bytes > 0) {
         ptrdiff_t row = (ptrdiff_t)video_chroma_side(v, v->width, v->sampling.chroma_x) * v->bytes_per_sample;

@@ -59,6 +59,10 @@ driver vmafgpu.h cuda:no_device /^static void \*vmafgpu__library_symbol(/,/^}/s/
 gpu_context vmafgpu.h cuda:caller_context /^static void vmafgpu__gpu_leave(/,/^}/s/vendor->leave(v->gpu)/vendor == NULL/
 gpu_illegal vmafgpu.h cuda:illegal /^static vmafgpu_result vmafgpu__check_outcome(/,/^}/s/illegal & (outcome/illegal \& 1 \& (outcome/
 gpu_lend vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__lend(/,/^}/s/position + 1 - v->lending.limit/position - v->lending.limit/
+live vmafgpu.h test_live /^static void vmafgpu__emit(/,/^}/s/last.emitted < last.count/last.emitted < last.count - 1/
+live_gpu vmafgpu.h cuda:live /^static int vmafgpu__gpu_is_free(/,/^}/s/return g->is_dead/return 1 || g->is_dead/
+live_fleet vmafgpu.h cuda:live /^static int vmafgpu__fleet_is_free(/,/^}/s/vmafgpu__takes_over(d, position) || //
+map_pair vmafgpu.h test_live /^static void vmafgpu__map_pair(/,/^}/s/vmafgpu__add_workers(v, v->cpu, &x->base)/(void)0/
 gpu_fleet vmafgpu.h cuda:devices /^static void vmafgpu__deal_until(/,/^}/s/handed = first < f->history ? (int)first : f->history/handed = 0/
 gpu_stage vmafgpu.h cuda:lend /^static void vmafgpu__stage_rows(/,/^}/s/note_bad_row(a, y + k)/note_bad_row(a, y)/
 gpu_convert vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__stage(/,/^}/s/for (; passes; passes--)/for (passes = passes > 0; passes; passes--)/

@@ -42,7 +42,7 @@ mkdir -p "$logs" || exit 1
 
 # What takes longest comes first.
 programs='test_levels test_figures test_golden test_features test_ssim test_edges test_float_adm test_temporal test_hvs test_v1 test_memory test_frames test_stream test_model test_config
-          test_threads test_private test_outside test_blobs test_align test_scale test_page'
+          test_threads test_live test_private test_outside test_blobs test_align test_scale test_page'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 elif [ "$SANITIZE" = thread ]; then
@@ -54,7 +54,7 @@ else
     # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
     # GPU under another program takes hours.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh $tests"
-    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
+    [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
                                         test_install.sh $tests"
 fi
 

@@ -201,6 +201,35 @@ static inline scores film_score(const film *f, const vmafgpu_config *config) {
     return s;
 }
 
+/* What config.live is to give: each pair as the last one of a clip of its own that ends with it. */
+static inline scores film_score_live(const film *f, const vmafgpu_config *config) {
+    vmafgpu_config plain = *config;
+    vmafgpu *context;
+    scores s;
+    plain.live = 0;
+    plain.subsample = 1;
+    memset(&s, 0, sizeof s);
+    context = open_checked(&plain);
+    for (int last = 0; context && last < f->clip.frames; last++) {
+        vmafgpu_score score;
+        CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+        for (int i = 0; i <= last; i++) {
+            CHECK_INT(film_push(f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_at(context, last, &score), VMAFGPU_OK);
+        if (!s.values) {
+            s.rows = f->clip.frames;
+            s.columns = vmafgpu_column_count(context);
+            s.values = (double *)malloc(sizeof(double) * (size_t)(s.rows * s.columns + 1));
+            test_need(s.values != NULL, "memory");
+        }
+        memcpy(s.values + last * s.columns, score.values, sizeof(double) * (size_t)s.columns);
+    }
+    vmafgpu_close(context);
+    return s;
+}
+
 static inline void check_row(const double *got, const double *expected, int columns) {
     for (int i = 0; i < columns; i++) {
         CHECK_BITS(got[i], expected[i]);

@@ -545,6 +545,8 @@ simulate() { # BACKEND LIBRARY SONAME
     tool=$real
     "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
     check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]
+    check "engine_overlay on the simulated GPU, by $1" "$build/engine_overlay" "$1" "$work/kernels.$1" "$simulated" > "$work/out"
+    check "engine_overlay on the simulated GPU, by $1: leaves pairs out" grep -q '^60 frames drawn, [1-9][0-9]* scored, [1-9]' "$work/out"
 }
 simulate cuda libsimulated_cuda32.so libcuda.so.1
 simulate hip libsimulated_hip32.so libamdhip64.so.6
@@ -967,6 +969,11 @@ check 'tune_vmaf' [ "$($foreign "$build/tune_vmaf" 320 180 | grep -c '^60 blocks
 check 'stream' [ "$($foreign "$build/stream" | grep -c '^frame')" -eq 50 ]
 $foreign "$build/device_frames" > "$work/out" 2> "$work/err"
 check 'device_frames, or why not' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kernels were found' "$work/out" "$work/err"
+check 'engine_overlay on the CPU' $foreign "$build/engine_overlay" cpu > "$work/out"
+check 'engine_overlay on the CPU: every pair' grep -q '^60 frames drawn, 60 scored, 0 left out; 60 ' "$work/out"
+if command -v "${CXX:-c++}" > /dev/null 2>&1; then
+    check 'engine_overlay in C++' "${CXX:-c++}" -x c++ -std=c++11 -Wall -Wextra -Werror -DVMAFGPU_IMPLEMENTED_ -fsyntax-only examples/engine_overlay.c
+fi
 check 'stream of nothing' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
 
 echo "$passed passed, $failed failed"

@@ -1,5 +1,8 @@
 /* cuda.cpp - the CUDA driver API of the simulated GPU */
 #include "driver.h"
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace simulated;
 
@@ -446,6 +449,80 @@ ENTRY(cuMemsetD32Async, (uint64_t address, unsigned value, size_t count, const v
       fill(call, stream, address, value, 4, count))
 ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEEDS_INIT,
       get_pointer_attribute(call, value, attribute, address))
+
+/* ================================================================================================
+ * >>external                                     memory of a Vulkan driver on the CPU
+ * ================================================================================================
+ * Mesa's lavapipe hands out files in memory (memfd). What it allocated lies at the end of such a file, behind a page of its own. */
+enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };
+
+struct MemoryDescription {
+    int type;
+    union {
+        int fd;
+        void *win32[2];
+    } handle;
+    unsigned long long size;
+    unsigned flags, reserved[16];
+};
+
+struct BufferDescription {
+    unsigned long long offset, size;
+    unsigned flags, reserved[16];
+};
+
+struct External {
+    unsigned char *file, *first;        /* all of it, and where the allocation begins */
+    size_t file_bytes, bytes;
+};
+
+static int import_memory(const Call &call, External **external, const MemoryDescription *what) {
+    struct stat file;
+    if (what->type != OPAQUE_FD || what->flags > DEDICATED || fstat(what->handle.fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+        return call.mistake(INVALID_VALUE, "this is no memory of Vulkan's");
+    }
+    const size_t file_bytes = static_cast<size_t>(file.st_size), bytes = static_cast<size_t>(what->size);
+    if (bytes > file_bytes) {
+        return call.mistake(INVALID_VALUE, "more bytes than Vulkan has allocated");
+    }
+    void *const at = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, what->handle.fd, 0);
+    if (at == MAP_FAILED) {
+        return OUT_OF_MEMORY;
+    }
+    close(what->handle.fd); /* it is the driver's now */
+    unsigned char *const first = static_cast<unsigned char *>(at);
+    *external = new External{ first, first + (file_bytes - bytes) / PAGE * PAGE, file_bytes, bytes };
+    return SUCCESS;
+}
+
+static int map_external(const Call &call, uint64_t *address, const External *external, const BufferDescription *what) {
+    if (what->size > external->bytes || what->offset > external->bytes - what->size) {
+        return call.mistake(INVALID_VALUE, "a part that is not in the memory");
+    }
+    *address = machine.memory.import(external->first + what->offset, static_cast<size_t>(what->size), call.context);
+    driver.memory[*address] = { call.context, static_cast<size_t>(what->size), nullptr };
+    return SUCCESS;
+}
+
+static int destroy_external(const Call &call, External *external) {
+    munmap(external->file, external->file_bytes);
+    delete external;
+    return call.error;
+}
+
+static int get_uuid(unsigned char *uuid, int device) {
+    memcpy(uuid, "simulated device", 16);
+    uuid[15] = static_cast<unsigned char>(device);
+    return SUCCESS;
+}
+
+ENTRY(cuDeviceGetUuid, (unsigned char *uuid, int device), NEEDS_INIT,
+      driver.is_device(device) ? get_uuid(uuid, device) : INVALID_DEVICE)
+ENTRY(cuImportExternalMemory, (External **external, const MemoryDescription *what), NEEDS_CONTEXT,
+      import_memory(call, external, what))
+ENTRY(cuExternalMemoryGetMappedBuffer, (uint64_t *address, const External *external, const BufferDescription *what),
+      NEEDS_CONTEXT, map_external(call, address, external, what))
+ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External *external), NEEDS_CONTEXT, destroy_external(call, external))
 
 /* ================================================================================================
  * >>streams and events

@@ -228,7 +228,13 @@ class Memory {
     void map(void *host, size_t bytes, const void *owner = nullptr) {
         add(reinterpret_cast<uintptr_t>(host), bytes, static_cast<unsigned char *>(host), owner);
     }
-    /* Takes back what allocate() or map() gave; false if there is no such thing. */
+    /* The same as device memory, that another API has. */
+    uintptr_t import(unsigned char *host, size_t bytes, const void *owner) {
+        const uintptr_t address = reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
+        add(address, bytes, host, owner);
+        return address;
+    }
+    /* Takes back what these gave; false if there is no such thing. */
     bool remove(uintptr_t address) {
         forget();
         const auto it = ranges.find(address);

@@ -1,0 +1,312 @@
+/* Scores while a game or a stream runs: a pair's score with the pair itself, pushes that do not wait. */
+#include "scoring.h"
+
+static vmafgpu_feature_config feature(const char *name, const char *options) {
+    vmafgpu_feature_config f;
+    f.name = name;
+    f.options = options;
+    return f;
+}
+
+/* Options that look back and ahead in every way there is; speed_temporal and the like look at nothing that comes later. */
+static const struct {
+    const char *name, *options;
+} cases[] = {
+    {NULL, NULL}, {"motion", "debug=true"}, {"motion", "motion_moving_average=true"},
+    {"motion", "motion_five_frame_window=true"}, {"motion", "motion_five_frame_window=true:motion_moving_average=true"},
+    {"motion", "motion_blend_factor=0.5:motion_blend_offset=2:motion_fps_weight=1.5"}, {"motion", "motion_force_zero=true"},
+    {"float_motion", NULL}, {"speed_temporal", NULL}
+};
+
+static void test_scores(void) {
+    enum { FRAMES = 7 };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        film f = film_make("texture+mix", 96, 88, k % 2 ? 10 : 8, FRAMES, (uint32_t)k + 3);
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config wanted = feature(cases[k].name, cases[k].options);
+        scores expected, ordinary;
+        vmafgpu *context;
+        vmafgpu_score score;
+        int differ = 0, column;
+        double mean, sum = 0;
+        snprintf(test_where, sizeof test_where, "live, %s, %s", cases[k].name ? cases[k].name : "the model",
+                 cases[k].options ? cases[k].options : "no options");
+        config.features = &wanted;
+        config.feature_count = cases[k].name != NULL;
+        ordinary = film_score(&f, &config);
+        expected = film_score_live(&f, &config);
+        config.live = 1;
+        context = open_checked(&config);
+        column = vmafgpu_score_column(context, 0);
+        for (int i = 0; i < FRAMES && context; i++) {
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_score_count(context), i + 1);   /* here it is */
+            if (CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK)) {
+                CHECK_INT(score.index, i);
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+                differ += score.score != ordinary.values[i * ordinary.columns + column];
+                sum += score.score;
+            }
+            CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+        }
+        CHECK(differ > 0);   /* from those with the following frame */
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+        CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_MEAN, &mean), VMAFGPU_OK);
+        CHECK_BITS(mean, sum / FRAMES);
+        vmafgpu_close(context);
+        scores_free(&expected);
+        scores_free(&ordinary);
+        film_free(&f);
+    }
+}
+
+/* Seeds count as frames before; a tail changes nothing; the first sample of several; a single pair as ever. */
+static void test_segments(void) {
+    enum { FRAMES = 6 };
+    film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);
+    vmafgpu_config config = film_config(&f);
+    scores expected = film_score_live(&f, &config);
+    vmafgpu *context;
+    vmafgpu_score score;
+    vmafgpu_frame reference[FRAMES], distorted = film_frame(&f, 3, CLIP_DISTORTED);
+    snprintf(test_where, sizeof test_where, "live segments");
+    for (int i = 0; i < FRAMES; i++) {
+        reference[i] = film_frame(&f, i, CLIP_REFERENCE);
+    }
+    config.live = 1;
+    config.subsample = 2;
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_seed(context, &reference[0]), VMAFGPU_OK);
+    for (int i = 1; i < 5; i++) {
+        CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next(context, &score), i % 2 ? VMAFGPU_OK : VMAFGPU_AGAIN);
+        if (i % 2) {
+            check_row(score.values, expected.values + i * expected.columns, expected.columns);
+        }
+    }
+    CHECK_INT(vmafgpu_tail(context, &reference[5]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_END);
+    CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_pair(context, &reference[2], &reference[3], &distorted, &score), VMAFGPU_OK);
+    check_row(score.values, expected.values + 3 * expected.columns, expected.columns);
+    vmafgpu_close(context);
+    config.live = 2;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "config.live");
+    vmafgpu_close(context);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+/* On the CPU there is no queue; what a push refuses is refused here, too. */
+static void test_try_push(void) {
+    enum { FRAMES = 70 };
+    film f = film_make("texture+mix", 33, 35, 8, 4, 12);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu *context;
+    vmafgpu_score score;
+    vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted = film_frame(&f, 0, CLIP_DISTORTED), empty;
+    snprintf(test_where, sizeof test_where, "try_push");
+    memset(&empty, 0, sizeof empty);
+    config.live = 1;
+    config.discard_scores = 1;
+    context = open_checked(&config);
+    CHECK_INT(vmafgpu_try_push(NULL, &reference, &distorted), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_try_push(context, &reference, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: distorted is NULL");
+    CHECK_INT(vmafgpu_try_push(context, &empty, &distorted), VMAFGPU_ERROR_ARGUMENT);
+    for (int i = 0; i < FRAMES; i++) {
+        CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_FULL);
+    }
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: frame 64 was not taken");
+    for (int i = 0; i < 64; i++) {
+        CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_next(context, &score), VMAFGPU_AGAIN);
+    CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), VMAFGPU_ERROR_STATE);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* A map with each score: those of the pair as a base of edits. */
+static void test_maps(void) {
+    static const struct {
+        const char *what;
+        int width, height, depth, size, threads;
+        const char *version;
+    } maps[] = {
+        {"texture+mix", 96, 88, 8, 16, 1, "vmaf_v0.6.1"}, {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg"},
+        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1"}, {"texture+mix", 64, 64, 8, 33, 2, "vmaf_b_v0.6.3"}
+    };
+    enum { FRAMES = 4 };
+    for (size_t k = 0; k < sizeof maps / sizeof maps[0]; k++) {
+        film f = film_make(maps[k].what, maps[k].width, maps[k].height, maps[k].depth, FRAMES, (uint32_t)k + 1);
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_model_config model;
+        vmafgpu *context, *plain, *edits;
+        int across, down, count, found[2], differ = 0;
+        float *map;
+        vmafgpu_block *blocks;
+        snprintf(test_where, sizeof test_where, "map of %d, %dx%d", maps[k].size, maps[k].width, maps[k].height);
+        memset(&model, 0, sizeof model);
+        model.version = maps[k].version;
+        config.models = &model;
+        config.model_count = 1;
+        config.live = 1;
+        config.threads = maps[k].threads;
+        plain = open_checked(&config);
+        config.edit_size = 1;
+        edits = open_checked(&config);
+        config.edit_size = 0;
+        config.map_size = maps[k].size;
+        context = open_checked(&config);
+        count = vmafgpu_map_blocks(context, &across, &down);
+        CHECK_INT(across, (maps[k].width + maps[k].size - 1) / maps[k].size);
+        CHECK_INT(down, (maps[k].height + maps[k].size - 1) / maps[k].size);
+        CHECK_INT(count, across * down);
+        map = (float *)malloc(sizeof *map * (size_t)(count + 1));
+        blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)count);
+        test_need(map && blocks, "memory");
+        for (int i = 0; i < FRAMES; i++) {
+            const vmafgpu_frame before = film_frame(&f, i ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
+                                distorted = film_frame(&f, i, 1);
+            vmafgpu_score score[2];
+            for (int n = 0; n <= count; n++) {
+                map[n] = -7;
+            }
+            if (i != 2) {
+                CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            }
+            CHECK_INT(i % 2 ? vmafgpu_try_push(context, &reference, &distorted) : film_push(&f, context, i), VMAFGPU_OK);
+            CHECK_INT(film_push(&f, plain, i), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next(context, &score[0]), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_next(plain, &score[1]), VMAFGPU_OK);
+            check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
+            CHECK(map[count] == -7);
+            if (i == 2) {   /* nobody asked for one */
+                CHECK(map[0] == -7);
+                continue;
+            }
+            CHECK_INT(vmafgpu_edit_begin(edits, i ? &before : NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_map(edits, maps[k].size, blocks, &found[0], &found[1]), VMAFGPU_OK);
+            for (int n = 0; n < count; n++) {
+                CHECK_BITS(map[n], (float)blocks[n].share);
+                differ += map[n] != map[0];
+            }
+        }
+        CHECK(differ > 0 || count == 1);
+        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_INT(vmafgpu_map_next(plain, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        CHECK_HAS(vmafgpu_last_error(plain), "config.map_size is 0");
+        CHECK_INT(vmafgpu_edit_map(context, 16, blocks, &across, &down), VMAFGPU_ERROR_STATE);
+        vmafgpu_close(context);
+        vmafgpu_close(plain);
+        vmafgpu_close(edits);
+        free(map);
+        free(blocks);
+        film_free(&f);
+    }
+}
+
+typedef struct hook {
+    int calls, left_out; /* the one that does nothing */
+} hook;
+
+static void run_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    hook *h = (hook *)user;
+    for (int i = 0; i < count && h->calls != h->left_out; i++) {
+        task(arg, i);
+    }
+    h->calls++;
+}
+
+/* A hook that leaves a call out: the push fails, or, where it was the map's, the map is there all the same. */
+static void test_map_hook(void) {
+    film f = film_make("texture+mix", 96, 88, 8, 1, 3);
+    vmafgpu_config config = film_config(&f);
+    float expected[36], map[36];
+    int failed = 0, fine = 0;
+    snprintf(test_where, sizeof test_where, "maps and a hook");
+    config.live = 1;
+    config.map_size = 16;
+    config.threads = 2;
+    config.parallel_for = run_parts;
+    for (int left_out = -1; left_out < 20; left_out++) {
+        hook h = {0, 0};
+        vmafgpu *context;
+        h.left_out = left_out;
+        config.parallel_for_user = &h;
+        context = open_checked(&config);
+        CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 36);
+        memset(map, 0, sizeof map);
+        CHECK_INT(vmafgpu_map_next(context, map, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK);
+        if (film_push(&f, context, 0) != VMAFGPU_OK) {
+            failed++;
+        } else if (left_out < 0) {
+            memcpy(expected, map, sizeof map);
+        } else {
+            fine += h.calls > left_out;
+            CHECK(memcmp(map, expected, sizeof map) == 0);
+        }
+        vmafgpu_close(context);
+    }
+    CHECK(failed > 0 && fine > 0);
+    film_free(&f);
+}
+
+static void check_refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
+    vmafgpu *context;
+    CHECK_INT(vmafgpu_open(&context, config), expected);
+    CHECK_HAS(vmafgpu_last_error(context), words);
+    vmafgpu_close(context);
+}
+
+static void test_map_rules(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 1, 11);
+    const vmafgpu_config plain = film_config(&f);
+    vmafgpu_config config = plain;
+    vmafgpu_feature_config psnr = feature("psnr", NULL), vif = feature("vif", NULL);
+    vmafgpu *context;
+    snprintf(test_where, sizeof test_where, "maps' rules");
+    config.map_size = 16;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "which needs config.live");
+    config.live = 1;
+    config.map_size = 3;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size must be 0, or from 4 to 256, not 3");
+    config.map_size = 257;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_size");
+    config.map_size = 16;
+    config.together = 2;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.together");
+    config.together = 0;
+    config.features = &psnr;
+    config.feature_count = 1;
+    check_refused(&config, VMAFGPU_ERROR_FEATURE, "no maps with the feature psnr");
+    config.features = &vif;
+    config.no_model = 1;
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "there is no model");
+    config.no_model = 0;
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_size");
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    context = open_checked(&config);
+    CHECK_STR(vmafgpu_backend_name(context), "cpu");
+    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_size) are made by the CPU only");
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+int main(void) {
+    test_scores();
+    test_segments();
+    test_try_push();
+    test_maps();
+    test_map_hook();
+    test_map_rules();
+    return test_end();
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# vulkan_frames with Mesa's Vulkan driver for the CPU, lavapipe (Debian: mesa-vulkan-drivers), whose memory the simulated CUDA
+# driver imports: the scores are the CPU's. There are no semaphores to share; those are tested on NVIDIA GPUs by hand.
+#
+#     test/test_vulkan.sh BUILD
+build=$1
+passed=0
+failed=0
+skipped=0
+check() { # NAME COMMAND...
+    name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $name"
+    fi
+}
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+skip() {
+    echo "skipped: $1"
+    skipped=1
+    finish
+}
+
+work=$build/test/vulkan
+mkdir -p "$work"
+driver=$build/test/libsimulated_cuda32.so
+[ -f "$driver" ] || skip 'the simulated GPU (it needs a C++17 compiler)'
+for icd in /usr/share/vulkan/icd.d/lvp_icd*.json; do
+    [ -f "$icd" ] || skip 'there is no lavapipe (Debian: mesa-vulkan-drivers)'
+done
+printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/simulated.ptx"
+frames() { # ARGUMENT...
+    VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-} "$build/vulkan_frames" --quiet --rate 0 \
+        --kernels "$work/simulated.ptx" --driver "$driver" "$@" > "$work/out" 2> "$work/err"
+}
+
+frames --way luma --size 320x180 --frames 8 --check
+status=$?
+if grep '^no ' "$work/out"; then
+    skip 'Vulkan, see above'
+fi
+check 'luma: status' [ $status -eq 0 ]
+check 'luma: nothing is said' [ ! -s "$work/err" ]
+check 'luma: all pairs' grep -q '^8 frames, 8 scored, 0 left out; mean [0-9.]*; ' "$work/out"
+check 'luma: the CPU agrees' grep -q '^8 of 8 scores are the CPU' "$work/out"
+check 'rgba' frames --way rgba --size 322x182 --frames 4 --check
+check 'rgba: the CPU agrees' grep -q '^4 of 4 scores are the CPU' "$work/out"
+check 'images become buffers' frames --size 160x90 --frames 2 --check
+frames --size 160x
+check 'what is not understood' grep -q -- '--size 160x is not understood' "$work/err"
+frames --way luma --frames 1000 --check
+check 'too many frames to check' grep -q -- '--check takes 240 frames' "$work/err"
+finish

@@ -21429,7 +21429,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     out->vif.batch = slot->batch;
     vmafgpu__vif_fill(&out->vif, &shape, &v->plan, variant, scale, VMAFGPU__VIF_PLAIN, block, 1, &layout,
                       (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch),
-                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL,
+                      (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
                       scale == 0 && v->plan.vif_skips_scale_0);
     out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
     shape.grid[0] = (uint32_t)vmafgpu__divide_up(out->vif.width, VMAFGPU__EDIT_VIF_WIDTH);

@@ -2619,23 +2619,37 @@ typedef struct vmafgpu__ssim_launch {
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
 
-/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. */
+/* Blocks of psnr_hvs, one for each thread; of shared memory a thread has what it knows of its first picture. Sums have words
+ * of each warp. */
 enum {
     VMAFGPU__HVS_STEP = 7,
     VMAFGPU__HVS_THREADS = 128,
-    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4
+    VMAFGPU__HVS_SHARED = VMAFGPU__HVS_THREADS * 64 * 4,
+    VMAFGPU__HVS_SUM_THREADS = 512,
+    VMAFGPU__HVS_SUM_SHARED = (4 * (VMAFGPU__HVS_SUM_THREADS / 32) + 1) * 4
 };
 
 /* Of a plane. */
 typedef struct vmafgpu__hvs_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;                         /* there: 64 floats of each block, block by block */
+    uint64_t terms;                         /* there: 64 floats of each block, as below */
     int32_t  bytes, step, shift;            /* of a sample; from one to the next */
     int32_t  along, blocks;                 /* in a row; all */
+    int32_t  pitch;                         /* floats from a term to the next one of the block */
     float    csf[64], mask[64];
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
 } vmafgpu__hvs_launch;
+
+/* Block x is a plane. */
+typedef struct vmafgpu__hvs_sums_launch {
+    const unsigned char *scratch;           /* of the first pair */
+    uint64_t  scratch_size;
+    double   *words;                        /* of the first pair: a sum for each plane */
+    int32_t   word_stride;
+    uint32_t  pairs;                        /* bit set: the pair has a distorted frame */
+    struct { uint64_t terms; int32_t blocks, pitch; } plane[3];
+} vmafgpu__hvs_sums_launch;
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
@@ -14437,42 +14451,45 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
 
 /* ---- psnr_hvs: a launch per plane, then the sums of all their terms ---- */
 
-enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_CHAINS };
+enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
 static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
     const int is_checked = site->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
-           : kernel == (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL
-               ? vmafgpu__chain_kernel(VMAFGPU__CHAIN_SUMS_KERNEL) : NULL;
+           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_hvs_sums"
+                                           : NULL;
 }
 
-/* Terms of the planes, in a pair's scratch. */
-static uint64_t vmafgpu__gpu_hvs_place(const vmafgpu_config *c, uint64_t *terms) {
-    uint64_t size = 0;
-    for (int plane = 0; plane < 3; plane++) {
+/* The planes' terms, in a pair's scratch. */
+static vmafgpu__hvs_sums_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) {
+    vmafgpu__hvs_sums_launch out;
+    memset(&out, 0, sizeof out);
+    for (int k = 0; k < 3; k++) {
         int along, down;
-        vmafgpu__hvs_size(c, plane, &along, &down);
-        terms[plane] = vmafgpu__place_plane(&size, 64 * along, down);
+        vmafgpu__hvs_size(c, k, &along, &down);
+        out.plane[k].blocks = along * down;
+        out.plane[k].pitch = vmafgpu__chain_pitch(along * down);
+        out.plane[k].terms = vmafgpu__place_plane(&out.scratch_size, out.plane[k].pitch, 64);
     }
-    return size;
+    return out;
 }
 
 static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    uint64_t terms[3];
     (void)e;
-    return vmafgpu__gpu_hvs_place(&v->config, terms);
+    return vmafgpu__gpu_hvs_place(&v->config).scratch_size;
 }
 
-static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, uint64_t size, const uint64_t *terms, int plane) {
+static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__hvs_sums_launch *sums, int plane) {
     const vmafgpu_config *c = work->site->config;
     vmafgpu__hvs_launch launch;
     vmafgpu__shape shape;
     int down;
     memset(&launch, 0, sizeof launch);
     launch.scratch = work->scratch;
-    launch.scratch_size = size;
-    launch.terms = terms[plane];
+    launch.scratch_size = sums->scratch_size;
+    launch.terms = sums->plane[plane].terms;
+    launch.pitch = sums->plane[plane].pitch;
     launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
     launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
     launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
@@ -14495,13 +14512,14 @@ static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, uint64_t s
 
 static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const vmafgpu_config *c = work->site->config;
-    vmafgpu__chains_launch chains;
+    vmafgpu__hvs_sums_launch sums = vmafgpu__gpu_hvs_place(c);
     vmafgpu__shape shape;
-    uint64_t terms[3];
-    const uint64_t size = vmafgpu__gpu_hvs_place(c, terms);
     (void)e;
-    vmafgpu__begin_chains(&chains, work, size, vmafgpu__pairs_with(work->batch, 0));
-    if (!chains.pairs)
+    sums.scratch = work->scratch;
+    sums.words = work->words;
+    sums.word_stride = work->word_stride;
+    sums.pairs = vmafgpu__pairs_with(work->batch, 0);
+    if (!sums.pairs)
         return;
     /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
     if (c->bytes_per_sample == 2) {
@@ -14509,16 +14527,10 @@ static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__e
         check.words += 3;
         vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
     }
-    for (int plane = 0; plane < 3; plane++) {
-        int along, down;
-        vmafgpu__hvs_size(c, plane, &along, &down);
-        vmafgpu__gpu_hvs_enqueue_plane(work, size, terms, plane);
-        chains.plane[plane].sums = terms[plane];
-        chains.plane[plane].rows = 64 * along * down;
-    }
-    chains.count = 3;
-    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, work->site->lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
-    vmafgpu__enqueue(work, (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, &chains);
+    for (int plane = 0; plane < 3; plane++)
+        vmafgpu__gpu_hvs_enqueue_plane(work, &sums, plane);
+    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, VMAFGPU__HVS_SUM_THREADS, VMAFGPU__HVS_SUM_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GHVS_SUMS, &shape, &sums);
 }
 
 static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,

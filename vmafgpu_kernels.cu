@@ -6027,23 +6027,109 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
         const float own = square_root(sum * unevenness) * 0.03125f;
         activity = own > activity ? own : activity;
     }
-    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + (int64_t)n * 64;
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + n;
 #pragma unroll
-    for (int i = 0; i < 64; i += 4) {
-        uint32_t term[4];
-#pragma unroll
-        for (int k = i; k < i + 4; k++) {
-            const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
-            float error = (float)(difference < 0 ? -difference : difference);
-            if (k > 0) {
-                const float threshold = quotient(activity, launch.mask[k]);
-                error = error < threshold ? 0 : error - threshold;
-            }
-            const float seen = error * launch.csf[k];
-            term[k - i] = bits_of(seen * seen);
+    for (int k = 0; k < 64; k++) {
+        const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
+        float error = (float)(difference < 0 ? -difference : difference);
+        if (k > 0) {
+            const float threshold = quotient(activity, launch.mask[k]);
+            error = error < threshold ? 0 : error - threshold;
         }
-        store((Words4 *)(out + i), Words4{ term[0], term[1], term[2], term[3] });
+        const float seen = error * launch.csf[k];
+        store(out, seen * seen);
+        out += launch.pitch;
     }
 }
 
+/* What some terms add to a sum, in last bits: to an even one, to an odd one. It is the same for all sums from a power of two to
+ * the next, for a sum is rounded to the nearest one, and to an even one where there are two. VMAFGPU__HVS_FAR: or more. */
+struct HvsSteps { uint32_t even, odd; };
+
+static constexpr uint32_t HVS_FAR = 1 << 24;   /* farther than from a power of two to the next */
+
+GPU_FN uint32_t hvs_after(uint32_t sum, const HvsSteps &steps) { return sum + (sum & 1 ? steps.odd : steps.even); }
+
+GPU_FN HvsSteps hvs_both(const HvsSteps &first, const HvsSteps &then) {
+    const uint32_t even = hvs_after(first.even, then), odd = hvs_after(first.odd + 1, then) - 1;
+    return { even < HVS_FAR ? even : HVS_FAR, odd < HVS_FAR ? odd : HVS_FAR };
+}
+
+/* Of a block, for sums from `floor` on, which is the bits of a power of two, or 0. */
+GPU_FN HvsSteps hvs_steps(const float *terms, int32_t pitch, uint32_t floor) {
+    float even = float_bits(floor), odd = float_bits(floor + 1);
+#pragma unroll 16
+    for (int k = 0; k < 64; k++) {
+        const float term = load_float(terms + (int64_t)k * pitch);
+        even += term;
+        odd += term;
+    }
+    const HvsSteps none = { 0, 0 };
+    return hvs_both(none, { bits_of(even) - floor, bits_of(odd) - floor - 1 });
+}
+
+/* A plane's terms one after another, block by block. As long as the sum stays between a power of two and the next, threads find
+ * out for a block each what it adds, and where the sum gets to after each of them. The block that it leaves with is added term
+ * by term. Floats' bits are used as numbers: there, they count last bits. */
+GPU_FN void hvs_sums(const vmafgpu__hvs_sums_launch &launch) {
+    enum { THREADS = VMAFGPU__HVS_SUM_THREADS, WARPS = THREADS / LANES };
+    static_assert(THREADS % LANES == 0 && VMAFGPU__HVS_SUM_SHARED >= (4 * WARPS + 1) * 4, "shared memory");
+    if (!(launch.pairs >> block_z() & 1))
+        return;
+    const auto &plane = launch.plane[block_x()];
+    const float *terms = (const float *)(launch.scratch + block_z() * launch.scratch_size + plane.terms);
+    HvsSteps *warps = (HvsSteps *)shared_memory();
+    uint32_t *counts = (uint32_t *)(warps + WARPS), *sums = counts + WARPS, *beyond = sums + WARPS, sum = 0;
+    const uint32_t lane = lane_index();
+#pragma unroll 1
+    for (int32_t at = 0; at < plane.blocks;) {
+        const uint32_t floor = sum & 0x7f800000, end = floor + 0x800000;
+        const int32_t n = at + (int32_t)thread_index();
+        /* A sum hardly stays between two powers of two for longer than it took to get there. */
+        HvsSteps own = { HVS_FAR, HVS_FAR };
+        if (n < plane.blocks && n <= 2 * at)
+            own = hvs_steps(terms + n, plane.pitch, floor);
+#pragma unroll 1
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            const HvsSteps before = { shuffle_up_word(own.even, by), shuffle_up_word(own.odd, by) };
+            if (lane >= by)
+                own = hvs_both(before, own);
+        }
+        if (lane == LANES - 1)
+            warps[warp_index()] = own;
+        block_barrier();
+        uint32_t after = sum;
+#pragma unroll 1
+        for (uint32_t i = 0; i < warp_index(); i++)
+            after = hvs_after(after, warps[i]);
+        after = hvs_after(after, own);
+        const uint32_t count = warp_sum_word(after <= end);
+        if (lane == (count ? count - 1 : 0)) {
+            counts[warp_index()] = count;
+            sums[warp_index()] = after;
+        }
+        block_barrier();
+#pragma unroll 1
+        for (uint32_t i = 0; i < WARPS && counts[i]; i++) {
+            at += (int32_t)counts[i];
+            sum = sums[i];
+        }
+        if (at >= plane.blocks)
+            break;
+        if (thread_index() == 0) {
+            float literal = float_bits(sum);
+#pragma unroll 16
+            for (int k = 0; k < 64; k++)
+                literal += load_float(terms + at + (int64_t)k * plane.pitch);
+            *beyond = bits_of(literal);
+        }
+        block_barrier();
+        sum = *beyond;
+        at++;
+    }
+    if (thread_index() == 0)
+        store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)float_bits(sum));
+}
+
 GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }
+GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__hvs_sums_launch, VMAFGPU__HVS_SUM_THREADS, 1) { hvs_sums(launch); }

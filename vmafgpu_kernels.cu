@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>ciede
  */
 
 /* ================================================================================================
@@ -54,6 +54,7 @@
  * take(p)                   reads an int64_t that an earlier launch left, and sets it to zero; of one thread of the launch
  * atomic_add(p, v), atomic_or(p, v)   to an int64_t or uint32_t (or: uint32_t) of global memory, by any threads; seen by
  *                           later launches
+ * atomic_next(p)            adds 1 to a uint32_t of global memory; what was there
  * shared_add(p, v)          to a word of shared memory, by any threads of the block; seen after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
  *                           so many bytes, which nobody writes during the launch, to shared memory: undefined there until
@@ -202,6 +203,11 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
+GPU_FN uint32_t atomic_next(uint32_t *p) {
+    uint32_t v;
+    asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -276,6 +282,7 @@ GPU_FN double quotient(double a, double b) {
     return r;
 }
 GPU_FN float square_root(float v) { float r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+GPU_FN double square_root(double v) { double r; asm("sqrt.rn.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
 GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
@@ -352,6 +359,7 @@ template <int groups> GPU_FN void copy_wait() {}
 #define VMAFGPU__FLOAT_BITS_OF(v) bits_of(v)
 #define VMAFGPU__FLOAT_OF(bits) float_bits(bits)
 #define VMAFGPU__QUOTIENT(a, b) quotient(a, b)
+#define VMAFGPU__MAGNITUDE(v) magnitude(v)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
@@ -5200,6 +5208,118 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
 }
 
+/* ---- a single chain: it is known before how a sum is rounded ---- */
+
+/* Floating point numbers' bits as numbers count last bits, as long as the numbers stay between a power of two and the next. */
+struct FloatSum {
+    typedef uint32_t Bits;
+    static constexpr Bits EXPONENT = 0x7f800000, ROOM = (Bits)1 << 23;   /* last bits between two powers of two */
+    GPU_FN float number(Bits bits) { return float_bits(bits); }
+    GPU_FN Bits up(Bits v, uint32_t by) { return shuffle_up_word(v, by); }
+};
+
+struct DoubleSum {
+    typedef uint64_t Bits;
+    static constexpr Bits EXPONENT = (Bits)0x7ff << 52, ROOM = (Bits)1 << 52;
+    GPU_FN double number(Bits bits) { return double_bits(bits); }
+    GPU_FN Bits up(Bits v, uint32_t by) {
+        const uint32_t low = shuffle_up_word((uint32_t)v, by), high = shuffle_up_word((uint32_t)(v >> 32), by);
+        return (Bits)high << 32 | low;
+    }
+};
+
+/* What some terms add to a sum, in last bits: to an even one, to an odd one. It is the same for all sums from a power of two to
+ * the next, for a sum is rounded to the nearest one, and to an even one where there are two. */
+template <class Sum> struct Steps { typename Sum::Bits even, odd; };
+
+template <class Sum> GPU_FN typename Sum::Bits sum_after(typename Sum::Bits sum, const Steps<Sum> &steps) {
+    return sum + (sum & 1 ? steps.odd : steps.even);
+}
+
+/* Of both, one after the other; twice the room stands for all that is too far. */
+template <class Sum> GPU_FN Steps<Sum> steps_of_both(const Steps<Sum> &first, const Steps<Sum> &then) {
+    const typename Sum::Bits far = 2 * Sum::ROOM, even = sum_after(first.even, then), odd = sum_after(first.odd + 1, then) - 1;
+    return { even < far ? even : far, odd < far ? odd : far };
+}
+
+/* Of a group of terms, for sums from `floor` on, which is the bits of a power of two, or 0. */
+template <class Sum> GPU_FN Steps<Sum> steps_of(const float *terms, int32_t pitch, typename Sum::Bits floor) {
+    auto even = Sum::number(floor), odd = Sum::number(floor + 1);
+#pragma unroll 16
+    for (int k = 0; k < VMAFGPU__SEQUENCE_GROUP; k++) {
+        const float term = load_float(terms + (int64_t)k * pitch);
+        even += term;
+        odd += term;
+    }
+    const Steps<Sum> none = { 0, 0 };
+    return steps_of_both<Sum>(none, { bits_of(even) - floor, bits_of(odd) - floor - 1 });
+}
+
+/* Terms that are not negative, one after another, group by group. As long as the sum stays between a power of two and the next,
+ * threads find out for a group each what it adds, and where the sum gets to after each of them. The group that it leaves with is
+ * added term by term. */
+template <class Sum> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
+    enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
+    typedef typename Sum::Bits Bits;
+    static_assert(THREADS % LANES == 0 && VMAFGPU__SEQUENCE_SHARED >= WARPS * (3 * 8 + 4) + 8, "shared memory");
+    if (!(launch.pairs >> block_z() & 1))
+        return;
+    const auto &plane = launch.plane[block_x()];
+    const float *terms = (const float *)(launch.scratch + block_z() * launch.scratch_size + plane.terms);
+    Steps<Sum> *warps = (Steps<Sum> *)shared_memory();
+    Bits *sums = (Bits *)(warps + WARPS), *beyond = sums + WARPS, sum = 0;
+    uint32_t *counts = (uint32_t *)(beyond + 1);
+    const uint32_t lane = lane_index();
+#pragma unroll 1
+    for (int32_t at = 0; at < plane.groups;) {
+        const Bits floor = sum & Sum::EXPONENT, end = floor + Sum::ROOM;
+        const int32_t n = at + (int32_t)thread_index();
+        /* A sum hardly stays between two powers of two for longer than it took to get there. */
+        Steps<Sum> own = { 2 * Sum::ROOM, 2 * Sum::ROOM };
+        if (n < plane.groups && n <= 2 * at)
+            own = steps_of<Sum>(terms + n, plane.pitch, floor);
+#pragma unroll 1
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            const Steps<Sum> before = { Sum::up(own.even, by), Sum::up(own.odd, by) };
+            if (lane >= by)
+                own = steps_of_both<Sum>(before, own);
+        }
+        if (lane == LANES - 1)
+            warps[warp_index()] = own;
+        block_barrier();
+        Bits after = sum;
+#pragma unroll 1
+        for (uint32_t i = 0; i < warp_index(); i++)
+            after = sum_after<Sum>(after, warps[i]);
+        after = sum_after<Sum>(after, own);
+        const uint32_t count = warp_sum_word(after <= end);
+        if (lane == (count ? count - 1 : 0)) {
+            counts[warp_index()] = count;
+            sums[warp_index()] = after;
+        }
+        block_barrier();
+#pragma unroll 1
+        for (uint32_t i = 0; i < WARPS && counts[i]; i++) {
+            at += (int32_t)counts[i];
+            sum = sums[i];
+        }
+        if (at >= plane.groups)
+            break;
+        if (thread_index() == 0) {
+            auto literal = Sum::number(sum);
+#pragma unroll 16
+            for (int k = 0; k < VMAFGPU__SEQUENCE_GROUP; k++)
+                literal += load_float(terms + at + (int64_t)k * plane.pitch);
+            *beyond = bits_of(literal);
+        }
+        block_barrier();
+        sum = *beyond;
+        at++;
+    }
+    if (thread_index() == 0)
+        store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)Sum::number(sum));
+}
+
 GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) { float_rows(launch); }
 GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) { float_sums(launch); }
 
@@ -6042,94 +6162,143 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
     }
 }
 
-/* What some terms add to a sum, in last bits: to an even one, to an odd one. It is the same for all sums from a power of two to
- * the next, for a sum is rounded to the nearest one, and to an even one where there are two. VMAFGPU__HVS_FAR: or more. */
-struct HvsSteps { uint32_t even, odd; };
-
-static constexpr uint32_t HVS_FAR = 1 << 24;   /* farther than from a power of two to the next */
-
-GPU_FN uint32_t hvs_after(uint32_t sum, const HvsSteps &steps) { return sum + (sum & 1 ? steps.odd : steps.even); }
-
-GPU_FN HvsSteps hvs_both(const HvsSteps &first, const HvsSteps &then) {
-    const uint32_t even = hvs_after(first.even, then), odd = hvs_after(first.odd + 1, then) - 1;
-    return { even < HVS_FAR ? even : HVS_FAR, odd < HVS_FAR ? odd : HVS_FAR };
-}
-
-/* Of a block, for sums from `floor` on, which is the bits of a power of two, or 0. */
-GPU_FN HvsSteps hvs_steps(const float *terms, int32_t pitch, uint32_t floor) {
-    float even = float_bits(floor), odd = float_bits(floor + 1);
-#pragma unroll 16
-    for (int k = 0; k < 64; k++) {
-        const float term = load_float(terms + (int64_t)k * pitch);
-        even += term;
-        odd += term;
-    }
-    const HvsSteps none = { 0, 0 };
-    return hvs_both(none, { bits_of(even) - floor, bits_of(odd) - floor - 1 });
-}
-
-/* A plane's terms one after another, block by block. As long as the sum stays between a power of two and the next, threads find
- * out for a block each what it adds, and where the sum gets to after each of them. The block that it leaves with is added term
- * by term. Floats' bits are used as numbers: there, they count last bits. */
-GPU_FN void hvs_sums(const vmafgpu__hvs_sums_launch &launch) {
-    enum { THREADS = VMAFGPU__HVS_SUM_THREADS, WARPS = THREADS / LANES };
-    static_assert(THREADS % LANES == 0 && VMAFGPU__HVS_SUM_SHARED >= (4 * WARPS + 1) * 4, "shared memory");
-    if (!(launch.pairs >> block_z() & 1))
-        return;
-    const auto &plane = launch.plane[block_x()];
-    const float *terms = (const float *)(launch.scratch + block_z() * launch.scratch_size + plane.terms);
-    HvsSteps *warps = (HvsSteps *)shared_memory();
-    uint32_t *counts = (uint32_t *)(warps + WARPS), *sums = counts + WARPS, *beyond = sums + WARPS, sum = 0;
-    const uint32_t lane = lane_index();
-#pragma unroll 1
-    for (int32_t at = 0; at < plane.blocks;) {
-        const uint32_t floor = sum & 0x7f800000, end = floor + 0x800000;
-        const int32_t n = at + (int32_t)thread_index();
-        /* A sum hardly stays between two powers of two for longer than it took to get there. */
-        HvsSteps own = { HVS_FAR, HVS_FAR };
-        if (n < plane.blocks && n <= 2 * at)
-            own = hvs_steps(terms + n, plane.pitch, floor);
-#pragma unroll 1
-        for (uint32_t by = 1; by < LANES; by *= 2) {
-            const HvsSteps before = { shuffle_up_word(own.even, by), shuffle_up_word(own.odd, by) };
-            if (lane >= by)
-                own = hvs_both(before, own);
-        }
-        if (lane == LANES - 1)
-            warps[warp_index()] = own;
-        block_barrier();
-        uint32_t after = sum;
-#pragma unroll 1
-        for (uint32_t i = 0; i < warp_index(); i++)
-            after = hvs_after(after, warps[i]);
-        after = hvs_after(after, own);
-        const uint32_t count = warp_sum_word(after <= end);
-        if (lane == (count ? count - 1 : 0)) {
-            counts[warp_index()] = count;
-            sums[warp_index()] = after;
-        }
-        block_barrier();
-#pragma unroll 1
-        for (uint32_t i = 0; i < WARPS && counts[i]; i++) {
-            at += (int32_t)counts[i];
-            sum = sums[i];
-        }
-        if (at >= plane.blocks)
-            break;
-        if (thread_index() == 0) {
-            float literal = float_bits(sum);
-#pragma unroll 16
-            for (int k = 0; k < 64; k++)
-                literal += load_float(terms + at + (int64_t)k * plane.pitch);
-            *beyond = bits_of(literal);
-        }
-        block_barrier();
-        sum = *beyond;
-        at++;
-    }
-    if (thread_index() == 0)
-        store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)float_bits(sum));
-}
-
 GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }
-GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__hvs_sums_launch, VMAFGPU__HVS_SUM_THREADS, 1) { hvs_sums(launch); }
+GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<FloatSum>(launch); }
+
+/* ================================================================================================
+ * >>ciede                                        how far colours are apart
+ * ================================================================================================
+ * A thread has a pixel at a time; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
+ * say what comes of it, and have everything done again.
+ */
+
+GPU_FN double ciede_channel(double c) {
+    const double s = vmafgpu__ciede_base(c), square = s * s;
+    const int32_t bits = vmafgpu__ciede_guess((int32_t)bits_of((float)square), -1.f / 5);
+    return vmafgpu__ciede_straight(c, s, square, vmafgpu__ciede_fifth_root(float_bits((uint32_t)bits), (float)square));
+}
+
+GPU_FN float ciede_root(double x, float &doubt) {
+    const double z = x > .005 ? x : .005;
+    const int32_t bits = vmafgpu__ciede_guess((int32_t)bits_of((float)z), -1.f / 3);
+    return vmafgpu__ciede_root_of(x, z, vmafgpu__ciede_cube_root(float_bits((uint32_t)bits), (float)z), &doubt);
+}
+
+struct CiedeColour { float l, a, b; };
+
+GPU_FN CiedeColour ciede_lab(const vmafgpu__ciede_scale &scale, const uint32_t (&sample)[3], float &doubt) {
+    CiedeColour out;
+    double r, g, b, x, y, z;
+    vmafgpu__ciede_primaries(&scale, (int32_t)sample[0], (int32_t)sample[1], (int32_t)sample[2], &r, &g, &b);
+    vmafgpu__ciede_stimulus(ciede_channel(r), ciede_channel(g), ciede_channel(b), &x, &y, &z);
+    vmafgpu__ciede_colour(ciede_root(x, doubt), ciede_root(y, doubt), ciede_root(z, doubt), &out.l, &out.a, &out.b);
+    return out;
+}
+
+GPU_FN float ciede_length(float a, float b) { return (float)square_root(vmafgpu__ciede_square(a, b)); }
+
+GPU_FN float ciede_hue(float b, float a, float &doubt) {
+    float from;
+    const double tangent = vmafgpu__ciede_tangent(b, a, &from);
+    return vmafgpu__ciede_angle(b, a, vmafgpu__ciede_arc(tangent, from), &doubt);
+}
+
+GPU_FN float ciede_power7(float x) {
+    float low;
+    const float high = vmafgpu__ciede_power7(x, &low);
+    return high > low ? vmafgpu__powf(x, 7, vmafgpu__powf_logs, vmafgpu__powf_roots) : high;
+}
+
+GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float &doubt) {
+    const float c1 = ciede_length(p.a, p.b), c2 = ciede_length(q.a, q.b);
+    const double vividness = square_root(vmafgpu__ciede_vividness(c1, c2));
+    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &doubt), a2 = vmafgpu__ciede_corrected(q.a, vividness, &doubt);
+    const float k1 = ciede_length(a1, p.b), k2 = ciede_length(a2, q.b), k = (k1 + k2) / 2;
+    const float h1 = ciede_hue(p.b, a1, doubt), h2 = ciede_hue(q.b, a2, doubt), e = (p.l + q.l) / 2 - 50;
+    const float lq = vmafgpu__ciede_lightness(q.l - p.l, e, square_root(vmafgpu__ciede_under(e))),
+                cq = vmafgpu__ciede_chroma(k2 - k1, k);
+    float middle;
+    const float turn = vmafgpu__ciede_turn(h1, h2, c1, c2, &middle);
+    const double between = square_root((double)(k1 * k2));
+    const float hue = vmafgpu__ciede_settle((2.0 * between) * vmafgpu__ciede_sine((double)turn / 2.0), &doubt);
+    const float hq = vmafgpu__ciede_hue_of(hue, k, vmafgpu__ciede_weight(middle, &doubt));
+    int32_t bits;
+    const double part = vmafgpu__ciede_exponential(vmafgpu__ciede_from_blue(middle), &bits);
+    const float bell = vmafgpu__ciede_bell(part, float_bits((uint32_t)bits), &doubt);
+    const float k7 = ciede_power7(k), ratio = quotient(k7, k7 + 6103515648.f);
+    return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &doubt));
+}
+
+/* A sample of chroma of pixel x of row y, as the reference takes it. */
+GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x, int32_t y) {
+    const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
+    int32_t column = x >> launch.column_shift, row = y >> launch.row_shift;
+    row = row < launch.last_row ? row : launch.last_row;
+    for (; column >= launch.chroma_stride; column -= launch.chroma_stride)
+        row++;
+    if (row >= launch.chroma_height || column >= launch.chroma_width)
+        return 0;
+    return load_sample(data + row * launch.chroma[z].pitch[f][plane] + (int64_t)column * launch.step, 0, launch.chroma_bytes) >>
+           launch.shift;
+}
+
+/* What becomes of a pixel in doubt, of which these are the samples: what the host has found, or what was found here. */
+GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
+    const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16, sample[0][2] | sample[1][2] << 16 };
+    const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST), known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
+#pragma unroll 1
+    for (uint32_t i = 0; i < known; i++, list += 4)
+        if (peek(list) == own[0] && peek(list + 1) == own[1] && peek(list + 2) == own[2])
+            return float_bits(peek(list + 3));
+    const uint32_t at = known + atomic_next((uint32_t *)(words + VMAFGPU__CIEDE_COUNT));
+    if (at < VMAFGPU__CIEDE_DOUBTS) {
+        uint64_t *entry = words + VMAFGPU__CIEDE_LIST + 2 * at;
+        store(entry, (uint64_t)own[1] << 32 | own[0]);
+        store(entry + 1, (uint64_t)bits_of(found) << 32 | own[2]);
+    }
+    return found;
+}
+
+GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
+    enum {
+        THREADS = VMAFGPU__CIEDE_THREADS, GROUPS = VMAFGPU__CIEDE_GROUPS, GROUP = VMAFGPU__SEQUENCE_GROUP, STRIDE = GROUPS + 1
+    };
+    static_assert(VMAFGPU__CIEDE_SHARED == GROUP * STRIDE * 4, "shared memory");
+    const uint32_t z = block_z(), thread = thread_index();
+    const vmafgpu__gpu_pair &pair = launch.pair[z];
+    const int32_t first = (int32_t)(block_x() * GROUPS * GROUP), count = launch.width * launch.height;
+    float *tile = (float *)shared_memory();
+    if (!(launch.pairs >> z & 1))
+        return;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread; i < GROUPS * GROUP; i += THREADS) {
+        const int32_t n = first + i, y = n / launch.width, x = n - y * launch.width;
+        float difference = 0;
+        if (n < count) {
+            const uint8_t *a = (const uint8_t *)pair.reference, *b = (const uint8_t *)pair.distorted;
+            uint32_t sample[2][3];
+            sample[0][0] = load_sample(a + y * pair.reference_pitch, x, launch.bytes);
+            sample[1][0] = load_sample(b + y * pair.distorted_pitch, x, launch.bytes);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
+            const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
+            if (apart) {
+                float doubt = 0;
+                const CiedeColour p = ciede_lab(launch.scale, sample[0], doubt), q = ciede_lab(launch.scale, sample[1], doubt);
+                difference = ciede_difference(p, q, doubt);
+                if (doubt > 0)
+                    difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
+            }
+        }
+        tile[i % GROUP * STRIDE + i / GROUP] = difference;
+    }
+    block_barrier();
+    float *out = (float *)(launch.scratch + z * launch.scratch_size) + block_x() * GROUPS;
+#pragma unroll 4
+    for (uint32_t i = thread; i < GROUPS * GROUP; i += THREADS)
+        store(out + (int64_t)(i / GROUPS) * launch.pitch + i % GROUPS, tile[i / GROUPS * STRIDE + i % GROUPS]);
+}
+
+GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 2) { ciede(launch); }
+GPU_KERNEL(vmafgpu_ciede_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum>(launch); }

@@ -112,6 +112,9 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+GPU_FN uint32_t atomic_next(uint32_t *p) {
+    return __hip_atomic_fetch_add((GPU_GLOBAL uint32_t *)p, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 GPU_FN uint32_t peek(const uint32_t *p) { return *(const volatile GPU_GLOBAL uint32_t *)p; }
 GPU_FN void shared_add(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_add((__attribute__((address_space(3))) uint32_t *)p, v, __ATOMIC_RELAXED,
@@ -153,6 +156,7 @@ GPU_FN float float_down(uint32_t v) {
 GPU_FN float quotient(float a, float b) { return a / b; }
 GPU_FN double quotient(double a, double b) { return a / b; }
 GPU_FN float square_root(float v) { return __builtin_sqrtf(v); }
+GPU_FN double square_root(double v) { return __builtin_sqrt(v); }
 GPU_FN float reciprocal_root(float v) { return __builtin_amdgcn_rsqf(v); }
 GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
 GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }

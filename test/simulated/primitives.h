@@ -182,6 +182,14 @@ GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     bits |= v;
     memcpy(at, &bits, sizeof bits);
 }
+GPU_FN uint32_t atomic_next(uint32_t *p) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "atomic_next");
+    uint32_t before;
+    memcpy(&before, at, sizeof before);
+    const uint32_t next = before + 1;
+    memcpy(at, &next, sizeof next);
+    return before;
+}
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     memcpy(&v, simulated::machine.global(p, sizeof v, sizeof v, "peek"), sizeof v);
@@ -272,6 +280,9 @@ GPU_FN double quotient(double a, double b) {
 }
 GPU_FN float square_root(float v) {
     return sqrtf(v);
+}
+GPU_FN double square_root(double v) {
+    return sqrt(v);
 }
 /* Up to four units wrong, as its argument's bits will have it. */
 GPU_FN float reciprocal_root(float v) {

@@ -1863,6 +1863,13 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_settle(double x, float *doubt) {
     return (float)x;
 }
 
+/* The same for sums, of which little may be left: they may be off by 2^-46. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_settle_sum(double x, float *doubt) {
+    const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
+    *doubt += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
+    return (float)x;
+}
+
 /* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
@@ -1913,10 +1920,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse,
     const double y = (double)inverse, h = 1 - z * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
     const double root = z * (w * w), line = (24389.0 / 27.0 * x + 16.0) * (1.0 / 116.0);
     const double f = x > threshold ? root : line, apart = x - threshold;
-    const float settled = vmafgpu__ciede_settle(f, doubt);
     *doubt += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
-    *doubt += f < .0625 ? 1.f : 0.f;
-    return settled;
+    return vmafgpu__ciede_settle_sum(f, doubt);
 }
 
 VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float root_z, float *l, float *a, float *b) {

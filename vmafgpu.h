@@ -2820,7 +2820,7 @@ typedef struct vmafgpu__chains_launch {
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
-    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (3 * 8 + 4) + 8   /* words of each warp */
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8   /* words of each warp */
 };
 
 typedef struct vmafgpu__sequence_launch {
@@ -2829,6 +2829,7 @@ typedef struct vmafgpu__sequence_launch {
     double   *words;                        /* of the first pair: a sum for each plane */
     int32_t   word_stride;
     uint32_t  pairs;                        /* bit set: the pair has such planes */
+    int32_t   before;                       /* groups that are in the sum already; 0: it starts from 0 */
     struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats from a term to the next one of the group */
 } vmafgpu__sequence_launch;
 
@@ -2881,11 +2882,11 @@ enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 64, VMAFGPU__SSIM_BLOCK_LINES = 32,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    /* Of windows: their rows; then sums of each warp. Of means: terms of so many pixels; sums; whether there is doubt. */
+    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
+    /* Of windows: their rows; then sums of each warp, which means have as well. */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
                                    VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
-    VMAFGPU__SSIM_MEANS_SHARED =
-        VMAFGPU__SSIM_THREADS * (8 + 8 + 4) + VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8 + 16
+    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8
 };
 
 typedef struct vmafgpu__ssim_scale {
@@ -2902,8 +2903,14 @@ typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale */
+    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
     int32_t  word_stride;
+    int32_t  doubts;                        /* that word */
+    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
+    int32_t  kind;                          /* of the sums */
+    int32_t  strip, strip_end;              /* rows of windows */
+    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
+    int32_t  terms_pitch;
     int32_t  at;                            /* the scale that windows or a filter work on */
     int32_t  factor;                        /* by which reduce makes scale 0 of luma */
     float    unit;
@@ -13392,7 +13399,8 @@ struct vmafgpu__work {
     int            is_checked;            /* whether luma can be illegal */
     double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
     int32_t        word_stride;
-    uint32_t       again;                 /* pairs that are done again, bits; 0: all, for the first time */
+    uint32_t       again;                 /* the pair that is done again, a bit; 0: all, for the first time */
+    const vmafgpu__value *found;          /* its words so far */
     void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu       *v;
     void          *stream;
@@ -15423,10 +15431,14 @@ typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_
 /* ---- float_ssim, float_ms_ssim: pictures and windows of each scale, then all means ---- */
 
 #ifndef VMAFGPU_NO_SSIM
-enum { VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS };
+enum {
+    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_TERMS,
+    VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
+};
 
 static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means" };
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means",
+                                         "vmafgpu_ssim_terms", "vmafgpu_ssim_sums" };
     int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
     for (int i = 0; i < site->v->extractor_count; i++) {
         const vmafgpu__extractor *e = &site->v->extractors[i];
@@ -15435,12 +15447,18 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kerne
         if (kernel == VMAFGPU__GSSIM_HALVE)
             is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
     }
-    return kernel <= VMAFGPU__GSSIM_MEANS && is_used ? names[kernel] : NULL;
+    return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
 /* How far two sums of n terms may be apart, libvmaf's and one of a few hundred steps, as a part of the terms' sizes. */
 static double vmafgpu__gpu_ssim_error(int64_t n) {
     return 1.01 * ((double)n + 1024) / 9007199254740992.0;   /* 2^53 */
+}
+
+/* Rows of windows whose terms are kept at a time: as blocks have them. */
+static int vmafgpu__gpu_ssim_strip(int width) {
+    const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
+    return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
 /* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
@@ -15471,7 +15489,14 @@ static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extracto
         scale->error = vmafgpu__gpu_ssim_error((int64_t)w * h);
         scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
     }
-    return size;
+    const vmafgpu__ssim_scale *largest = &out->scale[0];
+    const int w = largest->width - VMAFGPU__SSIM_TAPS + 1, h = largest->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    out->doubts = 4 * scales;
+    out->terms = size;
+    out->terms_pitch = (int32_t)vmafgpu__round_up(
+        (uint64_t)vmafgpu__divide_up(w * (h < rows ? h : rows), VMAFGPU__SEQUENCE_GROUP), VMAFGPU__CHAIN_TILE);
+    return size + (uint64_t)out->terms_pitch * VMAFGPU__SEQUENCE_GROUP * sizeof(double);
 }
 
 static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -15482,12 +15507,44 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
 /* Columns and rows of pixels of a scale, made or looked at by blocks of that size. */
 static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h,
                                              int rows) {
-    const int columns = kernel == VMAFGPU__GSSIM_WINDOWS ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS;
-    const int planes = kernel == VMAFGPU__GSSIM_WINDOWS ? 1 : 2;
+    const int is_windows = kernel == VMAFGPU__GSSIM_WINDOWS || kernel == VMAFGPU__GSSIM_TERMS;
+    const int columns = is_windows ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS, planes = is_windows ? 1 : 2;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, columns), vmafgpu__divide_up(h, rows), planes * work->batch->pairs,
-                       VMAFGPU__SSIM_THREADS, kernel == VMAFGPU__GSSIM_WINDOWS ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
+                       VMAFGPU__SSIM_THREADS, is_windows ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
     vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
+static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
+    const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
+    const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch->scratch;
+    sums.scratch_size = launch->scratch_size;
+    sums.word_stride = launch->word_stride;
+    sums.pairs = launch->again;
+    sums.plane[0].terms = launch->terms;
+    sums.plane[0].pitch = launch->terms_pitch;
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    for (launch->kind = 0; launch->kind < 4; launch->kind++) {
+        const int word = 4 * launch->at + launch->kind;
+        sums.words = launch->words + word;
+        sums.before = 0;
+        if (!(work->found[launch->doubts].whole >> word & 1))
+            continue;
+        for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
+            launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
+            const int high = launch->strip_end - launch->strip;
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high, VMAFGPU__SSIM_BLOCK_ROWS);
+            sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
+            vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
+            sums.before += sums.plane[0].groups;
+        }
+    }
 }
 
 static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -15502,17 +15559,31 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.scratch_size = vmafgpu__gpu_ssim_fill(work->v, e, &launch);
     launch.words = work->words;
     launch.word_stride = work->word_stride;
+    launch.again = work->again;
     if (launch.factor > 1)
         vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
-                                         scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
+        if (work->again)
+            vmafgpu__gpu_ssim_enqueue_again(work, &launch);
+        else
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+                                             scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
         if (launch.at + 1 < scales)
             vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height, 1);
     }
     vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+    if (!work->again)
+        vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+}
+
+/* Sums in doubt are found again; then they are in none. */
+static int vmafgpu__gpu_ssim_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
+    const int is_in_doubt = doubts[0].whole != doubts[1].whole;
+    (void)v;
+    doubts[1] = doubts[0];
+    return is_in_doubt;
 }
 
 /* From sums of all, l, c and s at each scale to the means that are kept. */
@@ -15529,10 +15600,11 @@ static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
-    4, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, NULL
+    4 + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, vmafgpu__gpu_ssim_amend
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
-    4 * VMAFGPU__SSIM_SCALES, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, NULL
+    4 * VMAFGPU__SSIM_SCALES + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle,
+    vmafgpu__gpu_ssim_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
     1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
@@ -16578,6 +16650,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, con
     work.words = NULL;
     work.word_stride = g->word_count;
     work.again = 0;
+    work.found = NULL;
     work.launch = vmafgpu__launch_work;
     work.v = v;
     work.stream = slot->streams[holding->feature->stream];
@@ -16614,6 +16687,7 @@ static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const 
         vmafgpu__value *words = (vmafgpu__value *)(void *)(slot->results + at);
         int again = slot->batch.pair[i].distorted ? measure->amend(v, e, words) : 0;
         work.again = (uint32_t)1 << i;
+        work.found = words;
         for (; again > 0 && !v->gpu->is_dead; again = measure->amend(v, e, words)) {
             (void)VMAFGPU__GPU_CALL(v, copy_in, (slot->device_results + at, words, size, work.stream));
             measure->enqueue(&work, e);

@@ -2906,6 +2906,7 @@ typedef struct vmafgpu__ssim_launch {
     double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
     int32_t  word_stride;
     int32_t  doubts;                        /* that word */
+    uint32_t doubted;                       /* which are in doubt anyway */
     uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
     int32_t  kind;                          /* of the sums */
     int32_t  strip, strip_end;              /* rows of windows */
@@ -13383,6 +13384,7 @@ typedef struct vmafgpu__site {
     int lanes, multiprocessors;
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
+    uint32_t doubted;                     /* sums of SSIM that are in doubt whatever they are: for tests, the self-test as well */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -15560,6 +15562,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.words = work->words;
     launch.word_stride = work->word_stride;
     launch.again = work->again;
+    launch.doubted = work->site->doubted;
     if (launch.factor > 1)
         vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
     for (launch.at = 0; launch.at < scales; launch.at++) {
@@ -18022,6 +18025,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
         g->site.v = t;
+        g->site.doubted = 1u << VMAFGPU__SSIM_S;
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;

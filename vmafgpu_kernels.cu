@@ -5249,10 +5249,10 @@ template <class Sum, bool SIGNED> struct Steps {
 template <class Sum> struct Place { typename Sum::Whole at, low, high; };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
-    const int odd = (int)(place.at & 1);
+    const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
-        place.low = lesser(place.low, place.at + steps.low[odd && SIGNED]);
-        place.high = greater(place.high, place.at + steps.high[odd && SIGNED]);
+        place.low = lesser(place.low, place.at + (odd ? steps.low[SIGNED] : steps.low[0]));
+        place.high = greater(place.high, place.at + (odd ? steps.high[SIGNED] : steps.high[0]));
     }
     place.at += odd ? steps.by[1] : steps.by[0];
     if (!SIGNED)
@@ -6077,7 +6077,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
     const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
     store(words + 4 * block_x() + thread, total);
-    if (low < high || high < low || low != low)
+    if (low < high || high < low || low != low || launch.doubted >> (4 * block_x() + thread) & 1)
         atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << (4 * block_x() + thread));
 }
 

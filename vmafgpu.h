@@ -34,7 +34,7 @@
  *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
  *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
  *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
- *     speed_chroma, on GPUs as well; psnr, psnr_hvs, ciede, speed_temporal and the float ones on the CPU; per-frame values,
+ *     speed_chroma, psnr, psnr_hvs, ciede and the float ones, on GPUs as well, and speed_temporal on the CPU; per-frame values,
  *     pooling, psnr's aggregates;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
@@ -79,7 +79,7 @@
  *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
- *   ciede          ciede2000; with chroma; CPU
+ *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
  *   speed_temporal   CPU; speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
@@ -18025,7 +18025,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
         g->site.v = t;
-        g->site.doubted = 1u << VMAFGPU__SSIM_S;
+        g->site.doubted = 0x10001u << VMAFGPU__SSIM_S;   /* of the first and of the last scale */
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;

@@ -6339,5 +6339,5 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
         store(out + (int64_t)(i / GROUPS) * launch.pitch + i % GROUPS, tile[i / GROUPS * STRIDE + i % GROUPS]);
 }
 
-GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 2) { ciede(launch); }
+GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }
 GPU_KERNEL(vmafgpu_ciede_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }

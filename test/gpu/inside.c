@@ -379,6 +379,7 @@ void test_self_test(gpu *g) {
         {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2"},
         {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim"},
         {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs"},
+        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

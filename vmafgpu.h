@@ -34,7 +34,7 @@
  *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
  *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
  *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
- *     speed_chroma, on GPUs as well; psnr, psnr_hvs, ciede, speed_temporal and the float ones on the CPU; per-frame values,
+ *     speed_chroma, psnr, psnr_hvs, ciede and the float ones, on GPUs as well, and speed_temporal on the CPU; per-frame values,
  *     pooling, psnr's aggregates;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
@@ -79,7 +79,7 @@
  *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
- *   ciede          ciede2000; with chroma; CPU
+ *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
  *   speed_temporal   CPU; speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
@@ -1448,6 +1448,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #ifndef VMAFGPU__FN
 #  define VMAFGPU__FN static inline VMAFGPU__UNUSED
 #  define VMAFGPU__TABLE static const
+#  if defined(__GNUC__) || defined(__clang__)
+#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED   /* of a loop that becomes vector code */
+#  endif
+#endif
+#ifndef VMAFGPU__STEP_FN
+#  define VMAFGPU__STEP_FN VMAFGPU__FN
 #endif
 
 enum {
@@ -1836,6 +1842,7 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
 /* Bits of a double, of a float, and back; devices bring their own. */
 #ifndef VMAFGPU__BITS_OF
 #  define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
+#  define VMAFGPU__MAGNITUDE(v) fabsf(v)
 VMAFGPU__FN uint64_t vmafgpu__bits_of(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -1957,6 +1964,273 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
     const double upper = 0.05550361559341535 * rest + 0.2402284522445722, lower = 0.6931471806916203 * rest + 1;
     return (float)((upper * (rest * rest) + lower) * scale);
 }
+
+/* ---- ciede: what is done to a pixel, in steps between which there are roots ----
+ *
+ * The functions of the C library are approximated, with relative errors below 2^-44, and what comes out is rounded to float as
+ * in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is done again
+ * with the C library. Here stands the text of all levels of the CPU, and of GPUs. */
+
+#define VMAFGPU__CIEDE_PI 3.14159265358979323846
+
+/* How samples become numbers of 0 to 1. */
+typedef struct vmafgpu__ciede_scale {
+    double black, grey, y, c;
+} vmafgpu__ciede_scale;
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
+#  pragma GCC push_options
+#  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
+#endif
+
+/* x as float; grows *doubt where that hangs on the last bits. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_settle(double x, float *doubt) {
+    const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
+    *doubt += VMAFGPU__MAGNITUDE(high - low);
+    return (float)x;
+}
+
+/* The same for sums, of which little may be left: they may be off by 2^-46. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_settle_sum(double x, float *doubt) {
+    const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
+    *doubt += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
+    return (float)x;
+}
+
+/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
+VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
+    return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
+}
+
+/* Red, green and blue. */
+VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale, int32_t luma, int32_t cb, int32_t cr, double *r,
+                                             double *g, double *b) {
+    const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c, v = (cr - scale->grey) * scale->c;
+    *r = y + 1.28033 * v;
+    *g = (y - 0.21482 * u) - 0.38059 * v;
+    *b = y + 2.12798 * u;
+}
+
+/* A channel c made linear: of what its power is made; a better root `y` of that, in float; the channel. A root that is off by h
+ * is better by a series in h. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
+    const double x = (c + 0.055) * (1.0 / 1.055);
+    return x > .05 ? x : .05;
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_fifth_root(float y, float square) {
+    const float y2 = y * y, h = 1 - square * (y2 * y2 * y);
+    return y + y * h * (.2f + h * (.12f + h * (.088f + h * (.0704f + h * .059136f))));
+}
+
+VMAFGPU__STEP_FN double vmafgpu__ciede_straight(double c, double s, double square, float root) {
+    const double y = (double)root, y2 = y * y, h = 1 - square * (y2 * y2 * y);
+    const double p = s * (y + y * h * (.2 + .12 * h)), p2 = p * p, power = p2 * p2, line = c * (1.0 / 12.92);
+    return c > 10. / 255. ? power : line;
+}
+
+/* X, Y and Z of linear channels. */
+VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, double *x, double *y, double *z) {
+    *x = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
+    *y = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
+    *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
+}
+
+/* The roots that L*a*b* is made of. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
+    const float h = 1 - z * (y * y * y);
+    return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_root_of(double x, double z, float inverse, float *doubt) {
+    const double threshold = 216.0 / 24389.0;
+    const double y = (double)inverse, h = 1 - z * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
+    const double root = z * (w * w), line = (24389.0 / 27.0 * x + 16.0) * (1.0 / 116.0);
+    const double f = x > threshold ? root : line, apart = x - threshold;
+    *doubt += apart < 1e-12 && apart > -1e-12 ? 1.f : 0.f;
+    return vmafgpu__ciede_settle_sum(f, doubt);
+}
+
+VMAFGPU__STEP_FN void vmafgpu__ciede_colour(float root_x, float root_y, float root_z, float *l, float *a, float *b) {
+    const double fx = (double)root_x, fy = (double)root_y, fz = (double)root_z;
+    *l = (float)(116.0 * fy - 16.0);
+    *a = (float)(500.0 * (fx - fy));
+    *b = (float)(200.0 * (fy - fz));
+}
+
+/* The square of a length. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
+    return (double)a * (double)a + (double)b * (double)b;
+}
+
+/* Of the lengths of both colours: what the correction of a is made of, under a root; a corrected, from that root. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
+    const float c = (c1 + c2) / 2;
+    const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
+    return VMAFGPU__QUOTIENT(c7, c7 + 6103515625.0);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *doubt) {
+    const double g = 1 - root;
+    return vmafgpu__ciede_settle((double)a + (double)(a / 2) * g, doubt);
+}
+
+/* Angles from 0 to 2 pi: the tangent of what is below pi/8; its arc, in the eighth of the circle where it is; the angle. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
+    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
+    const float middle = low > .4142f * high ? 1.f : 0.f;
+    const double over = (double)low - (double)(high * middle), under = (double)high + (double)(low * middle);
+    const double none = high > 0 ? 0. : 1.;
+    *from = middle;
+    return VMAFGPU__QUOTIENT(over, under + none);
+}
+
+VMAFGPU__STEP_FN double vmafgpu__ciede_arc(double t, float from) {
+    const double u = t * t;
+    double p = 0.015113188421315578 * u - 0.033387254662610874;
+    p = p * u + 0.044994761370224005;
+    p = p * u - 0.052173064890151256;
+    p = p * u + 0.05876833051768914;
+    p = p * u - 0.06666205161654902;
+    p = p * u + 0.0769228109318707;
+    p = p * u - 0.09090908058726949;
+    p = p * u + 0.11111111085313444;
+    p = p * u - 0.14285714285329562;
+    p = p * u + 0.19999999999997012;
+    p = p * u - 0.33333333333333326;
+    p = p * u + 1;
+    return t * p + (double)from * (VMAFGPU__CIEDE_PI / 4);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_angle(float b, float a, double arc, float *doubt) {
+    const double pi = VMAFGPU__CIEDE_PI;
+    const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a);
+    const double other = pi / 2 - arc, first = y < x ? arc : other;
+    const double back = pi - first, half = a < 0 ? back : first;
+    const double angle = b < 0 ? -half : half;
+    const float settled = vmafgpu__ciede_settle(angle, doubt), around = (float)((double)settled + 2. * pi);
+    const float h = settled < 0 ? around : settled;
+    return x + y > 0 ? h : 0.f;
+}
+
+/* The sine of an angle of -pi/2 to pi/2. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
+    const double u = x * x;
+    double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
+    p = p * u + 1.6058940866200353e-10;
+    p = p * u - 2.5052106890331295e-08;
+    p = p * u + 2.7557319211227065e-06;
+    p = p * u - 0.0001984126984120866;
+    p = p * u + 0.008333333333333186;
+    p = p * u - 0.16666666666666666;
+    return x * (p * u + 1);
+}
+
+/* Of the mean lightness, less 50: what is under the root; then the difference of lightness, in its units, with that root. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) { return 20 + (double)e * (double)e; }
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_lightness(float light, float e, double root) {
+    const double e2 = (double)e * (double)e;
+    const float sl = (float)(1. + VMAFGPU__QUOTIENT(0.015 * e2, root));
+    return VMAFGPU__QUOTIENT(light, 0.65f * sl);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
+    const float sc = (float)(1. + 0.045 * (double)k);
+    return VMAFGPU__QUOTIENT(chroma, sc);
+}
+
+/* How far two angles are apart, of colours whose lengths are c1 and c2; what is between them. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
+    const double pi = VMAFGPU__CIEDE_PI;
+    const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
+    const double on = (double)turn + 2. * pi, back = (double)turn - 2. * pi, over = turn <= 0 ? on : back;
+    const float around = (float)over, some = c1 < c2 ? c1 : c2, is_far = (double)between > pi ? 1.f : 0.f;
+    const float dh = is_far > 0 ? around : turn;
+    *middle = (float)(((double)(h1 + h2) + 2.0 * pi * (double)is_far) / 2.0);
+    return some > 0 ? dh : 0.f;
+}
+
+/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *doubt) {
+    const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
+    double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
+    p = p * u - 2.5052094670223004e-08;
+    q = q * u - 2.755729593541405e-07;
+    p = p * u + 2.755731916204773e-06;
+    q = q * u + 2.4801587196423225e-05;
+    p = p * u - 0.00019841269841117912;
+    q = q * u - 0.001388888888863094;
+    p = p * u + 0.008333333333333151;
+    q = q * u + 0.041666666666663556;
+    p = p * u - 0.16666666666666666;
+    q = q * u - 0.49999999999999983;
+    const double s0 = x * (p * u + 1), c0 = q * u + 1;
+    const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
+    const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1;                               /* of h - 5 pi/4 */
+    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);   /* of h */
+    const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
+    const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
+    const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
+                     0.32 * (c3 * 0.9945218953682733 - s3 * 0.10452846326765347) -
+                     0.20 * (c4 * 0.4539904997395468 + s4 * 0.8910065241883679);
+    return vmafgpu__ciede_settle(t, doubt);
+}
+
+/* The difference of hues, in its units; how far their middle is from blue, squared. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
+    const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
+    return VMAFGPU__QUOTIENT(hue, 4.f * sh);
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
+    const float degrees = (float)((double)h * (180.0 / VMAFGPU__CIEDE_PI)), z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
+    return z * z;
+}
+
+/* 60 degrees times exp(-x), in degrees: a part of the power, and the bits of a float that it is to be multiplied with; then that.
+ * Where it is next to nothing, nothing comes of it. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
+    const double y = x < 80 ? (double)x : 80.;
+    const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
+    const double u = (n * 0.6931471805598903 - y) + n * 5.497923018708371e-14;
+    double q = 2.5110079917407737e-08 * u + 2.763269466207279e-07;
+    q = q * u + 2.7557240804190355e-06;
+    q = q * u + 2.4801485333574577e-05;
+    q = q * u + 0.00019841269890154013;
+    q = q * u + 0.001388888895245379;
+    q = q * u + 0.008333333333319561;
+    q = q * u + 0.04166666666648757;
+    q = q * u + 0.1666666666666668;
+    q = q * u + 0.5000000000000019;
+    q = q * u + 1;
+    *bits = (127 - (int32_t)n) << 23;
+    return q * u + 1;
+}
+
+VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *doubt) {
+    return vmafgpu__ciede_settle(60.0 * (part * (double)power), doubt);
+}
+
+/* x to the power of 7, within 2^-31 of it: two floats, the same unless that hangs on what is left out. */
+VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
+    const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
+    *low = (float)(y7 * (1 - 1. / 2147483648));
+    return (float)(y7 * (1 + 1. / 2147483648));
+}
+
+/* The square of the difference, from `root` of the ratio of powers of 7. */
+VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root, float *doubt) {
+    const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
+    const float rt = vmafgpu__ciede_settle((-2.0 * root) * vmafgpu__ciede_sine((double)angle), doubt);
+    const float mixed = rt * cq * hq;
+    const double a = (double)lq, b = (double)cq, c = (double)hq;
+    return ((a * a + b * b) + c * c) + (double)mixed;
+}
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(VMAFGPU_KERNELS)
+#  pragma GCC pop_options
+#endif
 
 /* ---- VIF in floats ---- */
 
@@ -2744,6 +3018,24 @@ typedef struct vmafgpu__chains_launch {
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
+/* Planes of terms that are not negative, all added up one after another. Terms are in groups, of which the first ones of all
+ * groups lie side by side, then the second ones. Block x is a plane. */
+enum {
+    VMAFGPU__SEQUENCE_GROUP = 64,
+    VMAFGPU__SEQUENCE_THREADS = 512,
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8   /* words of each warp */
+};
+
+typedef struct vmafgpu__sequence_launch {
+    const unsigned char *scratch;           /* of the first pair */
+    uint64_t  scratch_size;
+    double   *words;                        /* of the first pair: a sum for each plane */
+    int32_t   word_stride;
+    uint32_t  pairs;                        /* bit set: the pair has such planes */
+    int32_t   before;                       /* groups that are in the sum already; 0: it starts from 0 */
+    struct { uint64_t terms; int32_t groups, pitch; } plane[3];   /* pitch: floats from a term to the next one of the group */
+} vmafgpu__sequence_launch;
+
 /* Pictures smoothed down their columns, then along the rows: a thread has a column with what is beside the block's output. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
@@ -2793,11 +3085,11 @@ enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 64, VMAFGPU__SSIM_BLOCK_LINES = 32,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
-    /* Of windows: their rows; then sums of each warp. Of means: terms of so many pixels; sums; whether there is doubt. */
+    VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
+    /* Of windows: their rows; then sums of each warp, which means have as well. */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
                                    VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
-    VMAFGPU__SSIM_MEANS_SHARED =
-        VMAFGPU__SSIM_THREADS * (8 + 8 + 4) + VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8 + 16
+    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8
 };
 
 typedef struct vmafgpu__ssim_scale {
@@ -2814,8 +3106,15 @@ typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale */
+    double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
     int32_t  word_stride;
+    int32_t  doubts;                        /* that word */
+    uint32_t doubted;                       /* which are in doubt anyway */
+    uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
+    int32_t  kind;                          /* of the sums */
+    int32_t  strip, strip_end;              /* rows of windows */
+    uint64_t terms;                         /* in a pair's scratch: doubles, as sequences have them */
+    int32_t  terms_pitch;
     int32_t  at;                            /* the scale that windows or a filter work on */
     int32_t  factor;                        /* by which reduce makes scale 0 of luma */
     float    unit;
@@ -2833,12 +3132,42 @@ enum {
 typedef struct vmafgpu__hvs_launch {
     unsigned char *scratch;                 /* of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;                         /* there: 64 floats of each block, block by block */
+    uint64_t terms;                         /* there: 64 floats of each block, as below */
     int32_t  bytes, step, shift;            /* of a sample; from one to the next */
     int32_t  along, blocks;                 /* in a row; all */
+    int32_t  pitch;                         /* floats from a term to the next one of the block */
     float    csf[64], mask[64];
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
 } vmafgpu__hvs_launch;
+
+/* Differences of colours: a block has groups of pixels, a thread one pixel after another. In a pair's words are the sum of the
+ * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
+ * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
+enum {
+    VMAFGPU__CIEDE_THREADS = 256,
+    VMAFGPU__CIEDE_GROUPS = 32,
+    VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
+    VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
+    VMAFGPU__CIEDE_DOUBTS = 4096,
+    VMAFGPU__CIEDE_WORDS = VMAFGPU__CIEDE_LIST + 2 * VMAFGPU__CIEDE_DOUBTS
+};
+
+typedef struct vmafgpu__ciede_launch {
+    unsigned char *scratch;                 /* of the first pair: the differences */
+    uint64_t scratch_size;
+    double  *words;                         /* of the first pair */
+    int32_t  word_stride;
+    uint32_t pairs;                         /* bit set: the pair is wanted */
+    int32_t  width, height, bytes;          /* of luma; of its samples */
+    int32_t  chroma_width, chroma_height;
+    int32_t  chroma_stride;                 /* samples after which a row is the next one */
+    int32_t  column_shift, row_shift, last_row;   /* from a pixel to its chroma */
+    int32_t  chroma_bytes, step, shift;     /* of a sample; from one to the next */
+    int32_t  pitch;                         /* of terms */
+    vmafgpu__ciede_scale scale;
+    vmafgpu__gpu_pair    pair[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_chroma  chroma[VMAFGPU__MAX_BATCH];
+} vmafgpu__ciede_launch;
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
@@ -11347,19 +11676,12 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 };
 
 #ifndef VMAFGPU_NO_CIEDE
-#define VMAFGPU__CIEDE_PI 3.14159265358979323846
-
 static vmafgpu_result vmafgpu__ciede_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_result result = vmafgpu__plan_depth(v, e);
     return result == VMAFGPU_OK ? vmafgpu__plan_chroma(v, e) : result;
 }
 
 /* ---- one pixel ---- */
-
-/* How samples become numbers of 0 to 1. */
-typedef struct vmafgpu__ciede_scale {
-    double black, grey, y, c;
-} vmafgpu__ciede_scale;
 
 static vmafgpu__ciede_scale vmafgpu__ciede_scale_of(int bit_depth) {
     const double k = (double)(1 << (bit_depth - 8));
@@ -13919,6 +14241,7 @@ typedef struct vmafgpu__site {
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
+    uint32_t doubted;                     /* sums of SSIM that are in doubt whatever they are: for tests, the self-test as well */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -13936,6 +14259,8 @@ struct vmafgpu__work {
     int            is_checked;            /* whether luma can be illegal */
     double        *words;                 /* of the first pair, and how far those of the next one are: see gpu_measured */
     int32_t        word_stride;
+    uint32_t       again;                 /* the pair that is done again, a bit; 0: all, for the first time */
+    const vmafgpu__value *found;          /* its words so far */
     void         (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu       *v;
     void          *stream;
@@ -13953,6 +14278,9 @@ typedef struct vmafgpu__gpu_measured {
     uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes of a pair, which all share; NULL: none */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
+    /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
+     * would not help. NULL: never. */
+    int (*amend)(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words);
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -15134,7 +15462,7 @@ static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch,
 
 /* ---- sums of squares: psnr, float_psnr, float_moment ---- */
 
-#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
+#if !defined(VMAFGPU_NO_PSNR) || !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS) || !defined(VMAFGPU_NO_CIEDE)
 static VMAFGPU__UNUSED const char *vmafgpu__squares_kernel(const vmafgpu__site *site, int kernel) {
     (void)site;
     return kernel == 0 ? "vmafgpu_squares" : NULL;
@@ -15177,7 +15505,7 @@ static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
-                                                                vmafgpu__gpu_psnr_settle };
+                                                                vmafgpu__gpu_psnr_settle, NULL };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
     2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
 };
@@ -15211,10 +15539,10 @@ static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extr
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    1, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle
+    1, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    4, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_moment_enqueue, vmafgpu__gpu_float_psnr_settle
+    4, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_moment_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
     2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
@@ -15290,42 +15618,45 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
 
 /* ---- psnr_hvs: a launch per plane, then the sums of all their terms ---- */
 
-enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_CHAINS };
+enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
 static const char *vmafgpu__gpu_hvs_kernel(const vmafgpu__site *site, int kernel) {
     const int is_checked = site->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GHVS_CHECK   ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GHVS_TERMS ? "vmafgpu_hvs"
-           : kernel == (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL
-               ? vmafgpu__chain_kernel(VMAFGPU__CHAIN_SUMS_KERNEL) : NULL;
+           : kernel == VMAFGPU__GHVS_SUMS  ? "vmafgpu_hvs_sums"
+                                           : NULL;
 }
 
-/* Terms of the planes, in a pair's scratch. */
-static uint64_t vmafgpu__gpu_hvs_place(const vmafgpu_config *c, uint64_t *terms) {
-    uint64_t size = 0;
-    for (int plane = 0; plane < 3; plane++) {
+/* The planes' terms, in a pair's scratch. */
+static vmafgpu__sequence_launch vmafgpu__gpu_hvs_place(const vmafgpu_config *c) {
+    vmafgpu__sequence_launch out;
+    memset(&out, 0, sizeof out);
+    for (int k = 0; k < 3; k++) {
         int along, down;
-        vmafgpu__hvs_size(c, plane, &along, &down);
-        terms[plane] = vmafgpu__place_plane(&size, 64 * along, down);
+        vmafgpu__hvs_size(c, k, &along, &down);
+        out.plane[k].groups = along * down;
+        out.plane[k].pitch = vmafgpu__chain_pitch(along * down);
+        out.plane[k].terms = vmafgpu__place_plane(&out.scratch_size, out.plane[k].pitch, 64);
     }
-    return size;
+    return out;
 }
 
 static uint64_t vmafgpu__gpu_hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    uint64_t terms[3];
     (void)e;
-    return vmafgpu__gpu_hvs_place(&v->config, terms);
+    return vmafgpu__gpu_hvs_place(&v->config).scratch_size;
 }
 
-static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, uint64_t size, const uint64_t *terms, int plane) {
+static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, const vmafgpu__sequence_launch *sums, int plane) {
     const vmafgpu_config *c = work->site->config;
     vmafgpu__hvs_launch launch;
     vmafgpu__shape shape;
     int down;
     memset(&launch, 0, sizeof launch);
     launch.scratch = work->scratch;
-    launch.scratch_size = size;
-    launch.terms = terms[plane];
+    launch.scratch_size = sums->scratch_size;
+    launch.terms = sums->plane[plane].terms;
+    launch.pitch = sums->plane[plane].pitch;
     launch.bytes = plane ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
     launch.step = plane ? vmafgpu__chroma_step(c) : launch.bytes;
     launch.shift = plane ? vmafgpu__sample_shift(c) : 0;
@@ -15348,13 +15679,14 @@ static void vmafgpu__gpu_hvs_enqueue_plane(const vmafgpu__work *work, uint64_t s
 
 static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const vmafgpu_config *c = work->site->config;
-    vmafgpu__chains_launch chains;
+    vmafgpu__sequence_launch sums = vmafgpu__gpu_hvs_place(c);
     vmafgpu__shape shape;
-    uint64_t terms[3];
-    const uint64_t size = vmafgpu__gpu_hvs_place(c, terms);
     (void)e;
-    vmafgpu__begin_chains(&chains, work, size, vmafgpu__pairs_with(work->batch, 0));
-    if (!chains.pairs)
+    sums.scratch = work->scratch;
+    sums.words = work->words;
+    sums.word_stride = work->word_stride;
+    sums.pairs = vmafgpu__pairs_with(work->batch, 0);
+    if (!sums.pairs)
         return;
     /* Blocks do not cover all of chroma, of which each sample must be legal: its squares are sums that nobody reads. */
     if (c->bytes_per_sample == 2) {
@@ -15362,16 +15694,10 @@ static void vmafgpu__gpu_hvs_enqueue(const vmafgpu__work *work, const vmafgpu__e
         check.words += 3;
         vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
     }
-    for (int plane = 0; plane < 3; plane++) {
-        int along, down;
-        vmafgpu__hvs_size(c, plane, &along, &down);
-        vmafgpu__gpu_hvs_enqueue_plane(work, size, terms, plane);
-        chains.plane[plane].sums = terms[plane];
-        chains.plane[plane].rows = 64 * along * down;
-    }
-    chains.count = 3;
-    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, work->site->lanes, VMAFGPU__CHAIN_ROWS * (int)sizeof(float));
-    vmafgpu__enqueue(work, (int)VMAFGPU__GHVS_CHAINS + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, &chains);
+    for (int plane = 0; plane < 3; plane++)
+        vmafgpu__gpu_hvs_enqueue_plane(work, &sums, plane);
+    vmafgpu__set_shape(&shape, 3, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GHVS_SUMS, &shape, &sums);
 }
 
 static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
@@ -15382,12 +15708,139 @@ static void vmafgpu__gpu_hvs_settle(const vmafgpu *v, const vmafgpu__extractor *
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
-    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle
+    6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
     2, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
 };
 #endif /* !VMAFGPU_NO_HVS */
+
+#ifndef VMAFGPU_NO_CIEDE
+
+/* ---- ciede: the differences of all pixels, then their sum ---- */
+
+enum { VMAFGPU__GCIEDE_CHECK, VMAFGPU__GCIEDE_DIFFERENCES, VMAFGPU__GCIEDE_SUMS };
+
+static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kernel) {
+    const int is_checked = site->config->bytes_per_sample == 2;
+    return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
+           : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
+           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ciede_sums"
+                                                   : NULL;
+}
+
+/* About one pixel of 10,000 is in doubt. */
+static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
+}
+
+static int vmafgpu__gpu_ciede_blocks(const vmafgpu_config *c) {
+    return vmafgpu__divide_up(c->width * c->height, (int)VMAFGPU__CIEDE_GROUPS * (int)VMAFGPU__SEQUENCE_GROUP);
+}
+
+static uint64_t vmafgpu__gpu_ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return (uint64_t)vmafgpu__gpu_ciede_blocks(&v->config) * VMAFGPU__CIEDE_GROUPS * VMAFGPU__SEQUENCE_GROUP * sizeof(float);
+}
+
+static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const int is_420 = c->chroma == VMAFGPU_420, blocks = vmafgpu__gpu_ciede_blocks(c);
+    vmafgpu__ciede_launch launch;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&launch, 0, sizeof launch);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch.scratch = work->scratch;
+    sums.scratch_size = launch.scratch_size = vmafgpu__gpu_ciede_scratch(work->v, e);
+    sums.words = launch.words = work->words;
+    sums.word_stride = launch.word_stride = work->word_stride;
+    sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
+    if (!launch.pairs)
+        return;
+    /* Of chroma each sample must be legal: its squares are sums that nobody reads. */
+    if (c->bytes_per_sample == 2 && !work->again) {
+        vmafgpu__work check = *work;
+        check.words += VMAFGPU__CIEDE_WORDS;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.chroma_width = vmafgpu__chroma_width(c);
+    launch.chroma_height = vmafgpu__chroma_height(c);
+    launch.chroma_stride = (int32_t)vmafgpu__round_up((uint64_t)launch.chroma_width, 32);
+    launch.column_shift = is_420;
+    launch.row_shift = c->chroma != VMAFGPU_444;
+    launch.last_row = is_420 ? launch.chroma_height - 1 : launch.height;
+    launch.chroma_bytes = c->bytes_per_sample;
+    launch.step = vmafgpu__chroma_step(c);
+    launch.shift = vmafgpu__sample_shift(c);
+    launch.pitch = sums.plane[0].pitch = sums.plane[0].groups = blocks * VMAFGPU__CIEDE_GROUPS;
+    launch.scale = vmafgpu__ciede_scale_of(c->bit_depth);
+    memcpy(launch.pair, work->batch->pair, sizeof launch.pair);
+    memcpy(launch.chroma, work->chroma, sizeof launch.chroma);
+    vmafgpu__set_shape(&shape, blocks, 1, work->batch->pairs, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_DIFFERENCES, &shape, &launch);
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GCIEDE_SUMS, &shape, &sums);
+}
+
+static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                      vmafgpu__value *out) {
+    (void)v, (void)e;
+    out->real = words[VMAFGPU__CIEDE_SUM].real;
+}
+
+/* What the C library makes of a pixel in doubt; whether that is something else. */
+static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
+    const uint64_t first = (uint64_t)entry[0].whole, second = (uint64_t)entry[1].whole;
+    const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
+                                 { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
+    const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
+    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
+    entry[1].whole = (int64_t)((uint64_t)bits << 32 | (uint32_t)second);
+    return bits != (uint32_t)(second >> 32);
+}
+
+/* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
+ * is done again with a list of those that are known, each colour once. */
+static int vmafgpu__gpu_ciede_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(v->config.bit_depth);
+    const int64_t count = words[VMAFGPU__CIEDE_COUNT].whole, before = words[VMAFGPU__CIEDE_KNOWN].whole,
+                  places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
+    vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
+    int64_t known = before;
+    int differs = 0;
+    (void)e;
+    for (int64_t i = before; i < before + listed; i++)
+        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
+    if (!differs && count == listed)
+        return 0;
+    for (int64_t i = before; i < before + listed; i++) {
+        int64_t k = before;
+        while (k < known && (list[2 * k].whole != list[2 * i].whole || list[2 * k + 1].whole != list[2 * i + 1].whole))
+            k++;
+        if (k < known)
+            continue;
+        list[2 * known] = list[2 * i];
+        list[2 * known + 1] = list[2 * i + 1];
+        known++;
+    }
+    words[VMAFGPU__CIEDE_COUNT].whole = 0;
+    words[VMAFGPU__CIEDE_KNOWN].whole = known;
+    return known > before ? 1 : -1;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
+    VMAFGPU__CIEDE_WORDS + 3, vmafgpu__gpu_ciede_lacks, vmafgpu__gpu_ciede_scratch, vmafgpu__gpu_ciede_enqueue,
+    vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
+    2, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
+};
+#endif /* !VMAFGPU_NO_CIEDE */
 
 #ifndef VMAFGPU_NO_FLOAT
 
@@ -15526,7 +15979,7 @@ static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle
+    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
     0, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fvif_measure
@@ -15605,7 +16058,7 @@ static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extract
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    1, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue, vmafgpu__gpu_fmotion_settle
+    1, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue, vmafgpu__gpu_fmotion_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
     2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fmotion_measure
@@ -15672,7 +16125,7 @@ static void vmafgpu__gpu_fansnr_settle(const vmafgpu *v, const vmafgpu__extracto
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
-    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle
+    2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
     2, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
@@ -15822,7 +16275,7 @@ static const char *vmafgpu__gpu_fadm_lacks(const vmafgpu *v, const vmafgpu__extr
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
     (int)VMAFGPU__SCALES * VMAFGPU__FLOAT_ADM_SUMS, vmafgpu__gpu_fadm_lacks, vmafgpu__gpu_fadm_scratch, vmafgpu__gpu_fadm_enqueue,
-    vmafgpu__gpu_fadm_settle
+    vmafgpu__gpu_fadm_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
     1, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
@@ -15833,10 +16286,14 @@ typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_
 /* ---- float_ssim, float_ms_ssim: pictures and windows of each scale, then all means ---- */
 
 #ifndef VMAFGPU_NO_SSIM
-enum { VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS };
+enum {
+    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_TERMS,
+    VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
+};
 
 static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means" };
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means",
+                                         "vmafgpu_ssim_terms", "vmafgpu_ssim_sums" };
     int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
     for (int i = 0; i < site->v->extractor_count; i++) {
         const vmafgpu__extractor *e = &site->v->extractors[i];
@@ -15845,12 +16302,18 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kerne
         if (kernel == VMAFGPU__GSSIM_HALVE)
             is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
     }
-    return kernel <= VMAFGPU__GSSIM_MEANS && is_used ? names[kernel] : NULL;
+    return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
 /* How far two sums of n terms may be apart, libvmaf's and one of a few hundred steps, as a part of the terms' sizes. */
 static double vmafgpu__gpu_ssim_error(int64_t n) {
     return 1.01 * ((double)n + 1024) / 9007199254740992.0;   /* 2^53 */
+}
+
+/* Rows of windows whose terms are kept at a time: as blocks have them. */
+static int vmafgpu__gpu_ssim_strip(int width) {
+    const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
+    return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
 /* Lays out a pair's scratch: what the launches of an extractor share. Returns its size. */
@@ -15881,7 +16344,14 @@ static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extracto
         scale->error = vmafgpu__gpu_ssim_error((int64_t)w * h);
         scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
     }
-    return size;
+    const vmafgpu__ssim_scale *largest = &out->scale[0];
+    const int w = largest->width - VMAFGPU__SSIM_TAPS + 1, h = largest->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    out->doubts = 4 * scales;
+    out->terms = size;
+    out->terms_pitch = (int32_t)vmafgpu__round_up(
+        (uint64_t)vmafgpu__divide_up(w * (h < rows ? h : rows), VMAFGPU__SEQUENCE_GROUP), VMAFGPU__CHAIN_TILE);
+    return size + (uint64_t)out->terms_pitch * VMAFGPU__SEQUENCE_GROUP * sizeof(double);
 }
 
 static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -15892,12 +16362,44 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
 /* Columns and rows of pixels of a scale, made or looked at by blocks of that size. */
 static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h,
                                              int rows) {
-    const int columns = kernel == VMAFGPU__GSSIM_WINDOWS ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS;
-    const int planes = kernel == VMAFGPU__GSSIM_WINDOWS ? 1 : 2;
+    const int is_windows = kernel == VMAFGPU__GSSIM_WINDOWS || kernel == VMAFGPU__GSSIM_TERMS;
+    const int columns = is_windows ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS, planes = is_windows ? 1 : 2;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, columns), vmafgpu__divide_up(h, rows), planes * work->batch->pairs,
-                       VMAFGPU__SSIM_THREADS, kernel == VMAFGPU__GSSIM_WINDOWS ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
+                       VMAFGPU__SSIM_THREADS, is_windows ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
     vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+/* The sums of scale launch->at that are in doubt, once more, in libvmaf's order. */
+static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
+    const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
+    const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
+              rows = vmafgpu__gpu_ssim_strip(w);
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = launch->scratch;
+    sums.scratch_size = launch->scratch_size;
+    sums.word_stride = launch->word_stride;
+    sums.pairs = launch->again;
+    sums.plane[0].terms = launch->terms;
+    sums.plane[0].pitch = launch->terms_pitch;
+    vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    for (launch->kind = 0; launch->kind < 4; launch->kind++) {
+        const int word = 4 * launch->at + launch->kind;
+        sums.words = launch->words + word;
+        sums.before = 0;
+        if (!(work->found[launch->doubts].whole >> word & 1))
+            continue;
+        for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
+            launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
+            const int high = launch->strip_end - launch->strip;
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high, VMAFGPU__SSIM_BLOCK_ROWS);
+            sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
+            vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
+            sums.before += sums.plane[0].groups;
+        }
+    }
 }
 
 static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
@@ -15912,17 +16414,32 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.scratch_size = vmafgpu__gpu_ssim_fill(work->v, e, &launch);
     launch.words = work->words;
     launch.word_stride = work->word_stride;
+    launch.again = work->again;
+    launch.doubted = work->site->doubted;
     if (launch.factor > 1)
         vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
-                                         scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
+        if (work->again)
+            vmafgpu__gpu_ssim_enqueue_again(work, &launch);
+        else
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
+                                             scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
         if (launch.at + 1 < scales)
             vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height, 1);
     }
     vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+    if (!work->again)
+        vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+}
+
+/* Sums in doubt are found again; then they are in none. */
+static int vmafgpu__gpu_ssim_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
+    const int is_in_doubt = doubts[0].whole != doubts[1].whole;
+    (void)v;
+    doubts[1] = doubts[0];
+    return is_in_doubt;
 }
 
 /* From sums of all, l, c and s at each scale to the means that are kept. */
@@ -15939,10 +16456,11 @@ static void vmafgpu__gpu_ssim_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_ssim_measure = {
-    4, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle
+    4 + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle, vmafgpu__gpu_ssim_amend
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
-    4 * VMAFGPU__SSIM_SCALES, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle
+    4 * VMAFGPU__SSIM_SCALES + 2, NULL, vmafgpu__gpu_ssim_scratch, vmafgpu__gpu_ssim_enqueue, vmafgpu__gpu_ssim_settle,
+    vmafgpu__gpu_ssim_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
     1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
@@ -16908,19 +17426,24 @@ struct vmafgpu__gpu {
 /* ---- failure ---- */
 
 /* The GPU is not used any more, and the note says why. */
-static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
-    vmafgpu__gpu *g = v->gpu;
-    if (g->is_dead)
-        return;
-    g->is_dead = 1;
-    const char *name = g->vendor->error_name(g, error);
-    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s returned %d (%.80s)", what, error,
-                      name ? name : "unknown error");
+static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
+    v->gpu->is_dead = 1;
+    vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
     if (!v->is_open)   /* an open says by itself what it makes of it */
         return;
     if (v->whole)
         memcpy(v->whole->note, v->note, sizeof v->note);
     vmafgpu__log(v, VMAFGPU_LOG_WARNING, v->note);
+}
+
+static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
+    vmafgpu__gpu *g = v->gpu;
+    char why[256];
+    if (g->is_dead)
+        return;
+    const char *name = g->vendor->error_name(g, error);
+    vmafgpu__sentence(why, sizeof why, "%s returned %d (%.80s)", what, error, name ? name : "unknown error");
+    vmafgpu__gpu_stop(v, why);
 }
 
 static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
@@ -17161,8 +17684,7 @@ static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, cons
     vmafgpu__gpu_launch(work->v, function, shape, work->stream, argument);
 }
 
-/* Those of one feature. */
-static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding) {
+static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__work work;
     work.site = &g->site;
@@ -17177,16 +17699,62 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const
     work.is_checked = g->is_checked;
     work.words = NULL;
     work.word_stride = g->word_count;
+    work.again = 0;
+    work.found = NULL;
     work.launch = vmafgpu__launch_work;
     work.v = v;
     work.stream = slot->streams[holding->feature->stream];
+    return work;
+}
+
+/* Words of a pair, from the extractor's on; as far into the results on the device and here. */
+static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
+    return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
+}
+
+/* Those of one feature. */
+static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding) {
+    vmafgpu__work work = vmafgpu__work_of(v, slot, holding);
     if (!holding->feature->measure)
         holding->feature->enqueue(&work);
     for (int i = 0; i < v->extractor_count && holding->feature->measure; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        work.words = (double *)(uintptr_t)(slot->device_results + g->words_at) + e->words;
+        work.words = (double *)(uintptr_t)(slot->device_results + vmafgpu__place_of_words(v->gpu, e, 0));
         if (e->feature->gpu == holding->feature)
             holding->feature->measure->enqueue(&work, e);
+    }
+}
+
+/* Does what a feature wants to have done again of the pairs of a batch that is done, before anybody is told so. */
+static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const vmafgpu__holding *holding,
+                                   const vmafgpu__extractor *e) {
+    const vmafgpu__gpu_measured *measure = holding->feature->measure;
+    const size_t size = sizeof(double) * (size_t)measure->words;
+    vmafgpu__work work = vmafgpu__work_of(v, slot, holding);
+    work.words = (double *)(uintptr_t)(slot->device_results + vmafgpu__place_of_words(v->gpu, e, 0));
+    for (int i = 0; i < slot->batch.pairs; i++) {
+        const size_t at = vmafgpu__place_of_words(v->gpu, e, i);
+        vmafgpu__value *words = (vmafgpu__value *)(void *)(slot->results + at);
+        int again = slot->batch.pair[i].distorted ? measure->amend(v, e, words) : 0;
+        work.again = (uint32_t)1 << i;
+        work.found = words;
+        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(v, e, words)) {
+            (void)VMAFGPU__GPU_CALL(v, copy_in, (slot->device_results + at, words, size, work.stream));
+            measure->enqueue(&work, e);
+            (void)VMAFGPU__GPU_CALL(v, copy_out, (words, slot->device_results + at, size, work.stream));
+            (void)VMAFGPU__GPU_CALL(v, stream_wait, (work.stream));
+        }
+        if (again < 0)
+            vmafgpu__gpu_stop(v, "too many pixels of ciede are in doubt");
+    }
+}
+
+static void vmafgpu__amend(vmafgpu *v, const vmafgpu__slot *slot) {
+    for (int k = 0; k < VMAFGPU__MAX_FEATURES; k++) {
+        const vmafgpu__holding *holding = &v->gpu->kernels.of[k];
+        for (int i = 0; i < v->extractor_count && holding->feature && holding->feature->measure; i++)
+            if (v->extractors[i].feature->gpu == holding->feature && holding->feature->measure->amend)
+                vmafgpu__amend_feature(v, slot, holding, &v->extractors[i]);
     }
 }
 
@@ -17494,6 +18062,9 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
         if (error == VMAFGPU__DRIVER_NOT_READY || !vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_event_query, error))
             return;
     }
+    vmafgpu__amend(v, slot);
+    if (g->is_dead)
+        return;
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               g->words + (slot->first + i) % g->ring * g->word_count);
@@ -18006,7 +18577,9 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__add_pair(slot, arrivals[1].target, arrivals[2].target, before);
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
-        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
+        if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
+            vmafgpu__amend(v, slot);
+        if (!g->is_dead) {
             vmafgpu__outcome outcome;
             vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
@@ -18705,6 +19278,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
         g->site.v = t;
+        g->site.doubted = 0x10001u << VMAFGPU__SSIM_S;   /* of the first and of the last scale */
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;
@@ -20181,7 +20755,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_CIEDE
     { "ciede", NULL, vmafgpu__ciede_columns, vmafgpu__no_options, 0, 1, vmafgpu__ciede_plan, vmafgpu__ciede_finish, NULL,
-      &vmafgpu__measured_cpu, NULL, &vmafgpu__ciede_measure, NULL },
+      &vmafgpu__measured_cpu, VMAFGPU__IF_GPU(&vmafgpu__gpu_ciede), &vmafgpu__ciede_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("ciede", "VMAFGPU_NO_CIEDE", vmafgpu__ciede_columns),
 #endif
@@ -24213,14 +24787,12 @@ VMAFGPU__COLD_END
 #define vmafgpu__ciede_bells VMAFGPU__LANES_NAME(vmafgpu__ciede_bells)
 #define vmafgpu__ciede_chunk VMAFGPU__LANES_NAME(vmafgpu__ciede_chunk)
 #define vmafgpu__ciede_differences VMAFGPU__LANES_NAME(vmafgpu__ciede_differences)
-#define vmafgpu__ciede_guess VMAFGPU__LANES_NAME(vmafgpu__ciede_guess)
+#define vmafgpu__ciede_guesses VMAFGPU__LANES_NAME(vmafgpu__ciede_guesses)
 #define vmafgpu__ciede_hues VMAFGPU__LANES_NAME(vmafgpu__ciede_hues)
 #define vmafgpu__ciede_labs VMAFGPU__LANES_NAME(vmafgpu__ciede_labs)
 #define vmafgpu__ciede_lengths VMAFGPU__LANES_NAME(vmafgpu__ciede_lengths)
 #define vmafgpu__ciede_powers7 VMAFGPU__LANES_NAME(vmafgpu__ciede_powers7)
 #define vmafgpu__ciede_roots VMAFGPU__LANES_NAME(vmafgpu__ciede_roots)
-#define vmafgpu__ciede_settle VMAFGPU__LANES_NAME(vmafgpu__ciede_settle)
-#define vmafgpu__ciede_sine VMAFGPU__LANES_NAME(vmafgpu__ciede_sine)
 #define vmafgpu__ciede_sqrt VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
@@ -25334,22 +25906,13 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 
 /* ---- ciede: a chunk of pixels at once, one in each lane ----
  *
- * The functions of the C library are approximated here, with relative errors below 2^-44, and what comes out is rounded to
- * float as in the formula. Where the float would be another one if the double were off by 2^-42, the pixel is in doubt: it is
- * done again with the C library. So the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+ * In the steps of >>arithmetic: so the floats are those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #ifndef VMAFGPU_NO_CIEDE
 #define VMAFGPU__CIEDE_LANES 64   /* so many that long chains of operations overlap */
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC push_options
 #  pragma GCC optimize("no-trapping-math")   /* values stay what they are, but choices become vector code */
 #endif
-
-/* x as float; grows *doubt where that hangs on the last bits. */
-VMAFGPU__INLINE float vmafgpu__ciede_settle(double x, float *doubt) {
-    const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
-    *doubt += fabsf(high - low);
-    return high;
-}
 
 static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX512
@@ -25374,8 +25937,7 @@ static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
 #endif
 }
 
-/* To the power of `times`, -1/5 or -1/3, to a few parts in a hundred: what the bits of a float say of its logarithm. */
-VMAFGPU__INLINE void vmafgpu__ciede_guess(const double *VMAFGPU__RESTRICT x, float times, float *VMAFGPU__RESTRICT out) {
+VMAFGPU__INLINE void vmafgpu__ciede_guesses(const double *VMAFGPU__RESTRICT x, float times, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float value[N];
     int32_t bits[N];
@@ -25383,54 +25945,38 @@ VMAFGPU__INLINE void vmafgpu__ciede_guess(const double *VMAFGPU__RESTRICT x, flo
         value[l] = (float)x[l];
     memcpy(bits, value, sizeof bits);
     for (int l = 0; l < N; l++)
-        bits[l] = (int32_t)((1 - times) * 1064975338.f + times * (float)bits[l]);
+        bits[l] = vmafgpu__ciede_guess(bits[l], times);
     memcpy(out, bits, sizeof bits);
 }
 
-/* c of the three channels made linear. A root that is off by h is better by a series in h. */
 static VMAFGPU__APART void vmafgpu__ciede_straighten(const double *VMAFGPU__RESTRICT c, double *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     double s[N], s2[N];
     float r[N];
     for (int l = 0; l < N; l++) {
-        const double x = (c[l] + 0.055) * (1.0 / 1.055);
-        s[l] = x > .05 ? x : .05;
+        s[l] = vmafgpu__ciede_base(c[l]);
         s2[l] = s[l] * s[l];
     }
-    vmafgpu__ciede_guess(s2, -1.f / 5, r);
-    for (int l = 0; l < N; l++) {
-        const float y = r[l], y2 = y * y, h = 1 - (float)s2[l] * (y2 * y2 * y);
-        r[l] = y + y * h * (.2f + h * (.12f + h * (.088f + h * (.0704f + h * .059136f))));
-    }
-    for (int l = 0; l < N; l++) {
-        const double y = (double)r[l], y2 = y * y, h = 1 - s2[l] * (y2 * y2 * y);
-        const double p = s[l] * (y + y * h * (.2 + .12 * h)), p2 = p * p, power = p2 * p2, line = c[l] * (1.0 / 12.92);
-        out[l] = c[l] > 10. / 255. ? power : line;
-    }
+    vmafgpu__ciede_guesses(s2, -1.f / 5, r);
+    for (int l = 0; l < N; l++)
+        r[l] = vmafgpu__ciede_fifth_root(r[l], (float)s2[l]);
+    for (int l = 0; l < N; l++)
+        out[l] = vmafgpu__ciede_straight(c[l], s[l], s2[l], r[l]);
 }
 
-/* The roots that L*a*b* is made of. */
 static VMAFGPU__APART void vmafgpu__ciede_roots(const double *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
                                                 float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    const double threshold = 216.0 / 24389.0;
     double z[N];
     float r[N];
     for (int l = 0; l < N; l++)
         z[l] = x[l] > .005 ? x[l] : .005;
-    vmafgpu__ciede_guess(z, -1.f / 3, r);
+    vmafgpu__ciede_guesses(z, -1.f / 3, r);
+    for (int l = 0; l < N; l++)
+        r[l] = vmafgpu__ciede_cube_root(r[l], (float)z[l]);
     for (int l = 0; l < N; l++) {
-        const float y = r[l], h = 1 - (float)z[l] * (y * y * y);
-        r[l] = y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
-    }
-    for (int l = 0; l < N; l++) {
-        const double y = (double)r[l], h = 1 - z[l] * (y * y * y), w = y + y * h * (1. / 3 + 2. / 9 * h);
-        const double root = z[l] * (w * w), line = (24389.0 / 27.0 * x[l] + 16.0) * (1.0 / 116.0);
-        const double f = x[l] > threshold ? root : line, apart = fabs(x[l] - threshold);
         float d = doubt[l];
-        out[l] = vmafgpu__ciede_settle(f, &d);
-        d += apart < 1e-12 ? 1.f : 0.f;
-        d += f < .0625 ? 1.f : 0.f;
+        out[l] = vmafgpu__ciede_root_of(x[l], z[l], r[l], &d);
         doubt[l] = d;
     }
 }
@@ -25439,35 +25985,23 @@ static VMAFGPU__APART void vmafgpu__ciede_labs(const vmafgpu__ciede_scale *scale
                                                float (*VMAFGPU__RESTRICT lab)[VMAFGPU__CIEDE_LANES],
                                                float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    const double black = scale->black, grey = scale->grey, by_y = scale->y, by_c = scale->c;
+    const vmafgpu__ciede_scale own = *scale;
     double c[3][N], x[3][N];
     float f[3][N];
     int32_t whole[3][N];
     for (int i = 0; i < 3; i++)
         for (int l = 0; l < N; l++)
             whole[i][l] = sample[i][l];
-    for (int l = 0; l < N; l++) {
-        const double y = (whole[0][l] - black) * by_y, u = (whole[1][l] - grey) * by_c, v = (whole[2][l] - grey) * by_c;
-        c[0][l] = y + 1.28033 * v;
-        c[1][l] = (y - 0.21482 * u) - 0.38059 * v;
-        c[2][l] = y + 2.12798 * u;
-    }
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_primaries(&own, whole[0][l], whole[1][l], whole[2][l], &c[0][l], &c[1][l], &c[2][l]);
     for (int i = 0; i < 3; i++)
         vmafgpu__ciede_straighten(c[i], x[i]);
-    for (int l = 0; l < N; l++) {
-        const double r = x[0][l], g = x[1][l], b = x[2][l];
-        x[0][l] = ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047);
-        x[1][l] = (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958;
-        x[2][l] = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
-    }
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_stimulus(x[0][l], x[1][l], x[2][l], &c[0][l], &c[1][l], &c[2][l]);
     for (int i = 0; i < 3; i++)
-        vmafgpu__ciede_roots(x[i], f[i], doubt);
-    for (int l = 0; l < N; l++) {
-        const double fx = (double)f[0][l], fy = (double)f[1][l], fz = (double)f[2][l];
-        lab[0][l] = (float)(116.0 * fy - 16.0);
-        lab[1][l] = (float)(500.0 * (fx - fy));
-        lab[2][l] = (float)(200.0 * (fy - fz));
-    }
+        vmafgpu__ciede_roots(c[i], f[i], doubt);
+    for (int l = 0; l < N; l++)
+        vmafgpu__ciede_colour(f[0][l], f[1][l], f[2][l], &lab[0][l], &lab[1][l], &lab[2][l]);
 }
 
 static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT a, const float *VMAFGPU__RESTRICT b,
@@ -25475,142 +26009,60 @@ static VMAFGPU__APART void vmafgpu__ciede_lengths(const float *VMAFGPU__RESTRICT
     enum { N = VMAFGPU__CIEDE_LANES };
     double x[N];
     for (int l = 0; l < N; l++)
-        x[l] = (double)a[l] * (double)a[l] + (double)b[l] * (double)b[l];
+        x[l] = vmafgpu__ciede_square(a[l], b[l]);
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++)
         out[l] = (float)x[l];
 }
 
-/* Angles from 0 to 2 pi: the arc of a tangent below that of pi/8, in the eighth of the circle where it is. */
 static VMAFGPU__APART void vmafgpu__ciede_hues(const float *VMAFGPU__RESTRICT b, const float *VMAFGPU__RESTRICT a,
                                                float *VMAFGPU__RESTRICT hue, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    const double pi = VMAFGPU__CIEDE_PI;
     double t[N];
     float from[N];
+    for (int l = 0; l < N; l++)
+        t[l] = vmafgpu__ciede_tangent(b[l], a[l], &from[l]);
+    for (int l = 0; l < N; l++)
+        t[l] = vmafgpu__ciede_arc(t[l], from[l]);
     for (int l = 0; l < N; l++) {
-        const float y = fabsf(b[l]), x = fabsf(a[l]), low = y < x ? y : x, high = y < x ? x : y;
-        const float middle = low > .4142f * high ? 1.f : 0.f;
-        const double over = (double)low - (double)(high * middle), under = (double)high + (double)(low * middle);
-        const double none = high > 0 ? 0. : 1.;
-        from[l] = middle;
-        t[l] = over / (under + none);
-    }
-    for (int l = 0; l < N; l++) {
-        const double u = t[l] * t[l];
-        double p = 0.015113188421315578 * u - 0.033387254662610874;
-        p = p * u + 0.044994761370224005;
-        p = p * u - 0.052173064890151256;
-        p = p * u + 0.05876833051768914;
-        p = p * u - 0.06666205161654902;
-        p = p * u + 0.0769228109318707;
-        p = p * u - 0.09090908058726949;
-        p = p * u + 0.11111111085313444;
-        p = p * u - 0.14285714285329562;
-        p = p * u + 0.19999999999997012;
-        p = p * u - 0.33333333333333326;
-        p = p * u + 1;
-        t[l] = t[l] * p + (double)from[l] * (pi / 4);
-    }
-    for (int l = 0; l < N; l++) {
-        const float y = fabsf(b[l]), x = fabsf(a[l]);
-        const double other = pi / 2 - t[l], first = y < x ? t[l] : other;
-        const double back = pi - first, half = a[l] < 0 ? back : first;
-        const double angle = b[l] < 0 ? -half : half;
         float d = doubt[l];
-        const float settled = vmafgpu__ciede_settle(angle, &d), around = (float)((double)settled + 2. * pi);
-        const float h = settled < 0 ? around : settled;
-        hue[l] = x + y > 0 ? h : 0.f;
+        hue[l] = vmafgpu__ciede_angle(b[l], a[l], t[l], &d);
         doubt[l] = d;
     }
 }
 
-/* The sine of an angle of -pi/2 to pi/2. */
-VMAFGPU__INLINE double vmafgpu__ciede_sine(double x) {
-    const double u = x * x;
-    double p = 2.7215713949149307e-15 * u - 7.64302622970216e-13;
-    p = p * u + 1.6058940866200353e-10;
-    p = p * u - 2.5052106890331295e-08;
-    p = p * u + 2.7557319211227065e-06;
-    p = p * u - 0.0001984126984120866;
-    p = p * u + 0.008333333333333186;
-    p = p * u - 0.16666666666666666;
-    return x * (p * u + 1);
-}
-
-/* How the weight of hues goes round the circle: sine and cosine of a quarter of the angle, twice doubled, then multiples. */
 static VMAFGPU__APART void vmafgpu__ciede_weights(const float *VMAFGPU__RESTRICT h, float *VMAFGPU__RESTRICT weight,
                                                   float *VMAFGPU__RESTRICT doubt) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l++) {
-        const double x = ((double)h[l] - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
-        double p = -7.539476624149146e-13 * u + 1.60573606231046e-10, q = -1.1287821441487056e-11 * u + 2.0873898515465123e-09;
-        p = p * u - 2.5052094670223004e-08;
-        q = q * u - 2.755729593541405e-07;
-        p = p * u + 2.755731916204773e-06;
-        q = q * u + 2.4801587196423225e-05;
-        p = p * u - 0.00019841269841117912;
-        q = q * u - 0.001388888888863094;
-        p = p * u + 0.008333333333333151;
-        q = q * u + 0.041666666666663556;
-        p = p * u - 0.16666666666666666;
-        q = q * u - 0.49999999999999983;
-        const double s0 = x * (p * u + 1), c0 = q * u + 1;
-        const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
-        const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1;                               /* of h - 5 pi/4 */
-        const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);   /* of h */
-        const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
-        const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
-        const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
-                         0.32 * (c3 * 0.9945218953682733 - s3 * 0.10452846326765347) -
-                         0.20 * (c4 * 0.4539904997395468 + s4 * 0.8910065241883679);
         float d = doubt[l];
-        weight[l] = vmafgpu__ciede_settle(t, &d);
+        weight[l] = vmafgpu__ciede_weight(h[l], &d);
         doubt[l] = d;
     }
 }
 
-/* 60 degrees times exp(-x), in degrees. Where it is next to nothing, nothing comes of it. */
 static VMAFGPU__APART void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out,
                                                 float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    double p[N];
+    double part[N];
     int32_t bits[N];
     float power[N];
-    for (int l = 0; l < N; l++) {
-        const double y = x[l] < 80 ? (double)x[l] : 80.;
-        const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
-        const double u = (n * 0.6931471805598903 - y) + n * 5.497923018708371e-14;
-        double q = 2.5110079917407737e-08 * u + 2.763269466207279e-07;
-        q = q * u + 2.7557240804190355e-06;
-        q = q * u + 2.4801485333574577e-05;
-        q = q * u + 0.00019841269890154013;
-        q = q * u + 0.001388888895245379;
-        q = q * u + 0.008333333333319561;
-        q = q * u + 0.04166666666648757;
-        q = q * u + 0.1666666666666668;
-        q = q * u + 0.5000000000000019;
-        q = q * u + 1;
-        p[l] = q * u + 1;
-        bits[l] = (127 - (int32_t)n) << 23;
-    }
+    for (int l = 0; l < N; l++)
+        part[l] = vmafgpu__ciede_exponential(x[l], &bits[l]);
     memcpy(power, bits, sizeof power);
     for (int l = 0; l < N; l++) {
         float d = doubt[l];
-        out[l] = vmafgpu__ciede_settle(60.0 * (p[l] * (double)power[l]), &d);
+        out[l] = vmafgpu__ciede_bell(part[l], power[l], &d);
         doubt[l] = d;
     }
 }
 
-/* x to the power of 7 as powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should
- * be; of all floats the farthest that is not is nearer than 0.003 last bits. */
+/* As powf() has it: what is farther than 2^-31 of it from where the float changes is rounded as it should be; of all floats the
+ * farthest that is not is nearer than 0.003 last bits. */
 static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
-    for (int l = 0; l < N; l++) {
-        const double y = (double)x[l], y2 = y * y, y7 = y2 * y2 * (y2 * y);
-        low[l] = (float)(y7 * (1 - 1. / 2147483648));
-        out[l] = (float)(y7 * (1 + 1. / 2147483648));
-    }
+    for (int l = 0; l < N; l++)
+        out[l] = vmafgpu__ciede_power7(x[l], &low[l]);
     for (int l = 0; l < N; l++)
         all += out[l] - low[l];
     for (int l = 0; l < N && all > 0; l++)
@@ -25621,25 +26073,18 @@ static VMAFGPU__APART void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT
 static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3][VMAFGPU__CIEDE_LANES],
                                                 float *VMAFGPU__RESTRICT out, float *VMAFGPU__RESTRICT doubt) {
     enum { N = VMAFGPU__CIEDE_LANES };
-    const double pi = VMAFGPU__CIEDE_PI;
     double x[N];
-    float c1[N], c2[N], a1[N], a2[N], k1[N], k2[N], h1[N], h2[N], k[N], chroma[N], light[N], mean[N];
-    float e[N], dh[N], h[N], is_far[N];
-    float hue[N], t[N], z2[N], w[N], k7[N], ratio[N], lq[N], cq[N], hq[N];
+    float c1[N], c2[N], a1[N], a2[N], k1[N], k2[N], h1[N], h2[N], k[N], chroma[N], light[N], e[N], dh[N], h[N];
+    float hue[N], t[N], z2[N], w[N], k7[N], lq[N], cq[N], hq[N];
     vmafgpu__ciede_lengths(lab[0][1], lab[0][2], c1);
     vmafgpu__ciede_lengths(lab[1][1], lab[1][2], c2);
-    for (int l = 0; l < N; l++) {
-        const float c = (c1[l] + c2[l]) / 2;
-        const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
-        x[l] = c7 / (c7 + 6103515625.0);
-    }
+    for (int l = 0; l < N; l++)
+        x[l] = vmafgpu__ciede_vividness(c1[l], c2[l]);
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        const float p = lab[0][1][l], q = lab[1][1][l];
-        const double g = 1 - x[l];
         float d = doubt[l];
-        a1[l] = vmafgpu__ciede_settle((double)p + (double)(p / 2) * g, &d);
-        a2[l] = vmafgpu__ciede_settle((double)q + (double)(q / 2) * g, &d);
+        a1[l] = vmafgpu__ciede_corrected(lab[0][1][l], x[l], &d);
+        a2[l] = vmafgpu__ciede_corrected(lab[1][1][l], x[l], &d);
         doubt[l] = d;
     }
     vmafgpu__ciede_lengths(a1, lab[0][2], k1);
@@ -25649,27 +26094,18 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
     for (int l = 0; l < N; l++) {
         const float p = lab[0][0][l], q = lab[1][0][l];
         light[l] = q - p;
-        mean[l] = (p + q) / 2;
-        e[l] = mean[l] - 50;
+        e[l] = (p + q) / 2 - 50;
         k[l] = (k1[l] + k2[l]) / 2;
         chroma[l] = k2[l] - k1[l];
-        x[l] = 20 + (double)e[l] * (double)e[l];
+        x[l] = vmafgpu__ciede_under(e[l]);
     }
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        const double e2 = (double)e[l] * (double)e[l];
-        const float sl = (float)(1. + (0.015 * e2) / x[l]), sc = (float)(1. + 0.045 * (double)k[l]);
-        lq[l] = light[l] / (0.65f * sl);
-        cq[l] = chroma[l] / sc;
+        lq[l] = vmafgpu__ciede_lightness(light[l], e[l], x[l]);
+        cq[l] = vmafgpu__ciede_chroma(chroma[l], k[l]);
     }
     for (int l = 0; l < N; l++) {
-        const float turn = h2[l] - h1[l], between = fabsf(h1[l] - h2[l]);
-        const double on = (double)turn + 2. * pi, back = (double)turn - 2. * pi, over = turn <= 0 ? on : back;
-        const float around = (float)over, some = c1[l] < c2[l] ? c1[l] : c2[l];
-        is_far[l] = (double)between > pi ? 1.f : 0.f;
-        dh[l] = is_far[l] > 0 ? around : turn;
-        dh[l] = some > 0 ? dh[l] : 0.f;
-        h[l] = (float)(((double)(h1[l] + h2[l]) + 2.0 * pi * (double)is_far[l]) / 2.0);
+        dh[l] = vmafgpu__ciede_turn(h1[l], h2[l], c1[l], c2[l], &h[l]);
         x[l] = (double)(k1[l] * k2[l]);
     }
     vmafgpu__ciede_sqrt(x);
@@ -25680,25 +26116,19 @@ static VMAFGPU__APART void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab)[3
     }
     vmafgpu__ciede_weights(h, t, doubt);
     for (int l = 0; l < N; l++) {
-        const float degrees = (float)((double)h[l] * (180.0 / pi)), z = (float)(((double)degrees - 275.0) * (1.0 / 25.0));
-        const float sh = (float)(1.0 + (0.015 * (double)k[l]) * (double)t[l]);
-        z2[l] = z * z;
-        hq[l] = hue[l] / (4.f * sh);
+        hq[l] = vmafgpu__ciede_hue_of(hue[l], k[l], t[l]);
+        z2[l] = vmafgpu__ciede_from_blue(h[l]);
     }
     vmafgpu__ciede_bells(z2, w, doubt);
     vmafgpu__ciede_powers7(k, k7);
     for (int l = 0; l < N; l++) {
-        ratio[l] = k7[l] / (k7[l] + 6103515648.f);
-        x[l] = (double)ratio[l];
+        const float ratio = k7[l] / (k7[l] + 6103515648.f);
+        x[l] = (double)ratio;
     }
     vmafgpu__ciede_sqrt(x);
     for (int l = 0; l < N; l++) {
-        const float angle = (float)((double)w[l] * (pi / 180.0));
         float d = doubt[l];
-        const float rt = vmafgpu__ciede_settle((-2.0 * x[l]) * vmafgpu__ciede_sine((double)angle), &d);
-        const float mixed = rt * cq[l] * hq[l];
-        const double a = (double)lq[l], b = (double)cq[l], c = (double)hq[l];
-        x[l] = ((a * a + b * b) + c * c) + (double)mixed;
+        x[l] = vmafgpu__ciede_total(lq[l], cq[l], hq[l], w[l], x[l], &d);
         doubt[l] = d;
     }
     vmafgpu__ciede_sqrt(x);
@@ -29594,14 +30024,12 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__ciede_bells
 #undef vmafgpu__ciede_chunk
 #undef vmafgpu__ciede_differences
-#undef vmafgpu__ciede_guess
+#undef vmafgpu__ciede_guesses
 #undef vmafgpu__ciede_hues
 #undef vmafgpu__ciede_labs
 #undef vmafgpu__ciede_lengths
 #undef vmafgpu__ciede_powers7
 #undef vmafgpu__ciede_roots
-#undef vmafgpu__ciede_settle
-#undef vmafgpu__ciede_sine
 #undef vmafgpu__ciede_sqrt
 #undef vmafgpu__ciede_straighten
 #undef vmafgpu__ciede_weights

@@ -8,7 +8,7 @@
  * device's: 32 or 64.
  *
  * ROOMS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
- *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>edits
+ *        >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>hvs >>ciede >>edits
  */
 
 /* ================================================================================================
@@ -298,6 +298,7 @@ GPU_FN double quotient(double a, double b) {
     return r;
 }
 GPU_FN float square_root(float v) { float r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
+GPU_FN double square_root(double v) { double r; asm("sqrt.rn.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
 GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
@@ -387,6 +388,7 @@ GPU_FN int32_t fetch(const int32_t *p) { return load(p); }
 GPU_FN int64_t fetch(const int64_t *p) { return (int64_t)load((const uint64_t *)p); }
 GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *)p)); }
 #define VMAFGPU__FETCH(p) fetch(p)
+#define VMAFGPU__MAGNITUDE(v) magnitude(v)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
@@ -5542,6 +5544,191 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
 }
 
+/* ---- a single chain: it is known before how a sum is rounded ---- */
+
+/* Floating point numbers' bits as numbers count last bits, as long as the numbers stay between a power of two and the next. */
+struct FloatSum {
+    typedef float Number;
+    typedef uint32_t Bits;
+    typedef int32_t Whole;
+    static constexpr Bits SIGN = (Bits)1 << 31, EXPONENT = 0x7f800000;
+    static constexpr Whole ROOM = (Whole)1 << 23;   /* last bits between two powers of two */
+    GPU_FN float number(Bits bits) { return float_bits(bits); }
+    GPU_FN Whole up(Whole v, uint32_t by) { return shuffle_up(v, by); }
+};
+
+struct DoubleSum {
+    typedef double Number;
+    typedef uint64_t Bits;
+    typedef int64_t Whole;
+    static constexpr Bits SIGN = (Bits)1 << 63, EXPONENT = (Bits)0x7ff << 52;
+    static constexpr Whole ROOM = (Whole)1 << 52;
+    GPU_FN double number(Bits bits) { return double_bits(bits); }
+    GPU_FN Whole up(Whole v, uint32_t by) {
+        const uint32_t low = shuffle_up_word((uint32_t)v, by), high = shuffle_up_word((uint32_t)((uint64_t)v >> 32), by);
+        return (Whole)((uint64_t)high << 32 | low);
+    }
+};
+
+template <class Whole> GPU_FN Whole lesser(Whole a, Whole b) { return a < b ? a : b; }
+template <class Whole> GPU_FN Whole greater(Whole a, Whole b) { return a > b ? a : b; }
+
+/* What some terms add to a sum, in last bits: to an even one, to an odd one; and with terms of both signs how far it gets down
+ * and up on the way. It is the same for all sums from a power of two to the next, for a sum is rounded to the nearest one, and to
+ * an even one where there are two. Twice the room stands for all that is too far. */
+template <class Sum, bool SIGNED> struct Steps {
+    typedef typename Sum::Whole Whole;
+    Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
+};
+
+/* Where a sum is, in last bits above a power of two, and where it has been. */
+template <class Sum> struct Place { typename Sum::Whole at, low, high; };
+
+template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
+    const bool odd = (place.at & 1) != 0;
+    if (SIGNED) {
+        place.low = lesser(place.low, place.at + (odd ? steps.low[SIGNED] : steps.low[0]));
+        place.high = greater(place.high, place.at + (odd ? steps.high[SIGNED] : steps.high[0]));
+    }
+    place.at += odd ? steps.by[1] : steps.by[0];
+    if (!SIGNED)
+        place.high = place.at;
+}
+
+/* Both, one after the other. */
+template <class Sum, bool SIGNED> GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first,
+                                                                          const Steps<Sum, SIGNED> &then) {
+    const typename Sum::Whole far = 2 * Sum::ROOM;
+    Steps<Sum, SIGNED> out;
+#pragma unroll
+    for (int odd = 0; odd < 2; odd++) {
+        Place<Sum> place = { odd + first.by[odd], odd, odd };
+        if (SIGNED) {
+            place.low = odd + first.low[odd && SIGNED];
+            place.high = odd + first.high[odd && SIGNED];
+        }
+        go<Sum, SIGNED>(place, then);
+        out.by[odd] = greater(lesser(place.at - odd, far), -far);
+        out.low[odd && SIGNED] = SIGNED ? greater(place.low - odd, -far) : 0;
+        out.high[odd && SIGNED] = SIGNED ? lesser(place.high - odd, far) : 0;
+    }
+    return out;
+}
+
+GPU_FN float load_term(const float *p) { return load_float(p); }
+GPU_FN double load_term(const double *p) { return load_double(p); }
+
+/* Of a group of terms, for sums from `floor` on, which is the bits of a power of two, or 0; `sign` may turn the terms round. */
+template <class Sum, bool SIGNED, class Term> GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch,
+                                                                                 typename Sum::Bits floor, Term sign) {
+    typedef typename Sum::Number Number;
+    typedef typename Sum::Whole Whole;
+    const typename Sum::Bits from = floor + (SIGNED ? Sum::ROOM / 2 : 0);
+    const Number bottom = Sum::number(floor), top = Sum::number(floor + Sum::ROOM);
+    Number sum[2] = { Sum::number(from), Sum::number(from + 1) }, low[2] = { sum[0], sum[1] }, high[2] = { sum[0], sum[1] };
+    Steps<Sum, SIGNED> out;
+#pragma unroll 16
+    for (int k = 0; k < VMAFGPU__SEQUENCE_GROUP; k++) {
+        const Term term = load_term(terms + (int64_t)k * pitch) * sign;
+#pragma unroll
+        for (int odd = 0; odd < 2; odd++) {
+            sum[odd] += term;
+            if (SIGNED) {
+                low[odd] = lesser(low[odd], sum[odd]);
+                high[odd] = greater(high[odd], sum[odd]);
+            }
+        }
+    }
+#pragma unroll
+    for (int odd = 0; odd < 2; odd++) {
+        const typename Sum::Bits start = from + (uint32_t)odd;
+        const bool is_far = SIGNED ? low[odd] < bottom || high[odd] > top : sum[odd] > top;
+        out.by[odd] = is_far ? 2 * Sum::ROOM : (Whole)(bits_of(sum[odd]) - start);
+        out.low[odd && SIGNED] = SIGNED && !is_far ? (Whole)(bits_of(low[odd]) - start) : 0;
+        out.high[odd && SIGNED] = !SIGNED ? 0 : is_far ? 2 * Sum::ROOM : (Whole)(bits_of(high[odd]) - start);
+    }
+    return out;
+}
+
+/* Terms one after another, group by group. As long as the sum stays between a power of two and the next, threads find out for a
+ * group each what it adds, and where the sum gets to after each of them. The group that it leaves with is added term by term. */
+template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
+    enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
+    typedef typename Sum::Bits Bits;
+    typedef typename Sum::Whole Whole;
+    static_assert(THREADS % LANES == 0 && VMAFGPU__SEQUENCE_SHARED >= WARPS * (7 * 8 + 4) + 8, "shared memory");
+    if (!(launch.pairs >> block_z() & 1))
+        return;
+    const auto &plane = launch.plane[block_x()];
+    double *word = launch.words + (int64_t)block_z() * launch.word_stride + block_x();
+    const Term *terms = (const Term *)(launch.scratch + block_z() * launch.scratch_size + plane.terms);
+    Steps<Sum, SIGNED> *warps = (Steps<Sum, SIGNED> *)shared_memory();
+    Bits *sums = (Bits *)(warps + WARPS), *beyond = sums + WARPS;
+    Bits sum = launch.before ? bits_of((typename Sum::Number)load_double(word)) : 0;
+    uint32_t *counts = (uint32_t *)(beyond + 1);
+    const uint32_t lane = lane_index();
+#pragma unroll 1
+    for (int32_t at = 0; at < plane.groups;) {
+        const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
+        const int32_t n = at + (int32_t)thread_index();
+        /* A sum hardly stays between two powers of two for longer than it took to get there. */
+        Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
+#pragma unroll
+        for (int odd = 0; odd < 2; odd++)
+            own.high[odd && SIGNED] = 2 * Sum::ROOM;
+        if (n < plane.groups && n <= 2 * at + launch.before)
+            own = steps_of<Sum, SIGNED, Term>(terms + n, plane.pitch, floor, sign ? -1 : 1);
+#pragma unroll 1
+        for (uint32_t by = 1; by < LANES; by *= 2) {
+            Steps<Sum, SIGNED> before = {};
+#pragma unroll
+            for (int odd = 0; odd < 2; odd++) {
+                before.by[odd] = Sum::up(own.by[odd], by);
+                if (SIGNED) {
+                    before.low[odd && SIGNED] = Sum::up(own.low[odd && SIGNED], by);
+                    before.high[odd && SIGNED] = Sum::up(own.high[odd && SIGNED], by);
+                }
+            }
+            if (lane >= by)
+                own = steps_of_both<Sum, SIGNED>(before, own);
+        }
+        if (lane == LANES - 1)
+            warps[warp_index()] = own;
+        block_barrier();
+        const Whole start = (Whole)((sum ^ sign) - floor);
+        Place<Sum> place = { start, start, start };
+#pragma unroll 1
+        for (uint32_t i = 0; i < warp_index(); i++)
+            go<Sum, SIGNED>(place, warps[i]);
+        go<Sum, SIGNED>(place, own);
+        const uint32_t count = warp_sum_word(place.low >= 0 && place.high <= Sum::ROOM);
+        if (lane == (count ? count - 1 : 0)) {
+            counts[warp_index()] = count;
+            sums[warp_index()] = (floor + (Bits)place.at) | sign;
+        }
+        block_barrier();
+#pragma unroll 1
+        for (uint32_t i = 0; i < WARPS && counts[i]; i++) {
+            at += (int32_t)counts[i];
+            sum = sums[i];
+        }
+        if (at >= plane.groups)
+            break;
+        if (thread_index() == 0) {
+            auto literal = Sum::number(sum);
+#pragma unroll 16
+            for (int k = 0; k < VMAFGPU__SEQUENCE_GROUP; k++)
+                literal += load_term(terms + at + (int64_t)k * plane.pitch);
+            *beyond = bits_of(literal);
+        }
+        block_barrier();
+        sum = *beyond;
+        at++;
+    }
+    if (thread_index() == 0)
+        store(word, (double)Sum::number(sum));
+}
+
 GPU_KERNEL(vmafgpu_float_rows, vmafgpu__chains_launch, LANES, 8) { float_rows(launch); }
 GPU_KERNEL(vmafgpu_float_sums, vmafgpu__chains_launch, LANES, 8) { float_sums(launch); }
 
@@ -5994,8 +6181,8 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FADM_TH
  * >>ssim                                         structural similarity
  * ================================================================================================
  * Products with taps are rounded to floats, their sums are doubles, from the first tap on. Of a picture blocks leave sums of
- * their own; where what these come to may not round to libvmaf's float, the block that adds them makes all terms again and adds
- * them in libvmaf's order: that takes long, and is rare.
+ * their own; where what these come to may not round to libvmaf's float, the sum is in doubt, and the host has it done again: all
+ * terms, strip by strip, and their sum in libvmaf's order.
  */
 
 /* Where the rows of a scale's picture are. */
@@ -6128,18 +6315,19 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
     return total;
 }
 
-GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+/* The terms of a strip, or the sums of all. */
+template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
-        PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1
+        PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
     };
     const uint32_t z = block_z();
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
-    if (!launch.batch.pair[z].distorted)
+    if (!launch.batch.pair[z].distorted || (KEEPS && !(launch.again >> z & 1)))
         return;
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
-    const int32_t x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS, width = scale.width - BEYOND,
-                  height = scale.height - BEYOND;
+    const int32_t x0 = (int32_t)block_x() * COLUMNS, y0 = (KEEPS ? launch.strip : 0) + (int32_t)block_y() * ROWS,
+                  width = scale.width - BEYOND, height = KEEPS ? launch.strip_end : scale.height - BEYOND;
     float *lines = (float *)shared_memory();   /* [PLANES][LINES][COLUMNS] */
 #pragma unroll 1
     for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
@@ -6171,6 +6359,18 @@ GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
         }
         ssim_terms(mean, l, c, s);
         const double wide = (double)s, all = l * c * wide;
+        if (KEEPS) {
+            const int32_t n = (y0 - launch.strip + i / COLUMNS) * width + x0 + i % COLUMNS, count = (height - launch.strip) * width;
+            double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
+            store(out + (int64_t)(n % GROUP) * launch.terms_pitch + n / GROUP,
+                  launch.kind == VMAFGPU__SSIM_ALL ? all
+                  : launch.kind == VMAFGPU__SSIM_L ? l
+                  : launch.kind == VMAFGPU__SSIM_C ? c
+                                                   : wide);
+            for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
+                store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
+            continue;
+        }
         sum[VMAFGPU__SSIM_ALL] += all;
         sum[VMAFGPU__SSIM_L] += l;
         sum[VMAFGPU__SSIM_C] += c;
@@ -6178,52 +6378,12 @@ GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
         sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
         sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
     }
+    if (KEEPS)
+        return;
     const double total = ssim_block_sums(sum, (double *)(lines + PLANES * LINES * COLUMNS));
     if (thread_index() < VMAFGPU__SSIM_SUMS)
         store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
                   (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
-}
-
-/* The sum of all terms of a kind in libvmaf's order, in the threads below 4: all, l, c, s. */
-GPU_FN double ssim_in_order(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, double *l, double *c, float *s) {
-    const FloatPicture a = ssim_picture(launch, scale, block_z(), 0), b = ssim_picture(launch, scale, block_z(), 1);
-    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1,
-                  thread = (int32_t)thread_index();
-    double sum = 0;
-#pragma unroll 1
-    for (int64_t y = 0; y < height; y++)
-#pragma unroll 1
-        for (int32_t x0 = 0; x0 < width; x0 += VMAFGPU__SSIM_THREADS) {
-            const int32_t left = width - x0, count = left < VMAFGPU__SSIM_THREADS ? left : (int32_t)VMAFGPU__SSIM_THREADS;
-            double down[VMAFGPU__SSIM_PLANES] = {};
-            float mean[VMAFGPU__SSIM_PLANES];
-#pragma unroll 1
-            for (int64_t j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
-                float row[VMAFGPU__SSIM_PLANES];
-                ssim_along(a.data + (y + j) * a.pitch, b.data + (y + j) * b.pitch, x0 + (thread < count ? thread : 0), scale.bytes,
-                           launch.unit, row);
-#pragma unroll
-                for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
-                    const float product = row[k] * vmafgpu__ssim_taps[j];
-                    down[k] += (double)product;
-                }
-            }
-#pragma unroll
-            for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
-                mean[k] = (float)down[k];
-            ssim_terms(mean, l[thread], c[thread], s[thread]);
-            block_barrier();
-#pragma unroll 1
-            for (int32_t i = 0; i < count && thread < 4; i++) {
-                const double wide = (double)s[i];
-                sum += thread == VMAFGPU__SSIM_ALL ? l[i] * c[i] * wide
-                       : thread == VMAFGPU__SSIM_L ? l[i]
-                       : thread == VMAFGPU__SSIM_C ? c[i]
-                                                   : wide;
-            }
-            block_barrier();
-        }
-    return sum;
 }
 
 /* Block x is a scale. */
@@ -6232,44 +6392,37 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
     if (!launch.batch.pair[z].distorted)
         return;
-    double *l = (double *)shared_memory(), *c = l + VMAFGPU__SSIM_THREADS, *totals = c + VMAFGPU__SSIM_THREADS;
-    float *s = (float *)(totals + VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32));
-    uint32_t *doubt = (uint32_t *)(s + VMAFGPU__SSIM_THREADS);
+    double *totals = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     double sum[VMAFGPU__SSIM_SUMS] = {};
 #pragma unroll 1
     for (int32_t i = (int32_t)thread; i < scale.blocks; i += VMAFGPU__SSIM_THREADS)
 #pragma unroll
         for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++)
-            sum[k] += double_bits(load((const uint64_t *)(partial + (int64_t)i * VMAFGPU__SSIM_SUMS + k)));
-    double total = ssim_block_sums(sum, totals);
+            sum[k] += load_double(partial + (int64_t)i * VMAFGPU__SSIM_SUMS + k);
+    const double total = ssim_block_sums(sum, totals);
     block_barrier();
     if (thread < VMAFGPU__SSIM_SUMS)
         totals[thread] = total;
-    if (thread == 0)
-        *doubt = 0;
     block_barrier();
-    const bool is_wanted = thread < 4 && (scale.wanted >> thread & 1);
-    if (is_wanted) {
-        const double size = thread == VMAFGPU__SSIM_ALL ? totals[VMAFGPU__SSIM_ALL_SIZE]
-                            : thread == VMAFGPU__SSIM_S ? totals[VMAFGPU__SSIM_S_SIZE]
-                                                        : total;
-        const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
-        const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
-        if (low < high || high < low || low != low)
-            shared_add(doubt, 1);
-    }
-    block_barrier();
-    if (*doubt)
-        total = ssim_in_order(launch, scale, l, c, s);
-    if (is_wanted)
-        store(launch.words + (int64_t)z * launch.word_stride + 4 * block_x() + thread, total);
+    if (thread >= 4 || !(scale.wanted >> thread & 1))
+        return;
+    const double size = thread == VMAFGPU__SSIM_ALL ? totals[VMAFGPU__SSIM_ALL_SIZE]
+                        : thread == VMAFGPU__SSIM_S ? totals[VMAFGPU__SSIM_S_SIZE]
+                                                    : total;
+    const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
+    const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
+    store(words + 4 * block_x() + thread, total);
+    if (low < high || high < low || low != low || launch.doubted >> (4 * block_x() + thread) & 1)
+        atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << (4 * block_x() + thread));
 }
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
+GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 
 /* ================================================================================================
  * >>hvs                                          psnr_hvs: what the eye sees of 8x8 blocks
@@ -6369,26 +6522,161 @@ GPU_FN void hvs(const vmafgpu__hvs_launch &launch) {
         const float own = square_root(sum * unevenness) * 0.03125f;
         activity = own > activity ? own : activity;
     }
-    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + (int64_t)n * 64;
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.terms) + n;
 #pragma unroll
-    for (int i = 0; i < 64; i += 4) {
-        uint32_t term[4];
-#pragma unroll
-        for (int k = i; k < i + 4; k++) {
-            const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
-            float error = (float)(difference < 0 ? -difference : difference);
-            if (k > 0) {
-                const float threshold = quotient(activity, launch.mask[k]);
-                error = error < threshold ? 0 : error - threshold;
-            }
-            const float seen = error * launch.csf[k];
-            term[k - i] = bits_of(seen * seen);
+    for (int k = 0; k < 64; k++) {
+        const int32_t difference = reference[k * VMAFGPU__HVS_THREADS] - v[k];
+        float error = (float)(difference < 0 ? -difference : difference);
+        if (k > 0) {
+            const float threshold = quotient(activity, launch.mask[k]);
+            error = error < threshold ? 0 : error - threshold;
         }
-        store((Words4 *)(out + i), Words4{ term[0], term[1], term[2], term[3] });
+        const float seen = error * launch.csf[k];
+        store(out, seen * seen);
+        out += launch.pitch;
     }
 }
 
 GPU_KERNEL(vmafgpu_hvs, vmafgpu__hvs_launch, VMAFGPU__HVS_THREADS, 2) { hvs(launch); }
+GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<FloatSum, false, float>(launch); }
+
+/* ================================================================================================
+ * >>ciede                                        how far colours are apart
+ * ================================================================================================
+ * A thread has a pixel at a time; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
+ * say what comes of it, and have everything done again.
+ */
+
+GPU_FN double ciede_channel(double c) {
+    const double s = vmafgpu__ciede_base(c), square = s * s;
+    const int32_t bits = vmafgpu__ciede_guess((int32_t)bits_of((float)square), -1.f / 5);
+    return vmafgpu__ciede_straight(c, s, square, vmafgpu__ciede_fifth_root(float_bits((uint32_t)bits), (float)square));
+}
+
+GPU_FN float ciede_root(double x, float &doubt) {
+    const double z = x > .005 ? x : .005;
+    const int32_t bits = vmafgpu__ciede_guess((int32_t)bits_of((float)z), -1.f / 3);
+    return vmafgpu__ciede_root_of(x, z, vmafgpu__ciede_cube_root(float_bits((uint32_t)bits), (float)z), &doubt);
+}
+
+struct CiedeColour { float l, a, b; };
+
+GPU_FN CiedeColour ciede_lab(const vmafgpu__ciede_scale &scale, const uint32_t (&sample)[3], float &doubt) {
+    CiedeColour out;
+    double r, g, b, x, y, z;
+    vmafgpu__ciede_primaries(&scale, (int32_t)sample[0], (int32_t)sample[1], (int32_t)sample[2], &r, &g, &b);
+    vmafgpu__ciede_stimulus(ciede_channel(r), ciede_channel(g), ciede_channel(b), &x, &y, &z);
+    vmafgpu__ciede_colour(ciede_root(x, doubt), ciede_root(y, doubt), ciede_root(z, doubt), &out.l, &out.a, &out.b);
+    return out;
+}
+
+GPU_FN float ciede_length(float a, float b) { return (float)square_root(vmafgpu__ciede_square(a, b)); }
+
+GPU_FN float ciede_hue(float b, float a, float &doubt) {
+    float from;
+    const double tangent = vmafgpu__ciede_tangent(b, a, &from);
+    return vmafgpu__ciede_angle(b, a, vmafgpu__ciede_arc(tangent, from), &doubt);
+}
+
+GPU_FN float ciede_power7(float x) {
+    float low;
+    const float high = vmafgpu__ciede_power7(x, &low);
+    return high > low ? vmafgpu__powf(x, 7, vmafgpu__powf_logs, vmafgpu__powf_roots) : high;
+}
+
+GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float &doubt) {
+    const float c1 = ciede_length(p.a, p.b), c2 = ciede_length(q.a, q.b);
+    const double vividness = square_root(vmafgpu__ciede_vividness(c1, c2));
+    const float a1 = vmafgpu__ciede_corrected(p.a, vividness, &doubt), a2 = vmafgpu__ciede_corrected(q.a, vividness, &doubt);
+    const float k1 = ciede_length(a1, p.b), k2 = ciede_length(a2, q.b), k = (k1 + k2) / 2;
+    const float h1 = ciede_hue(p.b, a1, doubt), h2 = ciede_hue(q.b, a2, doubt), e = (p.l + q.l) / 2 - 50;
+    const float lq = vmafgpu__ciede_lightness(q.l - p.l, e, square_root(vmafgpu__ciede_under(e))),
+                cq = vmafgpu__ciede_chroma(k2 - k1, k);
+    float middle;
+    const float turn = vmafgpu__ciede_turn(h1, h2, c1, c2, &middle);
+    const double between = square_root((double)(k1 * k2));
+    const float hue = vmafgpu__ciede_settle((2.0 * between) * vmafgpu__ciede_sine((double)turn / 2.0), &doubt);
+    const float hq = vmafgpu__ciede_hue_of(hue, k, vmafgpu__ciede_weight(middle, &doubt));
+    int32_t bits;
+    const double part = vmafgpu__ciede_exponential(vmafgpu__ciede_from_blue(middle), &bits);
+    const float bell = vmafgpu__ciede_bell(part, float_bits((uint32_t)bits), &doubt);
+    const float k7 = ciede_power7(k), ratio = quotient(k7, k7 + 6103515648.f);
+    return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &doubt));
+}
+
+/* A sample of chroma of pixel x of row y, as the reference takes it. */
+GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x, int32_t y) {
+    const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
+    int32_t column = x >> launch.column_shift, row = y >> launch.row_shift;
+    row = row < launch.last_row ? row : launch.last_row;
+    for (; column >= launch.chroma_stride; column -= launch.chroma_stride)
+        row++;
+    if (row >= launch.chroma_height || column >= launch.chroma_width)
+        return 0;
+    return load_sample(data + row * launch.chroma[z].pitch[f][plane] + (int64_t)column * launch.step, 0, launch.chroma_bytes) >>
+           launch.shift;
+}
+
+/* What becomes of a pixel in doubt, of which these are the samples: what the host has found, or what was found here. */
+GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
+    const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16, sample[0][2] | sample[1][2] << 16 };
+    const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST), known = peek((const uint32_t *)(words + VMAFGPU__CIEDE_KNOWN));
+#pragma unroll 1
+    for (uint32_t i = 0; i < known; i++, list += 4)
+        if (peek(list) == own[0] && peek(list + 1) == own[1] && peek(list + 2) == own[2])
+            return float_bits(peek(list + 3));
+    const uint32_t at = known + atomic_claim((uint32_t *)(words + VMAFGPU__CIEDE_COUNT));
+    if (at < VMAFGPU__CIEDE_DOUBTS) {
+        uint64_t *entry = words + VMAFGPU__CIEDE_LIST + 2 * at;
+        store(entry, (uint64_t)own[1] << 32 | own[0]);
+        store(entry + 1, (uint64_t)bits_of(found) << 32 | own[2]);
+    }
+    return found;
+}
+
+GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
+    enum {
+        THREADS = VMAFGPU__CIEDE_THREADS, GROUPS = VMAFGPU__CIEDE_GROUPS, GROUP = VMAFGPU__SEQUENCE_GROUP, STRIDE = GROUPS + 1
+    };
+    static_assert(VMAFGPU__CIEDE_SHARED == GROUP * STRIDE * 4, "shared memory");
+    const uint32_t z = block_z(), thread = thread_index();
+    const vmafgpu__gpu_pair &pair = launch.pair[z];
+    const int32_t first = (int32_t)(block_x() * GROUPS * GROUP), count = launch.width * launch.height;
+    float *tile = (float *)shared_memory();
+    if (!(launch.pairs >> z & 1))
+        return;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread; i < GROUPS * GROUP; i += THREADS) {
+        const int32_t n = first + i, y = n / launch.width, x = n - y * launch.width;
+        float difference = 0;
+        if (n < count) {
+            const uint8_t *a = (const uint8_t *)pair.reference, *b = (const uint8_t *)pair.distorted;
+            uint32_t sample[2][3];
+            sample[0][0] = load_sample(a + y * pair.reference_pitch, x, launch.bytes);
+            sample[1][0] = load_sample(b + y * pair.distorted_pitch, x, launch.bytes);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
+            const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
+            if (apart) {
+                float doubt = 0;
+                const CiedeColour p = ciede_lab(launch.scale, sample[0], doubt), q = ciede_lab(launch.scale, sample[1], doubt);
+                difference = ciede_difference(p, q, doubt);
+                if (doubt > 0)
+                    difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
+            }
+        }
+        tile[i % GROUP * STRIDE + i / GROUP] = difference;
+    }
+    block_barrier();
+    float *out = (float *)(launch.scratch + z * launch.scratch_size) + block_x() * GROUPS;
+#pragma unroll 4
+    for (uint32_t i = thread; i < GROUPS * GROUP; i += THREADS)
+        store(out + (int64_t)(i / GROUPS) * launch.pitch + i % GROUPS, tile[i / GROUPS * STRIDE + i % GROUPS]);
+}
+
+GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }
+GPU_KERNEL(vmafgpu_ciede_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
 
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change

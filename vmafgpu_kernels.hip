@@ -156,6 +156,7 @@ GPU_FN float float_down(uint32_t v) {
 GPU_FN float quotient(float a, float b) { return a / b; }
 GPU_FN double quotient(double a, double b) { return a / b; }
 GPU_FN float square_root(float v) { return __builtin_sqrtf(v); }
+GPU_FN double square_root(double v) { return __builtin_sqrt(v); }
 GPU_FN float reciprocal_root(float v) { return __builtin_amdgcn_rsqf(v); }
 GPU_FN float magnitude(float v) { return __builtin_fabsf(v); }
 GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }

@@ -84,7 +84,7 @@ check_memory() { # FILE
                     access(words[i])
                 else if (words[i] ~ /^cp\.async\.c[ag]\.shared/)
                     readonly++
-                else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name ~ /^vmafgpu_(float|ssim|hvs|squares)/)
+                else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name ~ /^vmafgpu_(float|ssim|hvs|ciede|squares)/)
                     complain("a product fused with a sum (" words[i] ")")
             }
         }

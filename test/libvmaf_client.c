@@ -483,7 +483,7 @@ static int cuda(void) {
         unsigned bpc;
         const char *feature; /* one that the CPU alone has: device pictures are brought to the host */
     } ways[] = {{VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 8, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED, 8, NULL},
-                {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "ciede"},
+                {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "speed_temporal"},
                 {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, "vif_cuda"},
                 {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 10, NULL}, {VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 10, NULL}};
     double expected[FRAMES] = {0}, scores[FRAMES];

@@ -175,6 +175,10 @@ kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_halve(/,/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
 kernel_hvs vmafgpu_kernels.cu plain:measured /GPU_FN void hvs_eight(/,/^}/s/hvs_part<7489, 13>/hvs_part<7489, 12>/
+kernel_sequence_ties vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN typename Sum::Bits sum_after(/,/^}/s/steps.odd : steps.even/steps.even : steps.even/
+kernel_sequence_ends vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/after <= end/after <= end + Sum::ROOM/
+kernel_sequence_beyond vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/literal += /literal = /
+kernel_sequence_waves vmafgpu_kernels.cu amd:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/lane == LANES - 1/lane == 31/
 reduction_halves vmafgpu_kernels.cu plain:noise s/v += (int64_t)((uint64_t)high << 32 | low)/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
 reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
 reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,

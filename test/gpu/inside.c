@@ -379,6 +379,7 @@ void test_self_test(gpu *g) {
         {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2"},
         {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim"},
         {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs"},
+        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);
@@ -414,6 +415,95 @@ void test_self_test(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
+}
+
+/* ---- sums and pixels in doubt ---- */
+
+/* All sums of SSIM as if they were in doubt: all terms again, added up in libvmaf's order. */
+static void check_in_order(gpu *g, const char *what, int width, int height, int depth, const char *feature, const char *options) {
+    film f = film_make(what, width, height, depth, 2, 3);
+    vmafgpu_feature_config features[1];
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected;
+    vmafgpu *context;
+    features[0].name = feature;
+    features[0].options = options;
+    config.features = features;
+    config.feature_count = config.no_model = 1;
+    config.gpu.batch = 2;
+    where("%s in order, %s %dx%d %d bits", feature, what, width, height, depth);
+    expected = cpu_score(&f, &config);
+    context = open_checked(&config);
+    if (context) {
+        const vmafgpu__value *words;
+        context->gpu->site.doubted = ~(uint32_t)0;
+        for (int i = 0; i < f.clip.frames; i++) {
+            CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        check_context(g, context, &expected);
+        words = (const vmafgpu__value *)(const void *)(context->gpu->slots[0].results + context->gpu->words_at);
+        CHECK(words[context->gpu->word_count - 1].whole != 0);
+        CHECK(words[context->gpu->word_count - 1].whole == words[context->gpu->word_count - 2].whole);
+        vmafgpu_close(context);
+    }
+    scores_free(&expected);
+    film_free(&f);
+}
+
+/* Pixels in doubt: some, or more of them than can be listed. */
+static void check_colours(gpu *g, int all_over) {
+    static const unsigned char colours[][6] = {   /* luma of both frames, Cb, Cr */
+        {145, 152, 38, 34, 70, 77},   {72, 68, 62, 54, 81, 80},       {168, 171, 203, 202, 180, 175}, {77, 83, 101, 96, 64, 70},
+        {46, 51, 149, 142, 192, 187}, {193, 200, 183, 189, 109, 101}, {180, 182, 38, 38, 162, 169}
+    };
+    const int count = (int)(sizeof colours / sizeof colours[0]);
+    film f = film_make_colour("texture+mix", 80, 60, 8, 444, 1, 3);
+    vmafgpu_feature_config features[1] = {{"ciede", NULL}};
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected;
+    vmafgpu *context;
+    config.features = features;
+    config.feature_count = config.no_model = 1;
+    config.gpu.batch = 2;
+    where("colours in doubt%s", all_over ? ", all over the picture" : "");
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu_frame frame = film_frame(&f, 0, i ? CLIP_DISTORTED : CLIP_REFERENCE);
+        for (int n = 0; n < 80 * 60; n++) {
+            for (int k = 0; k < 3 && (all_over || n % 7 == 0); k++) {
+                unsigned char *plane = (unsigned char *)(uintptr_t)frame.data[k];
+                plane[n] = colours[n / 7 % count][2 * k + i];
+            }
+        }
+    }
+    expected = cpu_score(&f, &config);
+    context = open_checked(&config);
+    if (context) {
+        const vmafgpu__value *words = (const vmafgpu__value *)(const void *)(context->gpu->slots[0].results + context->gpu->words_at);
+        CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        check_context(g, context, &expected);
+        if (all_over) {
+            CHECK_INT((int)words[VMAFGPU__CIEDE_COUNT].whole, 0);
+            CHECK_INT((int)words[VMAFGPU__CIEDE_KNOWN].whole, count);
+        } else {
+            CHECK((int)words[VMAFGPU__CIEDE_COUNT].whole >= 80 * 60 / 7);
+            CHECK_INT((int)words[VMAFGPU__CIEDE_KNOWN].whole, 0);
+        }
+        vmafgpu_close(context);
+    }
+    scores_free(&expected);
+    film_free(&f);
+}
+
+void test_doubts(gpu *g) {
+    check_in_order(g, "texture+mix", 83, 61, 8, "float_ssim", "enable_lcs=true");
+    check_in_order(g, "noise+invert", 97, 64, 10, "float_ssim", "enable_lcs=true");
+    check_in_order(g, "blocks+stretch", 190, 177, 8, "float_ms_ssim", "enable_lcs=true");
+    check_in_order(g, "flat+faint", 64, 48, 16, "float_ssim", "scale=2");
+    check_in_order(g, "noise+mix", 640, 470, 8, "float_ssim", "scale=1");   /* more than one strip */
+    check_colours(g, 0);
+    check_colours(g, 1);
 }
 
 /* ---- containers: which blob is taken ---- */

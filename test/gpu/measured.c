@@ -131,6 +131,13 @@ void test_measured(gpu *g) {
         {"blocks+stretch", 64, 70, 10, 420, 3, {"d", 0, 6, 0, 0, 0}, 3, 2, "psnr_hvs"},
         {"texture+mix", 75, 40, 12, 422, 2, {"p", 0, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
         {"noise+grain", 20, 16, 8, 420, 2, {"d", 2, 0, 0, 0, 0}, 2, 0, "psnr_hvs"},
+        {"texture+mix", 83, 61, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, "ciede"},
+        {"noise+invert", 129, 40, 8, 420, 2, {"d", 0, 0, -171, 3, 1}, 2, 0, "ciede"},
+        {"blocks+stretch", 66, 47, 10, 422, 3, {"d", 0, 0, 0, 0, 0}, 3, 2, "ciede|psnr_hvs"},
+        {"texture+mix", 75, 40, 12, 444, 2, {"p", 0, 0, 0, 0, 0}, 2, 0, "ciede"},
+        {"noise+grain", 64, 130, 16, 420, 2, {"h", 0, 0, 0, 0, 0}, 2, 0, "ciede"},
+        {"noise+mix", 66, 33, 10, 420, 2, {"d", 2, 6, 0, 0, 0}, 2, 0, "ciede"},
+        {"noise+same", 64, 48, 8, 420, 2, {"d", 2, 0, 0, 0, 0}, 2, 0, "ciede"},
         {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -141,7 +148,7 @@ void test_measured(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 void test_measured_dies(gpu *g) {
-    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs"};
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede"};
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];

@@ -296,6 +296,9 @@ GPU_FN double quotient(double a, double b) {
 GPU_FN float square_root(float v) {
     return sqrtf(v);
 }
+GPU_FN double square_root(double v) {
+    return sqrt(v);
+}
 /* Up to four units wrong, as its argument's bits will have it. */
 GPU_FN float reciprocal_root(float v) {
     return float_bits(bits_of(1.0f / sqrtf(v)) + (bits_of(v) * 2654435769u >> 16) % 9 - 4);

@@ -4449,6 +4449,10 @@ static int self_test(const options *o) {
         config.features = k % 2 ? measured : summed;
         config.feature_count = (int)all - (k % 2 && formats[i].bit_depth == 16);
         config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* the number is the same whatever the processor */
+        config.colour.matrix = VMAFGPU_MATRIX_BT709;
+        config.colour.range = VMAFGPU_RANGE_LIMITED;
+        config.colour.siting = VMAFGPU_SITING_LEFT;
+        config.colour.transfer = VMAFGPU_TRANSFER_SRGB;
         config.backend = o->backend;
         choose_gpus(&config, o);
         config.gpu.batch = config.gpu.queue = 1;

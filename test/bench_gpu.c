@@ -64,7 +64,7 @@ typedef enum source { SOURCE_DEVICE, SOURCE_PINNED, SOURCE_PAGEABLE, SOURCE_COUN
 
 static const char *const source_names[SOURCE_COUNT] = {"device", "pinned", "pageable"};
 static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_PINNED,
-                                                               VMAFGPU_MEMORY_HOST, VMAFGPU_PIXELS_YUV};
+                                                               VMAFGPU_MEMORY_HOST};
 
 typedef struct options {
     int         width, height, bits; /* 0: all */

@@ -3140,12 +3140,12 @@ typedef struct vmafgpu__hvs_launch {
     struct { const void *plane[2]; int64_t pitch[2]; } pair[VMAFGPU__MAX_BATCH];   /* NULL: there is no distorted frame */
 } vmafgpu__hvs_launch;
 
-/* Differences of colours: a block has groups of pixels, a thread one pixel after another. In a pair's words are the sum of the
+/* Differences of colours: a block has groups of pixels, a thread one of them. In a pair's words are the sum of the
  * differences, and pixels in doubt: how many were found, how many at the start of the list are settled; the list, each with two
  * words: samples of 16 bits, luma of both frames, Cb, Cr, and the bits of the difference. */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
-    VMAFGPU__CIEDE_GROUPS = 32,
+    VMAFGPU__CIEDE_GROUPS = 4,
     VMAFGPU__CIEDE_SHARED = VMAFGPU__SEQUENCE_GROUP * (VMAFGPU__CIEDE_GROUPS + 1) * 4,
     VMAFGPU__CIEDE_SUM = 0, VMAFGPU__CIEDE_COUNT, VMAFGPU__CIEDE_KNOWN, VMAFGPU__CIEDE_LIST,
     VMAFGPU__CIEDE_DOUBTS = 4096,
@@ -15795,12 +15795,12 @@ static void vmafgpu__gpu_ciede_settle(const vmafgpu *v, const vmafgpu__extractor
 
 /* What the C library makes of a pixel in doubt; whether that is something else. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
-    const uint64_t first = (uint64_t)entry[0].whole, second = (uint64_t)entry[1].whole;
+    const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
                                  { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
     const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] }, { &own[1][0], &own[1][1], &own[1][2] } };
     const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
-    entry[1].whole = (int64_t)((uint64_t)bits << 32 | (uint32_t)second);
+    entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
     return bits != (uint32_t)(second >> 32);
 }
 
@@ -15808,7 +15808,7 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
  * is done again with a list of those that are known, each colour once. */
 static int vmafgpu__gpu_ciede_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(v->config.bit_depth);
-    const int64_t count = words[VMAFGPU__CIEDE_COUNT].whole, before = words[VMAFGPU__CIEDE_KNOWN].whole,
+    const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
                   places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
     vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
     int64_t known = before;
@@ -15829,7 +15829,7 @@ static int vmafgpu__gpu_ciede_amend(const vmafgpu *v, const vmafgpu__extractor *
         known++;
     }
     words[VMAFGPU__CIEDE_COUNT].whole = 0;
-    words[VMAFGPU__CIEDE_KNOWN].whole = known;
+    words[VMAFGPU__CIEDE_KNOWN].whole = (uint64_t)known;
     return known > before ? 1 : -1;
 }
 
@@ -21493,7 +21493,7 @@ static void vmafgpu__edit_smooth_adm_of(const vmafgpu *v, const vmafgpu__extract
     out->has_aim = e->option[VMAFGPU__ADM_SKIP_AIM] == 0;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         out->den[s] = roots.den[s];
-        out->noise[s] = VMAFGPU__BANDS * roots.noise[s];
+        out->noise[s] = (int)VMAFGPU__BANDS * roots.noise[s];
         for (int b = 0; b < VMAFGPU__BANDS; b++)
             out->unit[s][b] = roots.unit[s][b];
     }

@@ -5585,12 +5585,16 @@ template <class Sum, bool SIGNED> struct Steps {
 template <class Sum> struct Place { typename Sum::Whole at, low, high; };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
+    typedef typename Sum::Whole Whole;
+    /* Values, not addresses, are chosen: what has an address is kept in memory. */
+    const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
-        place.low = lesser(place.low, place.at + (odd ? steps.low[SIGNED] : steps.low[0]));
-        place.high = greater(place.high, place.at + (odd ? steps.high[SIGNED] : steps.high[0]));
+        const Whole low[2] = { steps.low[0], steps.low[SIGNED] }, high[2] = { steps.high[0], steps.high[SIGNED] };
+        place.low = lesser(place.low, place.at + low[0] + (odd ? low[1] - low[0] : 0));
+        place.high = greater(place.high, place.at + high[0] + (odd ? high[1] - high[0] : 0));
     }
-    place.at += odd ? steps.by[1] : steps.by[0];
+    place.at += by[0] + (odd ? by[1] - by[0] : 0);
     if (!SIGNED)
         place.high = place.at;
 }
@@ -6543,7 +6547,7 @@ GPU_KERNEL(vmafgpu_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS
 /* ================================================================================================
  * >>ciede                                        how far colours are apart
  * ================================================================================================
- * A thread has a pixel at a time; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
+ * A thread has a pixel; equal ones are not apart. What is in doubt the host looks at: it is listed, and the host may
  * say what comes of it, and have everything done again.
  */
 
@@ -6638,41 +6642,37 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
     enum {
         THREADS = VMAFGPU__CIEDE_THREADS, GROUPS = VMAFGPU__CIEDE_GROUPS, GROUP = VMAFGPU__SEQUENCE_GROUP, STRIDE = GROUPS + 1
     };
-    static_assert(VMAFGPU__CIEDE_SHARED == GROUP * STRIDE * 4, "shared memory");
+    static_assert(GROUPS * GROUP == THREADS && VMAFGPU__CIEDE_SHARED == GROUP * STRIDE * 4, "a thread has a pixel");
     const uint32_t z = block_z(), thread = thread_index();
     const vmafgpu__gpu_pair &pair = launch.pair[z];
     const int32_t first = (int32_t)(block_x() * GROUPS * GROUP), count = launch.width * launch.height;
     float *tile = (float *)shared_memory();
     if (!(launch.pairs >> z & 1))
         return;
-#pragma unroll 1
-    for (int32_t i = (int32_t)thread; i < GROUPS * GROUP; i += THREADS) {
-        const int32_t n = first + i, y = n / launch.width, x = n - y * launch.width;
-        float difference = 0;
-        if (n < count) {
-            const uint8_t *a = (const uint8_t *)pair.reference, *b = (const uint8_t *)pair.distorted;
-            uint32_t sample[2][3];
-            sample[0][0] = load_sample(a + y * pair.reference_pitch, x, launch.bytes);
-            sample[1][0] = load_sample(b + y * pair.distorted_pitch, x, launch.bytes);
+    const int32_t n = first + (int32_t)thread, y = n / launch.width, x = n - y * launch.width;
+    float difference = 0;
+    if (n < count) {
+        const uint8_t *a = (const uint8_t *)pair.reference, *b = (const uint8_t *)pair.distorted;
+        uint32_t sample[2][3];
+        sample[0][0] = load_sample(a + y * pair.reference_pitch, x, launch.bytes);
+        sample[1][0] = load_sample(b + y * pair.distorted_pitch, x, launch.bytes);
 #pragma unroll
-            for (int k = 0; k < 4; k++)
-                sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
-            const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
-            if (apart) {
-                float doubt = 0;
-                const CiedeColour p = ciede_lab(launch.scale, sample[0], doubt), q = ciede_lab(launch.scale, sample[1], doubt);
-                difference = ciede_difference(p, q, doubt);
-                if (doubt > 0)
-                    difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
-            }
+        for (int k = 0; k < 4; k++)
+            sample[k / 2][1 + k % 2] = ciede_chroma_sample(launch, z, k / 2, k % 2, x, y);
+        const uint32_t apart = (sample[0][0] ^ sample[1][0]) | (sample[0][1] ^ sample[1][1]) | (sample[0][2] ^ sample[1][2]);
+        if (apart) {
+            float doubt = 0;
+            const CiedeColour p = ciede_lab(launch.scale, sample[0], doubt), q = ciede_lab(launch.scale, sample[1], doubt);
+            difference = ciede_difference(p, q, doubt);
+            if (doubt > 0)
+                difference = ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
         }
-        tile[i % GROUP * STRIDE + i / GROUP] = difference;
     }
+    tile[thread % GROUP * STRIDE + thread / GROUP] = difference;
     block_barrier();
-    float *out = (float *)(launch.scratch + z * launch.scratch_size) + block_x() * GROUPS;
-#pragma unroll 4
-    for (uint32_t i = thread; i < GROUPS * GROUP; i += THREADS)
-        store(out + (int64_t)(i / GROUPS) * launch.pitch + i % GROUPS, tile[i / GROUPS * STRIDE + i % GROUPS]);
+    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(thread / GROUPS) * launch.pitch + block_x() * GROUPS +
+              thread % GROUPS,
+          tile[thread / GROUPS * STRIDE + thread % GROUPS]);
 }
 
 GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }

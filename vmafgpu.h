@@ -15556,16 +15556,8 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
 
 #if !defined(VMAFGPU_NO_FLOAT) || !defined(VMAFGPU_NO_HVS)
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
-
-static const char *vmafgpu__chain_kernel(int kernel) {
-    return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
-           : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
-                                                  : NULL;
-}
-
 /* Floats from row to row of a plane of terms. */
-static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
+static int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
@@ -15580,9 +15572,21 @@ static uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pitch, int rows) {
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
+#endif
+
+#ifndef VMAFGPU_NO_FLOAT
+
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };   /* the last ones of features */
+
+static const char *vmafgpu__chain_kernel(int kernel) {
+    return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
+           : kernel == VMAFGPU__CHAIN_SUMS_KERNEL ? "vmafgpu_float_sums"
+                                                  : NULL;
+}
+
 /* Another plane; `blocks` counts those of the rows. */
-static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums, int columns,
-                               int rows) {
+static void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms, uint64_t sums,
+                               int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
     plane->terms = terms;
     plane->sums = sums;
@@ -15603,7 +15607,7 @@ static void vmafgpu__begin_chains(vmafgpu__chains_launch *launch, const vmafgpu_
 }
 
 /* `kernel`: the first of the two among the feature's. */
-static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
+static void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch, int kernel, int blocks) {
     const int lanes = work->site->lanes, pairs = work->batch->pairs;
     vmafgpu__shape shape;
     vmafgpu__set_shape(&shape, blocks, 1, pairs, lanes, vmafgpu__chain_shared(lanes));
@@ -15612,7 +15616,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-#endif
+#endif /* !VMAFGPU_NO_FLOAT */
 
 #ifndef VMAFGPU_NO_HVS
 

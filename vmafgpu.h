@@ -6247,6 +6247,14 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
+/* MinGW's C library has exp() and others by x87, with 64 bits of precision in the first thread, and 53 in those that Windows
+ * starts: the last bits of their results would go by the thread. */
+static void vmafgpu__thread_begin(void) {
+#  if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    const unsigned short as_in_the_first = 0x37f;
+    __asm__ volatile("fldcw %0" : : "m"(as_in_the_first));
+#  endif
+}
 #else
 typedef pthread_mutex_t vmafgpu__lock;
 typedef pthread_cond_t vmafgpu__signal;
@@ -6257,6 +6265,7 @@ static int vmafgpu__lock_open(vmafgpu__lock *l) { return pthread_mutex_init(l, N
 static void vmafgpu__lock_close(vmafgpu__lock *l) { pthread_mutex_destroy(l); }
 static void vmafgpu__lock_take(vmafgpu__lock *l) { pthread_mutex_lock(l); }
 static void vmafgpu__lock_give(vmafgpu__lock *l) { pthread_mutex_unlock(l); }
+static void vmafgpu__thread_begin(void) {}
 
 static int vmafgpu__signal_open(vmafgpu__signal *s) { return pthread_cond_init(s, NULL) == 0; }
 static void vmafgpu__signal_close(vmafgpu__signal *s) { pthread_cond_destroy(s); }
@@ -6370,6 +6379,7 @@ static void vmafgpu__threads_work(vmafgpu__threads *t) {
 static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     vmafgpu__threads *t = (vmafgpu__threads *)arg;
     int seen = 0;
+    vmafgpu__thread_begin();
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
             vmafgpu__look_again(i);
@@ -20107,6 +20117,7 @@ static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
 #ifndef VMAFGPU_NO_THREADS
 static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     vmafgpu__opening *o = (vmafgpu__opening *)arg;
+    vmafgpu__thread_begin();
     o->result = vmafgpu__open_gpu(o->context);
     vmafgpu__atomic_set(&o->is_over, 1);
     return 0;

@@ -20,7 +20,8 @@ EXE        := $(if $(WINDOWS),.exe)
 LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
 SANITIZE   ?=
 RUNNER     ?=
-TESTS      ?=
+# With threads observed, those that have some: the others would take hours.
+TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh)
 DEPTH      ?=
 VMAF       ?=
 comma      := ,
@@ -30,7 +31,8 @@ BUILD      ?= build
 SANFLAGS   :=
 else
 BUILD      ?= build/$(subst $(comma),-,$(SANITIZE))
-SANFLAGS   := -g -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Lines alone, for their reports: what a debugger wants besides takes a third of the compiler's time.
+SANFLAGS   := -g1 -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
 compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
@@ -40,9 +42,12 @@ VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' v
 examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out examples/libvmaf.c examples/cluster_mpi.c,$(wildcard examples/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
 programs   := $(patsubst test/%.c,$(BUILD)/test/%$(EXE),$(tests))
+ifneq ($(TESTS),)
+programs   := $(filter $(patsubst %,$(BUILD)/test/%$(EXE),$(TESTS:.sh=)),$(programs))
+endif
 test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
-simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
+simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
 .PHONY: all help demo mpi test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
@@ -126,10 +131,14 @@ $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
-# These look inside: each has an implementation of its own.
+# These look inside: each has an implementation of its own, some without what they do not need and takes long to compile.
 inside     := test_private test_levels test_ssim test_edges test_blobs test_pixels
+without_test_private := FLOAT HVS CIEDE SSIM PSNR PIXELS
+without_test_ssim    := ADM VIF MOTION CAMBI SPEED HVS CIEDE EDITS PIXELS GPU
+without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS MODELS SIMD
+without_test_pixels  := CAMBI SPEED SSIM HVS GPU
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile | $(BUILD)/test
-	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 # Of several files, one of which looks inside.
 gpu_parts  := $(patsubst test/gpu/%.c,$(BUILD)/test/gpu_%.o,$(wildcard test/gpu/*.c))
@@ -187,7 +196,10 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
-test-programs: $(programs) $(BUILD)/test/make_clip$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+# What a test's script may call.
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+
+test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \

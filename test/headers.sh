@@ -193,8 +193,9 @@ for cc in gcc clang "$CC"; do
 done
 
 # What a compiler says while it reads is said with -fsyntax-only; what it finds while it optimises, once for each compiler.
-standards='c99 c11 gnu11 c17'
-cxx_standards='c++11 c++17'
+standards='c99 gnu11'
+cxx_standards='c++11'
+[ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
 switches='VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_NO_GPU VMAFGPU_NO_SIMD VMAFGPU_STATIC'
 compile_all() { # COMPILER SUFFIX LANGUAGE STANDARD...
     cc=$1 suffix=$2 language=$3
@@ -255,6 +256,9 @@ later obj_static_one "$CC $plain -c -o $work/static_one.o $work/static_one.c"
 later obj_static_main "$CC $plain $test_macros -c -o $work/static_main.o $work/static_main.c"
 later obj_unsafe "$CC $plain -O1 -funsafe-math-optimizations -c -o $work/unsafe.o $work/only.c"
 small='-DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU'
+for feature in ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS; do
+    small="$small -DVMAFGPU_NO_$feature"
+done
 later models_all "$CC -std=c99 -O0 $strict $small -o $work/models_all $work/models.c -lm -lpthread && $work/models_all"
 later models_none "$CC -std=c99 -O0 $strict $small $without_all -o $work/models_none $work/models.c -lm -lpthread && $work/models_none"
 for without in $without_all; do

@@ -33,7 +33,7 @@ step() {
     fi
     grep -E '^ *skipped: ' "$log"
     [ "$f" -ne 0 ] && tail -n 60 "$log"
-    [ -n "$line" ] && grep -E '^[a-z_0-9]+(\.sh)? +[0-9]+ s  ' "$log"
+    [ -n "$line" ] && grep -E '^[a-z_0-9]+(\.sh)? +[0-9]+ s +[0-9]+ s  ' "$log"
     tail -n 1 "$log"
     echo "   $name: $(($(date +%s) - start)) s"
     passed=$((passed + p))
@@ -96,7 +96,7 @@ check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
 check 'thread' SANITIZE=thread CFLAGS=-O1
 # Its fused negated products (3.19) are not the processor's, so the vector code would have other bits.
 have valgrind valgrind &&
-    check 'valgrind' BUILD=build/valgrind CFLAGS='-O1 -g -DVMAFGPU_NO_SIMD' \
+    check 'valgrind' BUILD=build/valgrind CFLAGS='-O1 -g1 -DVMAFGPU_NO_SIMD' \
         RUNNER='valgrind -q --error-exitcode=9 --leak-check=full' \
         TESTS="$memory"
 
@@ -127,7 +127,7 @@ windows() {
 }
 have Windows x86_64-w64-mingw32-g++ wine && step 'Windows under wine' windows
 
-step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
+step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}"
 
 echo "$(nproc 2> /dev/null) processors, $(($(date +%s) - begin)) s"
 echo "$passed passed, $failed failed"

@@ -1,8 +1,12 @@
 #!/bin/sh
 # Runs every test program and script of a build folder, as many at a time as there are processors, and adds up their
-# last lines.
+# last lines. The two times of a line are what has passed and what processors have worked, in seconds.
 #
 #     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
+processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s
+    awk 'NR == 2 { gsub(/s/, ""); for (i = 1; i <= NF; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] } } END { printf "%d", sum + .5 }'
+}
+
 if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line when it has ended
     build=$2
     name=$3
@@ -13,6 +17,7 @@ if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line 
     *) $RUNNER "$build/test/$name$EXE" ;;
     esac > "$log" 2>&1
     status=$?
+    times > "$log.times"
     last=$(tail -n 1 "$log" | tr -d '\r')
     counts=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)*$/\1 \2 \4/p')
     if [ -z "$counts" ]; then
@@ -29,7 +34,7 @@ if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line 
     {
         [ "$2" -ne 0 ] && head -n 40 "$log" | sed 's/^/  /'
         grep '^skipped: ' "$log" | sed 's/^/  /'
-        printf '%-19s %4d s  %s\n' "$name" $(($(date +%s) - begin)) "$last"
+        printf '%-19s %4d s %4d s  %s\n' "$name" $(($(date +%s) - begin)) "$(processor_seconds < "$log.times")" "$last"
     } > "$log.summary"
     cat "$log.summary"
     exit 0
@@ -45,8 +50,6 @@ programs='test_levels test_figures test_golden test_features test_ssim test_edge
           test_threads test_live test_private test_outside test_blobs test_align test_scale test_page'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
-elif [ "$SANITIZE" = thread ]; then
-    tests='test_threads test_frames test_libvmaf.sh'
 else
     tests="$programs test_output.sh"
     # its pipes and file names are not those of Windows

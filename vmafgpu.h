@@ -3228,6 +3228,7 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
  * the same everywhere. Devices read memory in a way of their own. */
 #ifndef VMAFGPU__FETCH
 #  define VMAFGPU__FETCH(p) (*(p))
+#  define VMAFGPU__STORE(p, v) (*(p) = (v))
 #endif
 enum {
     VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* as many as a model has inputs */
@@ -3240,22 +3241,31 @@ typedef struct vmafgpu__smooth_vif {
 } vmafgpu__smooth_vif;
 
 typedef struct vmafgpu__smooth_adm {
-    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes */
+    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes; 0: the scale is skipped */
     double noise[VMAFGPU__SCALES];          /* of three bands */
+    double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
     double has_aim;                         /* or 0 */
 } vmafgpu__smooth_adm;
 
+/* How live pairs have motion, if an input is that. */
+typedef struct vmafgpu__smooth_motion {
+    double  area, weight, most, factor, offset;
+    int32_t window;                         /* 0: it is no motion */
+    int32_t is_zero, is_blended, unused;
+} vmafgpu__smooth_motion;
+
 typedef struct vmafgpu__smooth_input {
     double  known;                          /* what no sum of these changes */
     double  slope, intercept;
     int32_t kind, extractor, place;         /* place: of the extractor's columns */
-    int32_t unused;
+    int32_t is_shown;                       /* the extractor is the one whose sums are shown */
+    vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS];
+    int64_t base[VMAFGPU__SMOOTH_WORDS];    /* settled with each base, and all else that depends on it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -3302,8 +3312,70 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
+/* change: NULL, of the base. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
-    return (double)(VMAFGPU__FETCH(&s->base[word]) + VMAFGPU__FETCH(&change[word]));
+    return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
+}
+
+VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
+
+/* motion2 to motion3, without the average. */
+VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
+    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
+}
+
+/* A column of a live pair that has so many frames before it: motion3, or all the others, which are one. */
+VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums, int history) {
+    const double most = VMAFGPU__FETCH(&m->most);
+    const int window = VMAFGPU__FETCH(&m->window);
+    if (history < window)
+        return 0;
+    const int64_t sad = VMAFGPU__FETCH(&sums->motion[window - 1]);
+    const double motion = VMAFGPU__FETCH(&m->is_zero) ? 0
+                          : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
+                                                   VMAFGPU__FETCH(&m->weight), most);
+    return !VMAFGPU__FETCH(&m->is_blended) ? motion : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
+}
+
+/* Makes all of it that depends on the base, which has these sums. history: of a live pair, else -1. */
+VMAFGPU__FN void vmafgpu__smooth_settle(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
+    const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
+    const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const vmafgpu__vif_sums *information = &sums->vif[k];
+        const vmafgpu__adm_sums *cubes = &sums->adm[k];
+        for (int i = 0; i < vif; i++)
+            VMAFGPU__STORE(&s->base[vmafgpu__edit_vif_word(vif, k, i)], VMAFGPU__FETCH(&information->numerator[i]));
+        VMAFGPU__STORE(&s->base[vmafgpu__edit_vif_word(vif, k, vif)], VMAFGPU__FETCH(&information->flat_noise));
+        for (int i = 0; i < adm; i++)
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 0, b)], VMAFGPU__FETCH(&cubes->numerator[i][b]));
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 1, b)], VMAFGPU__FETCH(&cubes->impairment[i][b]));
+            }
+        for (int i = 0; i < of_vif; i++) {
+            const double flat = (double)VMAFGPU__FETCH(&information->flat_count);
+            VMAFGPU__STORE(&s->vif[i].flat[k], flat);
+            VMAFGPU__STORE(&s->vif[i].denominator[k], (double)VMAFGPU__FETCH(&information->denominator) * (1.0 / 2048) + flat);
+        }
+    }
+    for (int i = 0; i < of_adm; i++) {
+        vmafgpu__smooth_adm *e = &s->adm[i];
+        double all = 0;
+        for (int k = 0; k < VMAFGPU__SCALES; k++) {
+            const double noise = VMAFGPU__FETCH(&e->band_noise[k]), unit = VMAFGPU__FETCH(&e->den_unit[k]);
+            double den = 0;
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) *
+                                   vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+            VMAFGPU__STORE(&e->den[k], den);
+            all += den;
+        }
+        VMAFGPU__STORE(&e->all_den, all);
+    }
+    for (int i = 0; i < inputs; i++)
+        if (history >= 0 && VMAFGPU__FETCH(&s->input[i].motion.window))
+            VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
 }
 
 /* The first four columns of VIF, by scale. */
@@ -3403,6 +3475,89 @@ VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, in
     return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
 }
 
+/* What the distance to a vector comes to, of normalised inputs. */
+VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int inputs, const double *vector, double gamma) {
+    double distance = 0;
+    for (int i = 0; i < inputs; i++) {
+        const double d = x[i] - VMAFGPU__FETCH(&vector[i]);
+        distance += d * d;
+    }
+    return vmafgpu__smooth_exp(-gamma * distance);
+}
+
+/* The sums of a picture or of a block of it, one after the other: vif_information, vif_noise, adm, aim of a vmafgpu_edit_sums. */
+enum { VMAFGPU__SLOPE_VIF = 0, VMAFGPU__SLOPE_NOISE = 4, VMAFGPU__SLOPE_ADM = 8, VMAFGPU__SLOPE_AIM = 20, VMAFGPU__SLOPES = 32 };
+
+/* What a column of ADM has of the roots of scale k, over the denominators: of numerators, or of impairments. */
+VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den), den = VMAFGPU__FETCH(&e->den[k]);
+    if (!of_aim && place == 3 + k)
+        return den > 0 ? VMAFGPU__QUOTIENT(1.0, den) : 0;
+    if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, NULL).adm3 <= VMAFGPU__FETCH(&e->least))
+        return 0;
+    const double share = of_aim ? place == 1 ? 1 : place == 2 ? weight - 1 : 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
+}
+
+/* What the prediction changes by with sum `which`. slopes: those by the model's inputs; stride between them. */
+VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    double out = 0;
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor), place = VMAFGPU__FETCH(&in->place);
+        if (!VMAFGPU__FETCH(&in->is_shown))
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF && which == VMAFGPU__SLOPE_VIF + place) {
+            out += VMAFGPU__QUOTIENT(slopes[i] * (1.0 / 2048), VMAFGPU__FETCH(&s->vif[extractor].denominator[place]));
+        } else if (kind == VMAFGPU__SMOOTH_VIF && which == VMAFGPU__SLOPE_NOISE + place) {
+            out -= VMAFGPU__QUOTIENT(VMAFGPU__QUOTIENT(slopes[i] * (1.0 / 16384), 65025.0),
+                                     VMAFGPU__FETCH(&s->vif[extractor].denominator[place]));
+        } else if (kind == VMAFGPU__SMOOTH_ADM && which >= VMAFGPU__SLOPE_ADM) {
+            const vmafgpu__smooth_adm *e = &s->adm[extractor];
+            const int of_aim = which >= VMAFGPU__SLOPE_AIM, at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
+            const int k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
+            const double sum = vmafgpu__smooth_sum(s, NULL,
+                                                   vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
+                                                                          VMAFGPU__FETCH(&s->adm_variants), k,
+                                                                          VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
+            const double root = vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) *
+                                                     (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
+            /* Of the root of the sum: 0 where there is no slope. */
+            out += slopes[i] * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim) *
+                   (sum > 0 ? VMAFGPU__QUOTIENT(root, 3 * sum) : 0);
+        }
+    }
+    return out;
+}
+
+/* ---- maps: sums of blocks ---- */
+
+/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
+    const int unit = 1 << shift;
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
+                                 samples);
+}
+
+/* What the block would add to the prediction if it were the reference. slopes by the sums; is, ideal: the block's. unit: of the
+ * cubes, by scale. */
+VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
+    double share = 0;
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
+        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(ideal[vif] - is[vif]) +
+                 VMAFGPU__FETCH(&slopes[noise]) * (double)(ideal[noise] - is[noise]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
+            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(ideal[adm] - is[adm]) +
+                                VMAFGPU__FETCH(&slopes[aim]) * (double)(ideal[aim] - is[aim]));
+        }
+    }
+    return share;
+}
+
 /* An edit as kernels read it. Its samples are canonical and without gaps between rows, `place` bytes behind those of the
  * first; source: where they come from if they are on the device, in the caller's format; else NULL. */
 typedef struct vmafgpu__gpu_edit {
@@ -3485,6 +3640,50 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
     return inputs * VMAFGPU__EDIT_CHANGE_THREADS * 8;
 }
 
+enum {
+    VMAFGPU__MAP_SETTLE_THREADS = 32,
+    VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
+    VMAFGPU__MAP_THREADS = 128              /* a warp has a block of the picture: its sums, then those of the reference */
+};
+
+/* What predictions are made of, from the sums of a pair that was scored. */
+typedef struct vmafgpu__map_settle_launch {
+    vmafgpu__smooth *smooth;
+    const vmafgpu__sums *sums;
+    int32_t history, unused;
+} vmafgpu__map_settle_launch;
+
+/* Slopes by the sums, of that. */
+typedef struct vmafgpu__map_slope_launch {
+    const vmafgpu__smooth *smooth;
+    const double   *coefs, *table;
+    const uint16_t *vectors;
+    double         *slopes;
+} vmafgpu__map_slope_launch;
+
+typedef struct vmafgpu__map_block {
+    double  share;
+    int64_t sums[VMAFGPU__SLOPES];
+} vmafgpu__map_block;
+
+/* Blocks `first` and so many behind it, from what each sample gives to the sums. */
+typedef struct vmafgpu__map_launch {
+    const int32_t  *terms[VMAFGPU__SCALES];                 /* of VIF; NULL: none */
+    const int32_t  *noise[VMAFGPU__SCALES];                 /* and behind it the reference's mean and variance */
+    const int64_t  *cubes[VMAFGPU__SCALES];                 /* of ADM, of the picture, or of the reference against itself; NULL */
+    const void     *log_table;
+    const double   *slopes;
+    int64_t        *ideal;                                  /* of ADM, of block `first` and behind it */
+    vmafgpu__map_block *blocks;                             /* or NULL; likewise */
+    float          *shares;                                 /* or NULL; likewise */
+    double          unit[VMAFGPU__SCALES], gain_limit;
+    int32_t         width, height;                          /* of the frame */
+    vmafgpu__adm_geometry bands[VMAFGPU__SCALES];
+    int32_t         size, across, down, first, count;
+    int32_t         is_ideal;                               /* cubes become sums in `ideal`, and that is all */
+} vmafgpu__map_launch;
+
 #ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
@@ -3500,6 +3699,7 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
+    VMAFGPU__LEAST_BLOCK = 4,          /* of a map */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
@@ -3572,6 +3772,7 @@ typedef struct vmafgpu__job {
                                           words with samples in the low bits */
     int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
     int is_trusted;                    /* the reference was checked, whatever form it is in */
+    float *map;                        /* wanted with the pair's sums, see vmafgpu_map_next(); or NULL */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
@@ -3656,6 +3857,7 @@ struct vmafgpu {
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
     float             *map;                         /* for the next pair's, or NULL */
+    vmafgpu_memory_kind map_memory;
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -6827,24 +7029,26 @@ static vmafgpu_result vmafgpu__motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- from sums to columns ---- */
 
-static double vmafgpu__min(double a, double b) {
-    return a < b ? a : b;
-}
-
 static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                   int64_t position) {
     const int window = vmafgpu__motion_window(e);
     if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
         return 0;
     const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
-    return vmafgpu__min((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
+    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
                         e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* motion2 to motion3, without the average. */
+/* Whether it is one of its columns: the SAD, as motion or not, or motion2 or motion3. */
+static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
+    const int early = column - e->columns[0], late = column - e->columns[2];
+    return e->feature->columns == vmafgpu__motion_columns &&
+           ((early >= 0 && early <= (e->option[VMAFGPU__MOTION_DEBUG] != 0)) || late == 0 || late == 1);
+}
+
 static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
-    const double factor = e->option[VMAFGPU__MOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__MOTION_BLEND_OFFSET];
-    return vmafgpu__min(x * factor + (1 - factor) * vmafgpu__min(offset, x), e->option[VMAFGPU__MOTION_MAX_VAL]);
+    return vmafgpu__blend_motion(x, e->option[VMAFGPU__MOTION_BLEND_FACTOR], e->option[VMAFGPU__MOTION_BLEND_OFFSET],
+                                 e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
 /* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
@@ -6870,7 +7074,7 @@ static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m
     if (i + 1 == m->count)
         *motion2 = m->value[i & 7];
     else if (earlier >= window)
-        *motion2 = vmafgpu__min(m->value[earlier & 7], m->value[(i + 1) & 7]);
+        *motion2 = vmafgpu__lesser_double(m->value[earlier & 7], m->value[(i + 1) & 7]);
     else
         *motion2 = m->value[(i + 1) & 7];
     const double blended = vmafgpu__motion_blend(e, *motion2);
@@ -17344,6 +17548,10 @@ typedef struct vmafgpu__slot {
     int      pixels_count;
     int64_t  first;
     int      is_running;
+    float   *map;                          /* the caller's, for the pair of a batch of one; or NULL */
+    vmafgpu_memory_kind map_memory;
+    int      map_history;                  /* frames before that pair */
+    float   *map_landing;                  /* pinned; of all blocks */
 } vmafgpu__slot;
 
 #ifndef VMAFGPU_NO_EDITS
@@ -17355,14 +17563,18 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_CHANGE,
     VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__EDIT_FUNCTIONS = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_BLOCKS,
+    VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
     "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
     "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3"
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
+    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_blocks"
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -17380,7 +17592,10 @@ typedef struct vmafgpu__gpu_edits {
     uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
     uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
     uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* that has the base */
+    int      slot;                         /* that has the base, or the pair that is mapped */
+    uint64_t slopes, ideal, blocks, shares;   /* of maps, for map_room blocks */
+    int      map_room;
+    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
 } vmafgpu__gpu_edits;
 #endif
@@ -17439,8 +17654,20 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
+/* A map in host memory that nobody makes. */
+static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
+    for (int i = vmafgpu_map_blocks(v, NULL, NULL); i > 0; i--)
+        map[i - 1] = (float)NAN;
+}
+
 /* The GPU is not used any more, and the note says why. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
+    for (int i = 0; i < v->gpu->queue; i++) {
+        vmafgpu__slot *slot = &v->gpu->slots[i];
+        if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
+            vmafgpu__make_shares_unknown(v, slot->map);
+        slot->map = NULL;
+    }
     v->gpu->is_dead = 1;
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
     if (!v->is_open)   /* an open says by itself what it makes of it */
@@ -17825,7 +18052,10 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits.functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int s = 0; v->config.edit_size && s < VMAFGPU__SCALES; s++) {
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_BLOCKS;
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int s = 0; vmafgpu__has_edits(&v->config) && s < VMAFGPU__SCALES; s++) {
         const int vif = VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth), adm = VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth);
         if (v->plan.vif_variants)
             vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
@@ -17995,6 +18225,10 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
+#ifndef VMAFGPU_NO_EDITS
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot);   /* in >>edits, which has all its parts */
+#endif
+
 /* Puts the work of the slot's batch on its streams. `earlier`: what has
  * arrived with earlier batches is needed; the event of the latest. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
@@ -18023,6 +18257,10 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
     vmafgpu__launch_kernels(v, slot);
+#ifndef VMAFGPU_NO_EDITS
+    if (slot->map)
+        vmafgpu__launch_map(v, slot);
+#endif
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
@@ -18082,6 +18320,9 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               g->words + (slot->first + i) % g->ring * g->word_count);
+    if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
+        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu_map_blocks(v, NULL, NULL));
+    slot->map = NULL;
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
 }
@@ -18097,6 +18338,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->batch.pairs = 0;
         slot->imports.count = 0;
         slot->pixels_count = 0;
+        slot->map = NULL;
     }
     return slot;
 }
@@ -18487,8 +18729,13 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane.pitch[0];
         }
         vmafgpu__add_pair(slot, arrivals[0].target, arrivals[1].target, before);
+        slot->map = job->map;
+        slot->map_memory = v->map_memory;
+        slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
+    } else if (job->map && v->map_memory != VMAFGPU_MEMORY_DEVICE) {
+        vmafgpu__make_shares_unknown(v, job->map);
     }
     vmafgpu__gpu_leave(v);
     return VMAFGPU_OK;
@@ -18815,7 +19062,7 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out what edits need, from these places on. */
+/* Lays out what edits and maps need, from these places on. */
 static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = &g->edits;
@@ -18823,14 +19070,10 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
     const size_t vectors = svm ? (size_t)svm->sv_count : 0;
+    const int mapped = c->map_size ? vmafgpu__divide_up(c->width, c->map_size) * vmafgpu__divide_up(c->height, c->map_size) : 0;
+    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
     vmafgpu__edit_batch unused;
     x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
-    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
-    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
-                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
-    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
-                                                           (size_t)v->plan.adm_variants);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
         const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
@@ -18842,6 +19085,23 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
+    x->map_room = mapped > least ? mapped : least;
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
+    x->ideal = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
+    for (int i = 0; i < g->queue; i++) {
+        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
+        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
+    }
+    if (!c->edit_size)
+        return;
+    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
+    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
+    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
+    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                           (size_t)v->plan.adm_variants);
     for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
         for (int i = 0; i < 4; i++)
             x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
@@ -18905,7 +19165,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     }
     g->site.kept_rows = NULL;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->config.edit_size)
+    if (vmafgpu__has_edits(&v->config))
         vmafgpu__edits_on_gpu(v, &device_used, &pinned_used);
 #endif
     g->memory_size = device_used;
@@ -18938,7 +19198,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->batch = c->map_size ? 1 : c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
@@ -19002,6 +19262,10 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->config.map_size && !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)))
+        return 0;
+#endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
     const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
@@ -19034,6 +19298,10 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     }
     if (is_inside && g->caller_event)
         error |= g->driver.event_destroy(g->caller_event);
+#ifndef VMAFGPU_NO_EDITS
+    if (is_inside && g->edits.mapped)
+        error |= g->driver.event_destroy(g->edits.mapped);
+#endif
     if (is_inside && g->memory)
         error |= g->driver.memory_give(g->memory);
     if (is_inside && g->pinned)
@@ -21106,7 +21374,6 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
-    VMAFGPU__LEAST_BLOCK = 4,      /* of a map */
     VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
 };
 
@@ -21138,7 +21405,7 @@ struct vmafgpu__edits {
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
     double            *row;                             /* its columns */
     vmafgpu__smooth    smooth;                          /* what predictions are made of */
-    const vmafgpu__extractor *smooth_adm[VMAFGPU__SMOOTH_EXTRACTORS];   /* its extractors of ADM */
+    int                known[VMAFGPU__SMOOTH_EXTRACTORS];   /* columns of its inputs that no sum changes, or -1 */
     const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
     vmafgpu__editor   *editors;                         /* [config.threads] */
     /* What is being tried. */
@@ -21154,7 +21421,7 @@ struct vmafgpu__edits {
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
     float             *shares;                          /* instead */
-    vmafgpu_gradient   gradient;
+    double             slopes[VMAFGPU__SLOPES];         /* of the base */
     int                size, across;
     uint16_t          *log_table;                       /* of the plain code */
 };
@@ -21449,68 +21716,24 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-/* Roots that ADM's columns are made of. */
-typedef struct vmafgpu__edit_roots {
-    double numerator[VMAFGPU__SCALES][VMAFGPU__BANDS], impairment[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* without noise */
-    double num[VMAFGPU__SCALES], den[VMAFGPU__SCALES];                                               /* of a scale */
-    double noise[VMAFGPU__SCALES], unit[VMAFGPU__SCALES][VMAFGPU__BANDS];                            /* unit: of a cube */
-    double all_num, all_den, all_impairment;
-} vmafgpu__edit_roots;
-
-static void vmafgpu__edit_roots_of(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                   vmafgpu__edit_roots *r) {
-    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
-    const double weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT];
-    memset(r, 0, sizeof *r);
-    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
-        const vmafgpu__adm_sums *x = &sums->adm[s];
-        const double noise = vmafgpu__smooth_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
-        r->noise[s] = noise;
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const double unit = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
-            const double csf = (double)e->csf[s][b == 2];
-            r->unit[s][b] = unit;
-            r->numerator[s][b] = vmafgpu__smooth_root((double)x->numerator[e->variant][b] * unit);
-            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
-                r->impairment[s][b] = vmafgpu__smooth_root((double)x->impairment[e->variant][b] * unit);
-            r->num[s] += r->numerator[s][b] + noise;
-            r->den[s] += noise + csf * vmafgpu__smooth_root((double)x->denominator[b] /
-                                                          ldexp(1.0, plain[s] - g.den_shift - g.den_row_shift));
-            r->all_impairment += r->impairment[s][b];
-        }
-        r->all_num += r->num[s];
-        r->all_den += r->den[s];
-    }
-}
-
-/* The first seven columns of ADM likewise. */
-static void vmafgpu__edit_smooth_adm(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, double *out) {
-    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
-    const double adm2 = r->all_den > 0 ? r->all_num / r->all_den : 1, aim = r->all_den > 0 ? r->all_impairment / r->all_den : 0;
-    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
-    out[0] = adm2;
-    out[1] = aim;
-    out[2] = adm3 > least ? adm3 : least;
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        out[3 + s] = r->den[s] > 0 ? r->num[s] / r->den[s] : 0;
-}
-
 enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
 
-/* What of them is the reference's. */
-static void vmafgpu__edit_smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
-    vmafgpu__edit_roots roots;
-    vmafgpu__edit_roots_of(v, e, &v->edits->base, &roots);
-    out->all_den = roots.all_den;
+/* What predictions take of ADM, but for the base. */
+static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
+    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
     out->least = e->option[VMAFGPU__ADM_MIN_VAL];
     out->has_aim = e->option[VMAFGPU__ADM_SKIP_AIM] == 0;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        out->den[s] = roots.den[s];
-        out->noise[s] = (int)VMAFGPU__BANDS * roots.noise[s];
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            out->unit[s][b] = roots.unit[s][b];
+    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        out->band_noise[s] = vmafgpu__smooth_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) *
+                                                  e->option[VMAFGPU__ADM_NOISE_WEIGHT]);
+        out->noise[s] = (int)VMAFGPU__BANDS * out->band_noise[s];
+        out->den_unit[s] = ldexp(1.0, g.den_shift + g.den_row_shift - plain[s]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            out->csf[s][b] = (double)e->csf[s][b == 2];
+            out->unit[s][b] = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
+        }
     }
 }
 
@@ -21531,40 +21754,87 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
     }
 }
 
-/* Where a column comes from that the first model looks at. */
-static void vmafgpu__edit_smooth_input(const vmafgpu *v, int column, vmafgpu__smooth *out, vmafgpu__smooth_input *in) {
+#ifndef VMAFGPU_NO_MOTION
+/* How a live pair has a column of motion, if it is one. */
+static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
+    if (!vmafgpu__is_motion(e, column))
+        return;
+    out->area = (double)v->config.width * v->config.height;
+    out->weight = e->option[VMAFGPU__MOTION_FPS_WEIGHT];
+    out->most = e->option[VMAFGPU__MOTION_MAX_VAL];
+    out->factor = e->option[VMAFGPU__MOTION_BLEND_FACTOR];
+    out->offset = e->option[VMAFGPU__MOTION_BLEND_OFFSET];
+    out->window = vmafgpu__motion_window(e);
+    out->is_zero = e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0;
+    out->is_blended = column == e->columns[2] + 1;
+}
+#endif
+
+/* Where input i of the first model comes from. `adm`: the extractors of ADM so far. */
+static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
-    in->known = x->row[column];
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
+    vmafgpu__smooth *out = &x->smooth;
+    vmafgpu__smooth_input *in = &out->input[i];
+    const int column = v->models[0].inputs[i];
+    x->known[i] = column;
+    for (int n = 0; n < v->extractor_count; n++) {
+        const vmafgpu__extractor *e = &v->extractors[n];
         const int place = column - e->columns[0];
         const int of_vif = e->feature->cpu == &vmafgpu__vif_cpu && place >= 0 && place < VMAFGPU__SCALES;
         const int of_adm = e->feature->cpu == &vmafgpu__adm_cpu && place >= 0 && place < VMAFGPU__EDIT_SCALARS;
-        in->place = of_vif || of_adm ? place : in->place;
-        if (of_vif && place == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
-            in->known = 0;
-        } else if (of_vif) {
-            vmafgpu__smooth_vif *to = &out->vif[out->vif_count];
-            in->kind = VMAFGPU__SMOOTH_VIF;
+#ifndef VMAFGPU_NO_MOTION
+        vmafgpu__smooth_motion_of(v, e, column, &in->motion);
+#endif
+        if (!of_vif && !of_adm)
+            continue;
+        x->known[i] = -1;
+        if (of_vif && place == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0)
+            return;
+        in->kind = of_vif ? VMAFGPU__SMOOTH_VIF : VMAFGPU__SMOOTH_ADM;
+        in->place = place;
+        in->is_shown = e == (of_vif ? x->vif : x->adm);
+        if (of_vif) {
             in->extractor = out->vif_count;
             out->vif_variant[out->vif_count++] = e->variant;
-            for (int s = 0; s < VMAFGPU__SCALES; s++) {
-                to->flat[s] = (double)x->base.vif[s].flat_count;
-                to->denominator[s] = (double)x->base.vif[s].denominator / 2048 + to->flat[s];
-            }
-        } else if (of_adm) {
-            in->kind = VMAFGPU__SMOOTH_ADM;
-            for (in->extractor = 0; in->extractor < out->adm_count; in->extractor++)
-                if (x->smooth_adm[in->extractor] == e)
-                    return;
-            x->smooth_adm[out->adm_count] = e;
-            out->adm_variant[out->adm_count] = e->variant;
-            vmafgpu__edit_smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+            return;
         }
+        while (in->extractor < out->adm_count && adm[in->extractor] != e)
+            in->extractor++;
+        if (in->extractor < out->adm_count)
+            return;
+        adm[out->adm_count] = e;
+        out->adm_variant[out->adm_count] = e->variant;
+        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+        return;
     }
 }
 
-/* The first model's prediction before transform and clip, from what sums change by. x: leaves the normalised inputs there. */
+/* All of it that does not depend on the base. */
+static void vmafgpu__smooth_plan(vmafgpu *v) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
+    vmafgpu__smooth *out = &v->edits->smooth;
+    memset(out, 0, sizeof *out);
+    out->vif_variants = v->plan.vif_variants;
+    out->adm_variants = v->plan.adm_variants;
+    out->inputs = svm ? svm->feature_count : 0;
+    for (int i = 0; i < out->inputs; i++) {
+        vmafgpu__smooth_input_of(v, i, adm);
+        out->input[i].slope = svm->rescale ? svm->slopes[1 + i] : 1;
+        out->input[i].intercept = svm->rescale ? svm->intercepts[1 + i] : 0;
+    }
+    if (svm) {
+        out->vectors = svm->sv_count;
+        out->gamma = svm->gamma;
+        /* libvmaf gives no score at all with that correction. */
+        out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
+        out->slope = svm->rescale ? svm->slopes[0] : 1;
+        out->intercept = svm->rescale ? svm->intercepts[0] : 0;
+    }
+}
+
+/* The first model's prediction before transform and clip, from what sums change by, or of the base. x: leaves the normalised
+ * inputs there. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -21576,32 +21846,12 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
 }
 
 /* What it takes to predict from changes of the base. */
-static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *x) {
-    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    vmafgpu__smooth *out = &v->edits->smooth;
-    vmafgpu__sums none;
-    memset(&none, 0, sizeof none);
-    memset(out, 0, sizeof *out);
-    vmafgpu__edit_words_of(v, &v->edits->base, &none, out->base);
-    out->vif_variants = v->plan.vif_variants;
-    out->adm_variants = v->plan.adm_variants;
-    out->inputs = svm ? svm->feature_count : 0;
-    for (int i = 0; i < out->inputs; i++) {
-        vmafgpu__smooth_input *in = &out->input[i];
-        vmafgpu__edit_smooth_input(v, v->models[0].inputs[i], out, in);
-        in->slope = svm->rescale ? svm->slopes[1 + i] : 1;
-        in->intercept = svm->rescale ? svm->intercepts[1 + i] : 0;
-    }
-    if (svm) {
-        out->vectors = svm->sv_count;
-        out->gamma = svm->gamma;
-        /* libvmaf gives no score at all with that correction. */
-        out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
-        out->slope = svm->rescale ? svm->slopes[0] : 1;
-        out->intercept = svm->rescale ? svm->intercepts[0] : 0;
-    }
-    out->prediction = vmafgpu__edit_smooth(v, nothing, x);
+static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *scratch) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__smooth_settle(&x->smooth, &x->base, -1);
+    for (int i = 0; i < x->smooth.inputs; i++)
+        x->smooth.input[i].known = x->known[i] >= 0 ? x->row[x->known[i]] : 0;
+    x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
 /* All columns of the base with other sums. */
@@ -21643,74 +21893,42 @@ static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, con
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* What a column of ADM takes of the numerators and impairments of scale s, roots over the denominators. */
-static void vmafgpu__edit_adm_shares(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, int place, int s, double *share) {
-    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
-    double columns[VMAFGPU__EDIT_SCALARS];
-    vmafgpu__edit_smooth_adm(e, r, columns);
-    const int is_limited = place == 2 && columns[2] <= least;
-    share[0] = is_limited ? 0 : place == 0 ? 1 : place == 2 ? weight : 0;
-    share[1] = is_limited ? 0 : place == 1 ? 1 : place == 2 ? weight - 1 : 0;
-    for (int i = 0; i < 2; i++)
-        share[i] = r->all_den > 0 ? share[i] / r->all_den : 0;
-    if (place == 3 + s)
-        share[0] = r->den[s] > 0 ? 1 / r->den[s] : 0;
-}
-
-/* Of the roots of sums: 0 where there is no slope. */
-static double vmafgpu__edit_slope(double root, int64_t sum) {
-    return sum > 0 ? root / (3 * (double)sum) : 0;
-}
-
-/* Adds what a column of the smooth row, of which the prediction changes by `slope`, has to do with the sums. */
-static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, vmafgpu_gradient *g) {
-    const vmafgpu__edits *x = v->edits;
-    const int of_vif = x->vif ? column - x->vif->columns[0] : -1, of_adm = x->adm ? column - x->adm->columns[0] : -1;
-    if (of_vif >= (x->vif && x->vif->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) && of_vif < VMAFGPU__SCALES) {
-        const vmafgpu__vif_sums *sums = &x->base.vif[of_vif];
-        const double denominator = (double)sums->denominator / 2048 + (double)sums->flat_count;
-        g->vif_information[of_vif] += slope / 2048 / denominator;
-        g->vif_noise[of_vif] -= slope / 16384 / 65025 / denominator;
+/* By the sums, one after the other; what is predicted. */
+static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* leaves the normalised inputs in x */
+    for (int k = 0; k < s->vectors; k++) {
+        const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
+        const double weight = vmafgpu__smooth_kernel(x, s->inputs, vector, s->gamma);
+        for (int i = 0; i < s->inputs; i++)
+            slopes[i] -= 2 * s->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * weight;
     }
-    if (of_adm < 0 || of_adm >= VMAFGPU__EDIT_SCALARS)
-        return;
-    vmafgpu__edit_roots roots;
-    vmafgpu__edit_roots_of(v, x->adm, &x->base, &roots);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_sums *sums = &x->base.adm[s];
-        double share[2];
-        vmafgpu__edit_adm_shares(x->adm, &roots, of_adm, s, share);
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            g->adm[s][b] += slope * share[0] * vmafgpu__edit_slope(roots.numerator[s][b], sums->numerator[x->adm->variant][b]);
-            g->aim[s][b] += slope * share[1] * vmafgpu__edit_slope(roots.impairment[s][b], sums->impairment[x->adm->variant][b]);
-        }
-    }
+    for (int i = 0; i < s->inputs; i++)
+        slopes[i] = slopes[i] * s->input[i].slope / s->slope;
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        out[i] = vmafgpu__smooth_slope(s, slopes, i);
+    return prediction;
 }
 
 static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
-    double *x = v->edits->editors[0].model_scratch;
-    memset(g, 0, sizeof *g);
-    g->prediction = vmafgpu__edit_smooth(v, nothing, x);   /* leaves the normalised inputs in x */
-    for (int i = 0; svm && i < svm->feature_count; i++) {
-        double slope = 0;
-        for (int k = 0; k < svm->sv_count; k++) {
-            const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
-            double distance = 0;
-            for (int j = 0; j < svm->feature_count; j++)
-                distance += (x[j] - vector[j]) * (x[j] - vector[j]);
-            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * vmafgpu__smooth_exp(-svm->gamma * distance);
+    double slopes[VMAFGPU__SLOPES];
+    g->prediction = vmafgpu__edits_slopes(v, slopes);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        g->vif_information[s] = slopes[VMAFGPU__SLOPE_VIF + s];
+        g->vif_noise[s] = slopes[VMAFGPU__SLOPE_NOISE + s];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            g->adm[s][b] = slopes[VMAFGPU__SLOPE_ADM + s * VMAFGPU__BANDS + b];
+            g->aim[s][b] = slopes[VMAFGPU__SLOPE_AIM + s * VMAFGPU__BANDS + b];
         }
-        vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
     }
 }
 
-/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
-static vmafgpu__range vmafgpu__edit_block(int k, int count, int size, int shift, int samples) {
-    const int unit = 1 << shift;
-    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
-                                 samples);
+/* Of the cubes of blocks, which are not rounded, by scale. */
+static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
 /* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
@@ -21732,12 +21950,12 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
         job.reference.pitch = planes[0].pitch;
         distorted.row = planes[1].data;
         distorted.pitch = planes[1].pitch;
-        const vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s, job.h);
+        const vmafgpu__range rows = vmafgpu__map_range(block_row, down, x->size, s, job.h);
         for (int y = rows.first; y < rows.end && !(s == 0 && v->plan.vif_skips_scale_0); y++) {
             vmafgpu__vif_row(&job, &e->lines, &distorted, y);
             for (int pass = 0; pass < 2; pass++) {
                 for (int k = 0; k < x->across; k++) {
-                    const vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s, job.w);
+                    const vmafgpu__range columns = vmafgpu__map_range(k, x->across, x->size, s, job.w);
                     vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
                     vmafgpu__vif_lines part = e->lines;
                     vmafgpu__vif_sums sums;
@@ -21771,7 +21989,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const vmafgpu__adm_geometry g = task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
         const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
-        vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s + 1, g.h);
+        vmafgpu__range rows = vmafgpu__map_range(block_row, down, x->size, s + 1, g.h);
         rows.first = rows.first > g.top ? rows.first : g.top;
         rows.end = rows.end < g.h - g.top ? rows.end : g.h - g.top;
         task.scale = s;
@@ -21795,7 +22013,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                                        work.general.column_sum, which);
                 for (int k = 0; k < x->across; k++) {
                     vmafgpu_edit_sums *sums = is_ideal ? &ideal[k] : &blocks[k].sums;
-                    vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s + 1, g.w);
+                    vmafgpu__range columns = vmafgpu__map_range(k, x->across, x->size, s + 1, g.w);
                     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
                     columns.first = columns.first > g.left ? columns.first : g.left;
                     columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
@@ -21809,27 +22027,13 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* What the block would add to the prediction if it were the reference. */
-static double vmafgpu__edit_share(const vmafgpu *v, const vmafgpu_edit_sums *is, const vmafgpu_edit_sums *ideal) {
-    const vmafgpu_gradient *g = &v->edits->gradient;
-    double share = 0;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
-        const double unit = ldexp(1.0, -geometry.mask_row_shift);
-        share += g->vif_information[s] * (double)(ideal->vif_information[s] - is->vif_information[s]) +
-                 g->vif_noise[s] * (double)(ideal->vif_noise[s] - is->vif_noise[s]);
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            share += unit * (g->adm[s][b] * (double)(ideal->adm[s][b] - is->adm[s][b]) +
-                             g->aim[s][b] * (double)(ideal->aim[s][b] - is->aim[s][b]));
-    }
-    return share;
-}
-
 /* Rows of blocks, one after the other, each by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
     const vmafgpu__editor *e = &x->editors[index];
+    double unit[VMAFGPU__SCALES];
+    vmafgpu__map_units(v, unit);
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
         vmafgpu_block *blocks = x->shares ? e->blocks : x->blocks + (ptrdiff_t)row * x->across;
         if (!vmafgpu__atomic_change(&x->next, row, row + 1))
@@ -21842,7 +22046,8 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
             vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
         }
         for (int k = 0; k < x->across; k++) {
-            blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            blocks[k].share = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
+                                                 (const int64_t *)(const void *)&e->ideal[k], unit);
             if (x->shares)
                 x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].share;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
@@ -21853,7 +22058,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
 /* To `blocks`, or their shares alone to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu__edits_gradient(v, &x->gradient);
+    (void)vmafgpu__edits_slopes(v, x->slopes);
     x->blocks = blocks;
     x->shares = shares;
     x->size = size;
@@ -22052,44 +22257,165 @@ static void vmafgpu__edit_adm_start(vmafgpu *v, int scale, vmafgpu__shape shape,
                         stream, launch);
 }
 
-/* What the samples of the base give to VIF, and what predictions are made of. */
-static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
-    const vmafgpu__edit_lane *lane = &x->lanes[0];
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    void *stream = vmafgpu__edit_stream(g, lane);
+/* What each sample of the base gives to VIF. */
+static void vmafgpu__store_terms(vmafgpu *v, void *stream) {
     for (int i = 0; i < v->plan.vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_vif_launch launch;
             const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.stores = 1;
-            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
+            launch.edits = vmafgpu__edit_batch_of(v, &v->gpu->edits.lanes[0], 1, 1);
             if (!launch.vif.images_only)
-                vmafgpu__gpu_launch(v, x->functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
+                vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
                                     stream, &launch);
         }
-    for (int i = 0; i < v->plan.adm_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__edit_adm_launch launch;
-            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
-            const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
-            const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
-            launch.stores = 1;
-            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
-            launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
-            launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+}
+
+/* To a variant of ADM; or what the reference gives against itself. */
+static void vmafgpu__store_cubes(vmafgpu *v, int variant, int is_ideal, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        vmafgpu__edit_adm_launch launch;
+        const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, s, &launch);
+        const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+        vmafgpu__gpu_pair *pair = &launch.adm.batch.pair[0];
+        const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
+        if (is_ideal) {
+            pair->distorted = pair->reference;
+            pair->distorted_pitch = pair->reference_pitch;
+            launch.adm.input[1] = launch.adm.input[0];
         }
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
-    if (svm) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm),
-                                             stream));
+        launch.stores = 1;
+        launch.edits = vmafgpu__edit_batch_of(v, &g->edits.lanes[0], 1, 1);
+        launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+        launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+        vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
     }
+}
+
+/* What predictions are made of. */
+static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
+    const vmafgpu__gpu_edits *x = &v->gpu->edits;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
+    if (!svm)
+        return;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
+}
+
+/* Both, of a base. */
+static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
+    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits.lanes[0]);
+    vmafgpu__store_terms(v, stream);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        vmafgpu__store_cubes(v, i, 0, stream);
+    vmafgpu__bring_smooth(v, stream);
     return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
 }
+
+/* ---- maps ---- */
+
+/* Blocks `first` and so many behind it, of what is stored of VIF; leaves the base's cubes stored. */
+static void vmafgpu__map_start(vmafgpu *v, int size, int first, int count, uint64_t blocks, uint64_t shares, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = &g->edits;
+    const vmafgpu__edits *e = v->edits;
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__shape shape = {
+        { (uint32_t)vmafgpu__divide_up(count, VMAFGPU__MAP_THREADS / g->site.lanes), 1, 1 }, VMAFGPU__MAP_THREADS,
+        (uint32_t)(VMAFGPU__MAP_THREADS / g->site.lanes * 2 * (int)VMAFGPU__SLOPES * (int)sizeof(int64_t))
+    };
+    vmafgpu__map_launch launch;
+    memset(&launch, 0, sizeof launch);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t plane = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        launch.bands[s] = vmafgpu__adm_geometry_of(c->width, c->height, s);
+        if (e->vif && !(s == 0 && v->plan.vif_skips_scale_0)) {
+            vmafgpu__edit_vif_launch vif;
+            (void)vmafgpu__edit_vif_fill(v, e->vif->variant, s, &vif);
+            launch.terms[s] = vif.terms + (size_t)e->vif->variant * plane;
+            launch.noise[s] = vif.terms + (size_t)v->plan.vif_variants * plane;
+            launch.log_table = vif.vif.log_table;
+            launch.gain_limit = vif.vif.gain.limit;
+        }
+        if (e->adm) {
+            vmafgpu__edit_adm_launch adm;
+            (void)vmafgpu__edit_adm_fill(v, e->adm->variant, s, &adm);
+            launch.cubes[s] = adm.cubes;
+        }
+    }
+    vmafgpu__map_units(v, launch.unit);
+    launch.slopes = (const double *)(uintptr_t)x->slopes;
+    launch.ideal = (int64_t *)(uintptr_t)x->ideal;
+    launch.blocks = (vmafgpu__map_block *)(uintptr_t)blocks;
+    launch.shares = (float *)(uintptr_t)shares;
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.size = size;
+    launch.across = vmafgpu__divide_up(c->width, size);
+    launch.down = vmafgpu__divide_up(c->height, size);
+    launch.first = first;
+    launch.count = count;
+    for (launch.is_ideal = 1; launch.is_ideal >= 0; launch.is_ideal--) {
+        if (e->adm)
+            vmafgpu__store_cubes(v, e->adm->variant, launch.is_ideal, stream);
+        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_BLOCKS], &shape, stream, &launch);
+    }
+}
+
+/* The map of the pair whose sums are made before. What maps need is there once. */
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = &g->edits;
+    const int blocks = vmafgpu_map_blocks(v, NULL, NULL), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
+    const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
+    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    void *stream = slot->streams[0];
+    vmafgpu__map_settle_launch base;
+    vmafgpu__map_slope_launch of;
+    base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
+    base.sums = slot->batch.sums;
+    base.history = slot->map_history;
+    base.unused = 0;
+    of.smooth = base.smooth;
+    of.coefs = (const double *)(uintptr_t)x->coefs;
+    of.table = (const double *)(uintptr_t)x->table;
+    of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
+    of.slopes = (double *)(uintptr_t)x->slopes;
+    x->slot = (int)(slot - g->slots);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
+    vmafgpu__store_terms(v, stream);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
+    vmafgpu__map_start(v, v->config.map_size, 0, blocks, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
+    if (!is_there)
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map * (size_t)blocks, stream));
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
+}
+
+/* The base's, some blocks at a time. */
+static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = &g->edits;
+    const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
+    void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__gpu_enter(v);
+    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
+    for (int first = 0, count; first < all && !g->is_dead; first += count) {
+        count = all - first < x->map_room ? all - first : x->map_room;
+        vmafgpu__map_start(v, size, first, count, x->blocks, 0, stream);
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* ---- edits in batches ---- */
 
 /* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
  * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
@@ -22476,6 +22802,18 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
+    vmafgpu__smooth_plan(v);
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && v->config.map_size) {
+        void *stream = v->gpu->slots[0].streams[0];
+        vmafgpu__gpu_enter(v);
+        vmafgpu__bring_smooth(v, stream);
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+        vmafgpu__gpu_leave(v);
+        vmafgpu__gpu_drain(v);
+        return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+    }
+#endif
     return VMAFGPU_OK;
 }
 
@@ -23099,12 +23437,37 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
+/* What maps on a GPU do not go with, or NULL. The GPU knows all inputs of the first model by the pair's sums. */
+static const char *vmafgpu__map_lacks(const vmafgpu *v) {
+    const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
+    if (v->config.gpu.device_count)
+        return "of several GPUs";
+    for (int i = 0; i < inputs; i++) {
+        const int column = v->models[0].inputs[i];
+        int is_known = 0;
+        for (int k = 0; k < v->extractor_count; k++) {
+            const vmafgpu__extractor *e = &v->extractors[k];
+            const int place = column - e->columns[0];
+            const int sums = e->feature->columns == vmafgpu__vif_columns ? 4 : e->feature->columns == vmafgpu__adm_columns ? 7 : 0;
+            is_known |= place >= 0 && place < sums;
+#ifndef VMAFGPU_NO_MOTION
+            is_known |= vmafgpu__is_motion(e, column) &&
+                        !(column == e->columns[2] + 1 && e->option[VMAFGPU__MOTION_AVERAGE] != 0);
+#endif
+        }
+        if (!is_known)
+            return "of a model with such inputs";
+    }
+    return NULL;
+}
+
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    if (c->map_size) {
-        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) are made by the CPU only");
+    const char *lacks = c->map_size ? vmafgpu__map_lacks(v) : NULL;
+    if (lacks) {
+        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
         return 1;
     }
     if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames != VMAFGPU_MEMORY_DEVICE))) {
@@ -23724,6 +24087,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
+    job.map = count == &v->pushed && !job.between ? v->map : NULL;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
@@ -23824,7 +24188,7 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->map && wanted)
+    if (v->map && wanted && !v->edits->on_gpu)
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
     v->map = wanted ? NULL : v->map;
@@ -24057,8 +24421,17 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
     const char *function = "vmafgpu_map_next";
     if (!v->config.map_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
-    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host or pinned, not %d", function, (int)memory);
+    const int most = v->gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_PINNED;
+    if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
+                             v->gpu ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+    if ((uintptr_t)map % sizeof *map)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && v->gpu->is_dead)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
+#endif
+    v->map_memory = memory;
     v->map = map;
     return VMAFGPU_OK;
 }
@@ -24160,8 +24533,10 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
+#ifndef VMAFGPU_NO_GPU
     if (blocks && v->edits->on_gpu)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "vmafgpu_edit_map: maps are made by the CPU only");
+        return vmafgpu__edits_map_gpu(v, size, blocks);
+#endif
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 

@@ -388,6 +388,7 @@ GPU_FN int32_t fetch(const int32_t *p) { return load(p); }
 GPU_FN int64_t fetch(const int64_t *p) { return (int64_t)load((const uint64_t *)p); }
 GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *)p)); }
 #define VMAFGPU__FETCH(p) fetch(p)
+#define VMAFGPU__STORE(p, v) store(p, v)
 #define VMAFGPU__MAGNITUDE(v) magnitude(v)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
@@ -7285,3 +7286,150 @@ GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANGE_THREADS, 4) { edit_change(launch); }
+
+/* ---- maps: what each sample of the base gives, by blocks ---- */
+
+GPU_FN void map_settle(const vmafgpu__map_settle_launch &launch) {
+    if (thread_index() == 0)
+        vmafgpu__smooth_settle(launch.smooth, launch.sums, launch.history);
+}
+
+GPU_KERNEL(vmafgpu_map_settle, vmafgpu__map_settle_launch, VMAFGPU__MAP_SETTLE_THREADS, 1) { map_settle(launch); }
+
+/* One block. A thread has a vector at a time, then an input of the model, then one of the sums. */
+GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
+    const vmafgpu__smooth *s = launch.smooth;
+    double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *weights = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
+    const double gamma = fetch(&s->gamma);
+    double slope = 0;
+    if (own == 0) {
+        vmafgpu__smooth_inputs(s, nullptr, x, 1);
+        for (int32_t i = 0; i < inputs; i++)
+            x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
+    }
+#pragma unroll 1
+    for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
+        const int32_t count = vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
+        block_barrier();
+        if (own < count)
+            weights[own] = vmafgpu__smooth_kernel(x, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
+                                                  gamma);
+        block_barrier();
+        for (int32_t k = 0; own < inputs && k < count; k++) {
+            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
+            slope -= 2 * gamma * fetch(launch.coefs + first + k) * (x[own] - fetch(vector + own)) * weights[k];
+        }
+    }
+    if (own < inputs)
+        slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
+    block_barrier();
+    if (own < VMAFGPU__SLOPES)
+        store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
+}
+
+GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
+
+struct MapRect {
+    vmafgpu__range columns, rows;
+};
+
+GPU_FN int32_t map_count(const MapRect &r) {
+    const int32_t w = r.columns.end - r.columns.first, h = r.rows.end - r.rows.first;
+    return w > 0 && h > 0 ? w * h : 0;
+}
+
+/* The sums of VIF of a block at a scale, and those of the reference against itself. */
+GPU_FN void map_vif(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *is, int64_t *ideal) {
+    const int32_t width = launch.width >> scale, height = launch.height >> scale;
+    const int64_t plane = (int64_t)width * height;
+    const MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale, width),
+                        vmafgpu__map_range(row, launch.down, launch.size, scale, height) };
+    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
+    const uint8_t *table = (const uint8_t *)launch.log_table;
+    int64_t sums[4] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
+        const int64_t at = (int64_t)(r.rows.first + i / wide) * width + r.columns.first + i % wide;
+        const int32_t variance = load(launch.noise[scale] + 2 * plane + at);
+        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
+        sums[0] += load(launch.terms[scale] + at);
+        sums[1] += load(launch.noise[scale] + at);
+        if (variance >= VMAFGPU__VIF_NOISE)
+            vif_levels(variance, variance, variance, launch.gain_limit, &n1, &n2);
+        else if (variance > 0)
+            sums[3] += variance;
+        sums[2] += edit_log(n2, table) - edit_log(n1, table);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        sums[k] = warp_sum(sums[k]);
+        if (lane_index() == 0)
+            (k < 2 ? is : ideal)[(k % 2 ? VMAFGPU__SLOPE_NOISE : VMAFGPU__SLOPE_VIF) + scale] = sums[k];
+    }
+}
+
+/* Those of ADM. */
+GPU_FN void map_adm(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *sums) {
+    const vmafgpu__adm_geometry &g = launch.bands[scale];
+    const int64_t plane = (int64_t)g.w * g.h;
+    MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale + 1, g.w),
+                  vmafgpu__map_range(row, launch.down, launch.size, scale + 1, g.h) };
+    r.columns = vmafgpu__range_within(adm_larger(r.columns.first, g.left), r.columns.end, g.w - g.left);
+    r.rows = vmafgpu__range_within(adm_larger(r.rows.first, g.top), r.rows.end, g.h - g.top);
+    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
+    uint64_t cubes[2 * VMAFGPU__BANDS] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
+        const int64_t at = (int64_t)(r.rows.first + i / wide) * g.w + r.columns.first + i % wide;
+#pragma unroll
+        for (int k = 0; k < 2 * VMAFGPU__BANDS; k++)
+            cubes[k] += load((const uint64_t *)launch.cubes[scale] + k * plane + at);
+    }
+#pragma unroll
+    for (int k = 0; k < 2 * VMAFGPU__BANDS; k++) {
+        const int64_t sum = warp_sum((int64_t)cubes[k]);
+        if (lane_index() == 0)
+            sums[(k < VMAFGPU__BANDS ? VMAFGPU__SLOPE_ADM : VMAFGPU__SLOPE_AIM) + scale * VMAFGPU__BANDS + k % VMAFGPU__BANDS] = sum;
+    }
+}
+
+GPU_FN void map_blocks(const vmafgpu__map_launch &launch) {
+    const int32_t index = (int32_t)(block_x() * (block_threads() / LANES) + warp_index()), lane = (int32_t)lane_index();
+    const int32_t column = (launch.first + index) % launch.across, row = (launch.first + index) / launch.across;
+    int64_t *is = (int64_t *)shared_memory() + warp_index() * 2 * VMAFGPU__SLOPES, *ideal = is + VMAFGPU__SLOPES;
+    if (index >= launch.count)
+        return;
+    int64_t *kept = launch.ideal + (int64_t)index * VMAFGPU__SLOPES;
+    for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES) {
+        is[i] = 0;
+        ideal[i] = launch.is_ideal || i < VMAFGPU__SLOPE_ADM ? 0 : (int64_t)load((const uint64_t *)kept + i);
+    }
+    warp_barrier();
+#pragma unroll 1
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
+        if (!launch.is_ideal && launch.terms[scale])
+            map_vif(launch, scale, column, row, is, ideal);
+        if (launch.cubes[scale])
+            map_adm(launch, scale, column, row, is);
+    }
+    warp_barrier();
+    if (launch.is_ideal) {
+        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
+            store(kept + i, is[i]);
+        return;
+    }
+    if (launch.blocks)
+        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
+            store(launch.blocks[index].sums + i, is[i]);
+    if (lane != 0)
+        return;
+    const double share = vmafgpu__map_share(launch.slopes, is, ideal, launch.unit);
+    if (launch.blocks)
+        store(&launch.blocks[index].share, share);
+    if (launch.shares)
+        store(launch.shares + index, (float)share);
+}
+
+GPU_KERNEL(vmafgpu_map_blocks, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) { map_blocks(launch); }

@@ -3641,7 +3641,7 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_SETTLE_THREADS = 32,
+    VMAFGPU__MAP_SETTLE_THREADS = 64,       /* of which one works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 128              /* a warp has a block of the picture: its sums, then those of the reference */

@@ -841,18 +841,63 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
+/* Live pairs per second, each with a map in device memory of blocks of that size; 0: without. */
+static double bench_maps(const film *f, cuda *c, int block, const options *o) {
+    vmafgpu_config config = gpu_config(f, o);
+    double speeds[MAX_REPEATS];
+    uint64_t map = 0;
+    const int frames = o->frames ? o->frames : 256;
+    reel r;
+    vmafgpu *v;
+    reel_open(&r, f, c, SOURCE_DEVICE);
+    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.live = 1;
+    config.map_size = block;
+    v = open_or_die(&config);
+    CUDA_CALL(c, memory_take, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
+    for (int i = -1; i < o->repeats; i++) {
+        double start;
+        (void)vmafgpu_reset(v);
+        start = now();
+        for (int k = 0; k < frames; k++) {
+            const vmafgpu_frame *pair = r.frames[k % f->pairs];
+            if ((block && vmafgpu_map_next(v, (float *)(uintptr_t)map, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+                vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
+                die("%s", vmafgpu_last_error(v));
+            }
+        }
+        if (vmafgpu_flush(v) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        speeds[i < 0 ? 0 : i] = frames / (now() - start);
+    }
+    vmafgpu_close(v);
+    CUDA_CALL(c, memory_give, (map));
+    reel_close(&r);
+    return median(speeds, o->repeats);
+}
+
 static int bench_edits(const film *f, cuda *c, const options *o) {
     static const int sides[] = {16, 64, 128};
     int differs = 0;
     printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s", "us/try",
            "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
-        const source where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
+        const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
         for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
             if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version)) {
-                differs |= bench_tries(f, c, where, sides[i], way == 2, o);
+                differs |= bench_tries(f, c, (source)where, sides[i], way == 2, o);
             }
         }
+    }
+    if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
+        const double plain = bench_maps(f, c, 0, o);
+        printf("maps with live pairs, in device memory: %.1f us a pair without", 1e6 / plain);
+        for (int block = 8; block <= 64; block *= 2) {
+            printf(", %.1f with blocks of %d", 1e6 / bench_maps(f, c, block, o), block);
+            fflush(stdout);
+        }
+        printf("\n");
     }
     return differs;
 }

@@ -3494,7 +3494,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den), den = VMAFGPU__FETCH(&e->den[k]);
     if (!of_aim && place == 3 + k)
         return den > 0 ? VMAFGPU__QUOTIENT(1.0, den) : 0;
-    if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, NULL).adm3 <= VMAFGPU__FETCH(&e->least))
+    if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0).adm3 <= VMAFGPU__FETCH(&e->least))
         return 0;
     const double share = of_aim ? place == 1 ? 1 : place == 2 ? weight - 1 : 0 : place == 0 ? 1 : place == 2 ? weight : 0;
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
@@ -3518,7 +3518,7 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
             const vmafgpu__smooth_adm *e = &s->adm[extractor];
             const int of_aim = which >= VMAFGPU__SLOPE_AIM, at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
             const int k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
-            const double sum = vmafgpu__smooth_sum(s, NULL,
+            const double sum = vmafgpu__smooth_sum(s, (const int64_t *)0,
                                                    vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
                                                                           VMAFGPU__FETCH(&s->adm_variants), k,
                                                                           VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
@@ -14164,6 +14164,14 @@ static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->edit_size || c->map_size;
 }
 
+/* Blocks of maps: in a row, or in all; 0: there are no maps. */
+static int vmafgpu__map_across(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
+}
+static int vmafgpu__map_count(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_size) : 0;
+}
+
 /* Whether the caller's frames have the form that the CPU works on. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -17656,7 +17664,7 @@ struct vmafgpu__gpu {
 
 /* A map in host memory that nobody makes. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
-    for (int i = vmafgpu_map_blocks(v, NULL, NULL); i > 0; i--)
+    for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
 }
 
@@ -18321,7 +18329,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               g->words + (slot->first + i) % g->ring * g->word_count);
     if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
-        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu_map_blocks(v, NULL, NULL));
+        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
     slot->map = NULL;
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -19070,7 +19078,7 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
     const size_t vectors = svm ? (size_t)svm->sv_count : 0;
-    const int mapped = c->map_size ? vmafgpu__divide_up(c->width, c->map_size) * vmafgpu__divide_up(c->height, c->map_size) : 0;
+    const int mapped = vmafgpu__map_count(c);
     const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
     vmafgpu__edit_batch unused;
     x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
@@ -19452,6 +19460,10 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
+#ifndef VMAFGPU_NO_EDITS
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);   /* in >>edits */
+#endif
+
 /* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
@@ -19488,18 +19500,24 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
     wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
+    if (pitch) {
+        g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
+        for (size_t i = 0; i < sizeof sums[0]; i++)
+            g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
+        for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
+            g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
+    }
+#ifndef VMAFGPU_NO_EDITS
+    if (!wrong && pitch && vmafgpu__has_edits(&t->config))
+        wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
+    if (g->is_dead)
+        return 0;
+#endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
         return 0;
     }
-    if (!pitch)
-        return 1;
-    g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
-    for (size_t i = 0; i < sizeof sums[0]; i++)
-        g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
-    for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
-        g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
     return 1;
 }
 
@@ -21415,6 +21433,7 @@ struct vmafgpu__edits {
     int                count, next;                     /* next: the first that nobody has taken; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
     int                on_gpu;
+    int                shown[VMAFGPU__SLOPES];          /* words of a GPU's record that are shown, or -1 */
 #ifndef VMAFGPU_NO_GPU
     const vmafgpu__edit_lane *reading;                  /* whose edits are looked at; of a GPU */
 #endif
@@ -21806,6 +21825,21 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
         out->adm_variant[out->adm_count] = e->variant;
         vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
         return;
+    }
+}
+
+/* Where a GPU's records have what is shown. */
+static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
+    const vmafgpu__edits *x = v->edits;
+    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
+        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int at = s * VMAFGPU__BANDS + b;
+            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
+            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
+        }
     }
 }
 
@@ -22369,7 +22403,7 @@ static void vmafgpu__map_start(vmafgpu *v, int size, int first, int count, uint6
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = &g->edits;
-    const int blocks = vmafgpu_map_blocks(v, NULL, NULL), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
+    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
     void *stream = slot->streams[0];
@@ -22556,6 +22590,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu__edit_lane *lane = x->reading;
     const int words = v->gpu->edits.words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
     const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
+    int64_t sums[VMAFGPU__SLOPES];
     int first, end;
     vmafgpu__part(lane->count, index, v->config.threads, &first, &end);
     for (int i = first; i < end; i++) {
@@ -22563,19 +22598,13 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         const int which = lane->which[i];
         vmafgpu_edit_score *out = &x->scores[which];
         if (vmafgpu__edit_is_illegal(v, lane, i)) {
+            memset(&out->sums, 0, sizeof out->sums);
             out->result = VMAFGPU_ERROR_FRAME;
             continue;
         }
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            if (x->vif) {
-                out->sums.vif_information[s] = record[vmafgpu__edit_vif_word(vif, s, x->vif->variant)];
-                out->sums.vif_noise[s] = record[vmafgpu__edit_vif_word(vif, s, vif)];
-            }
-            for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
-                out->sums.adm[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b)];
-                out->sums.aim[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b)];
-            }
-        }
+        for (int k = 0; k < VMAFGPU__SLOPES; k++)
+            sums[k] = x->shown[k] >= 0 ? record[x->shown[k]] : 0;
+        memcpy(&out->sums, sums, sizeof out->sums);
         memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
         out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
         if (x->edits[which].no_score)
@@ -22713,11 +22742,6 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
-/* Blocks of config.map_size in a row; 0: there are no maps. */
-static int vmafgpu__map_across(const vmafgpu_config *c) {
-    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
-}
-
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
     /* Rows are read up to a chunk beyond their end. */
@@ -22803,6 +22827,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
+    vmafgpu__find_shown(v, v->edits->shown);
 #ifndef VMAFGPU_NO_GPU
     if (v->gpu && v->config.map_size) {
         void *stream = v->gpu->slots[0].streams[0];
@@ -22904,12 +22929,14 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     vmafgpu_result first = VMAFGPU_OK;
     char sentence[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
-        memset(&scores[i], 0, sizeof scores[i]);
         scores[i].score = scores[i].change = (double)NAN;
         for (int k = 0; k < v->column_count && values; k++)
             values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
         scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
-        if (first == VMAFGPU_OK && scores[i].result != VMAFGPU_OK) {
+        if (scores[i].result == VMAFGPU_OK)
+            continue;
+        memset(&scores[i].sums, 0, sizeof scores[i].sums);
+        if (first == VMAFGPU_OK) {
             first = scores[i].result;
             memcpy(sentence, v->error, sizeof sentence);
         }
@@ -22952,6 +22979,135 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
     return vmafgpu__edits_settle(v);
 }
+
+#ifndef VMAFGPU_NO_GPU
+/* ---- the self-test ---- */
+
+/* What a base says of an edit and of its blocks. */
+enum { VMAFGPU__TEST_BLOCK = 13 };
+typedef struct vmafgpu__edits_tested {
+    vmafgpu_edit_score score;
+    vmafgpu_block     *blocks;
+    float             *shares;
+} vmafgpu__edits_tested;
+
+/* Makes a pair the base, the distorted frame behind the reference, and asks. */
+static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu__edits_tested *out) {
+    vmafgpu_frame frames[2];
+    vmafgpu_edit edit;
+    vmafgpu__job job;
+    const int on_gpu = t->gpu != NULL, most = t->config.edit_size, size = most < t->config.height / 2 ? most : t->config.height / 2;
+    vmafgpu_result result = vmafgpu__edits_open(t);
+    if (result != VMAFGPU_OK)
+        return result;
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < 2; i++) {
+        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i ? 6 : 0), (ptrdiff_t)pitch);
+        frames[i].memory = on_gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
+    }
+    job.detached = job.count = 1;
+    job.reference = &frames[0];
+    job.distorted = &frames[1];
+    memset(t->edits->row, 0, sizeof *t->edits->row * (size_t)(t->column_count + 1));
+    if (!on_gpu)
+        memcpy(t->cpu->adm_rows, t->edits->rows, sizeof t->edits->rows);
+    result = on_gpu ? vmafgpu__gpu_single(t, &job, &t->edits->base) : vmafgpu__cpu_single(t, &job, &t->edits->base);
+    if (!on_gpu)
+        memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
+    else
+        t->gpu->edits.slot = t->gpu->next_slot;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_settle(t);
+    memset(&edit, 0, sizeof edit);
+    edit.x = t->config.width / 3;
+    edit.y = t->config.height / 3;
+    edit.width = edit.height = size;
+    edit.data = first;
+    edit.pitch = (ptrdiff_t)pitch;
+    edit.memory = frames[0].memory;
+    edit.no_score = 1;
+    if (result == VMAFGPU_OK && size)
+        result = vmafgpu__edits_try(t, &edit, 1, &out->score, NULL);
+    if (result == VMAFGPU_OK && size)
+        result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
+                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
+    if (result != VMAFGPU_OK || !t->config.map_size)
+        return result;
+    if (!on_gpu) {
+        vmafgpu__smooth_settle(&t->edits->smooth, &t->edits->base, 0);
+        return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
+    }
+    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits.slot];
+    slot->map_history = 0;
+    slot->map_memory = VMAFGPU_MEMORY_HOST;
+    vmafgpu__launch_map(t, slot);
+    (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
+    memcpy(out->shares, slot->map_landing, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
+    return VMAFGPU_OK;
+}
+
+/* The kernel whose figures differ, or NULL. */
+static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks, size_t shares) {
+    const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
+    int function = -1;
+    if (memcmp(tested[0].shares, tested[1].shares, sizeof *tested[0].shares * shares))
+        function = VMAFGPU__MAP_SLOPES;
+    if (memcmp(tested[0].blocks, tested[1].blocks, sizeof *tested[0].blocks * blocks))
+        function = VMAFGPU__MAP_BLOCKS;
+    if (memcmp(&tested[0].score.change, &tested[1].score.change, sizeof tested[0].score.change))
+        function = VMAFGPU__EDIT_CHANGE;
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        if (memcmp(sums[0]->adm[s], sums[1]->adm[s], sizeof sums[0]->adm[s]) ||
+            memcmp(sums[0]->aim[s], sums[1]->aim[s], sizeof sums[0]->aim[s]))
+            function = (int)VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, t->config.bit_depth);
+    }
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--)
+        if (sums[0]->vif_information[s] != sums[1]->vif_information[s] || sums[0]->vif_noise[s] != sums[1]->vif_noise[s])
+            function = (int)VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, t->config.bit_depth);
+    return function < 0 ? NULL : vmafgpu__edit_kernels[function];
+}
+
+/* An edit and maps of the test's last pair, by the GPU and by the CPU, whose planes are there. The kernel that is wrong, or NULL. */
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch) {
+    const size_t at = (size_t)t->gpu->history * room, shares = (size_t)vmafgpu__map_count(&t->config);
+    const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
+                                                         vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK)) : 0;
+    const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
+    unsigned char *memory = (unsigned char *)vmafgpu__take(t, 2 * size + 8);
+    vmafgpu *other = (vmafgpu *)vmafgpu__take(t, sizeof *other);
+    vmafgpu__edits_tested tested[2];
+    const char *wrong = vmafgpu__edit_kernels[VMAFGPU__EDIT_IMPORT];
+    vmafgpu_result result[2] = { VMAFGPU_ERROR_MEMORY, VMAFGPU_ERROR_MEMORY };
+    memset(tested, 0, sizeof tested);
+    if (other)
+        *other = *t;
+    for (int i = 0; i < 2 && memory && other; i++) {
+        vmafgpu *v = i ? other : t;
+        tested[i].blocks = (vmafgpu_block *)(void *)(memory + (size_t)i * size);
+        tested[i].shares = (float *)(void *)(memory + (size_t)i * size + sizeof(vmafgpu_block) * blocks);
+        v->edits = NULL;
+        v->cpu = i ? other->cpu : NULL;
+        v->gpu = i ? NULL : t->gpu;
+        v->backend = i ? &vmafgpu__cpu_backend : t->backend;
+        result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, room, pitch, &tested[i]);
+        vmafgpu__give(v, v->edits);
+        v->edits = NULL;
+        t->cpu = other->cpu;
+    }
+    if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
+        wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
+    else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
+        wrong = NULL;   /* no memory to tell */
+    const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
+    const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; memory && i < sizes[k]; i++)
+            t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
+    vmafgpu__give(t, memory);
+    vmafgpu__give(t, other);
+    return wrong;
+}
+#endif /* !VMAFGPU_NO_GPU */
 #endif /* !VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
@@ -24441,14 +24597,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 }
 
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down) {
-    const int size = context && context->is_open ? context->config.map_size : 0;
-    const int w = size ? vmafgpu__divide_up(context->config.width, size) : 0;
-    const int h = size ? vmafgpu__divide_up(context->config.height, size) : 0;
+    const int count = context && context->is_open ? vmafgpu__map_count(&context->config) : 0;
+    const int w = count ? vmafgpu__map_across(&context->config) : 0;
     if (across)
         *across = w;
     if (down)
-        *down = h;
-    return w * h;
+        *down = w ? count / w : 0;
+    return count;
 }
 
 /* ---- edits ---- */

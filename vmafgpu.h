@@ -266,8 +266,9 @@
  *   - RGBA16F is linear light in the matrix's own primaries. The transfer function makes a code of 16 bits of each component,
  *     from a table: below 0 and NaN are 0, above 1 (with PQ: 10000 cd/m2) is 1.
  *   - Memory: host, pinned, which is converted by the CPU's threads like host, device, and surfaces: images of Vulkan or
- *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, and cuSurfObjectCreate() of it), which
- *     the GPU reads in place and no one copies. Rows in device memory may have any address and pitch; multiples of 16 bytes are
+ *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, or cuSurfObjectCreate() of it), which
+ *     the GPU reads in place, as it does an encoder's NV12 or P010 in planes of such images; the program copies nothing.
+ *     Rows in device memory may have any address and pitch; multiples of 16 bytes are
  *     read fastest. With several GPUs RGB frames are in host or pinned memory.
  *
  * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
@@ -500,8 +501,12 @@ typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
     VMAFGPU_MEMORY_DEVICE,   /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
                                 vmafgpu_next_device() where there are several */
-    VMAFGPU_MEMORY_SURFACE   /* data[0] is a CUsurfObject, of an image of RGB pixels on the GPU that scores, at least as large as
-                                the frame; pitch is not looked at. CUDA alone. See COLOUR; else as device memory */
+    VMAFGPU_MEMORY_SURFACE,  /* data[] are CUsurfObjects, of images on the GPU that scores which are at least as large as what
+                                lies in them: one of RGB pixels, see COLOUR, or planes in the config's layout, whose elements are
+                                one sample, or, semi-planar, two (Vulkan's R8 and R8G8, R16 and R16G16), of 8 bits or else 16.
+                                pitch is not looked at, nor the low bits of SEMIPLANAR_HIGH. CUDA alone, and for YUV with
+                                gpu.frames so or config.colour stated. Else as device memory */
+    VMAFGPU_MEMORY_ARRAY     /* likewise CUarrays, of which the push makes surfaces for as long as it borrows them */
 } vmafgpu_memory_kind;
 
 /* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR. Pixels lie
@@ -676,7 +681,8 @@ typedef struct vmafgpu_gpu_config {
                                    (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
-                                   any kind is taken; pinned: pinned or device; device: device and surfaces only */
+                                   any kind is taken; pinned: pinned or device; device: device, surfaces and arrays
+                                   only; surface: surfaces and arrays only, with CUDA and one GPU */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
                                    16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
@@ -2596,6 +2602,25 @@ typedef struct vmafgpu__pixels_launch {
     int32_t chroma_step, chroma_bytes, chroma_shift;   /* from sample to sample; of one; how far up it lies */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
+
+/* Surfaces of YUV, luma in items from 0 on and chroma from MAX_IMPORTS on, which block z takes one after the other. A thread has
+ * 16 bytes in each of PIXELS_ROWS rows. */
+typedef struct vmafgpu__surface_item {
+    uint64_t surface;
+    void    *target;                        /* at a multiple of 16 bytes */
+} vmafgpu__surface_item;
+
+typedef struct vmafgpu__surface_plane {
+    int32_t  row, height, pitch;            /* in bytes but for the height; row: of what is copied; pitch: of the target */
+    int32_t  shift;                         /* words are moved down by that... */
+    uint32_t mask;                          /* ...and cut */
+} vmafgpu__surface_plane;
+
+typedef struct vmafgpu__surfaces_launch {
+    vmafgpu__surface_plane plane[2];        /* luma, chroma */
+    int32_t luma_count, chroma_count;
+    vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
+} vmafgpu__surfaces_launch;
 
 /* ---- motion ---- */
 
@@ -17008,6 +17033,19 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
+/* In the layout of CUDA_ARRAY3D_DESCRIPTOR, and of CUDA_RESOURCE_DESC of an array. */
+typedef struct vmafgpu__array_shape {
+    size_t   width, height, depth;
+    int      format;
+    unsigned channels, flags;
+} vmafgpu__array_shape;
+
+typedef struct vmafgpu__resource {
+    int      kind;
+    void    *array;
+    uint64_t rest[16];
+} vmafgpu__resource;
+
 /* name in the table, result, arguments, CUDA's and HIP's name. NULL: not needed there; a '?' in front: old libraries
  * may lack it. Handles are opaque pointers, devices ints, device addresses 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
@@ -17047,6 +17085,10 @@ typedef struct vmafgpu__copy_rows {
                                size_t height, int direction, void *stream), NULL, "hipMemcpy2DAsync") \
     X(copy_out,          int, (void *to, uint64_t from, size_t size, void *stream), \
       "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync") \
+    X(array_create,      int, (void **array, const vmafgpu__array_shape *shape), "?cuArray3DCreate_v2", NULL) \
+    X(array_destroy,     int, (void *array), "?cuArrayDestroy", NULL) \
+    X(surface_create,    int, (uint64_t *surface, const vmafgpu__resource *resource), "?cuSurfObjectCreate", NULL) \
+    X(surface_destroy,   int, (uint64_t surface), "?cuSurfObjectDestroy", NULL) \
     X(fill,              int, (uint64_t to, unsigned char value, size_t size, void *stream), \
       "cuMemsetD8Async", "hipMemsetD8Async") \
     X(stream_create,     int, (void **stream, unsigned flags), "cuStreamCreate", "hipStreamCreateWithFlags") \
@@ -17100,7 +17142,7 @@ typedef struct vmafgpu__vendor {
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
-    int         has_surfaces;                     /* whether its kernels read them */
+    int         has_surfaces;                     /* whether its kernels read them and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
@@ -17519,6 +17561,7 @@ typedef struct vmafgpu__holding {
 typedef struct vmafgpu__kernels {
     void    *handshake, *import;
     void    *pixels[4];                    /* luma, chroma; the same from surfaces */
+    void    *surfaces;                     /* of YUV */
     size_t   transfer;                     /* in the tables */
     vmafgpu__holding of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
@@ -17554,6 +17597,9 @@ typedef struct vmafgpu__slot {
     vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
     unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
     int      pixels_count;
+    vmafgpu__surfaces_launch surfaces;     /* frames in surfaces of YUV */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS];   /* surfaces of the caller's arrays */
+    int      made_count;
     int64_t  first;
     int      is_running;
     float   *map;                          /* the caller's, for the pair of a batch of one; or NULL */
@@ -17628,6 +17674,7 @@ struct vmafgpu__gpu {
     int     is_plain;                      /* whether the caller's samples have the canonical form */
     int     is_canonical;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
+    int     has_surfaces;                  /* whether frames may be surfaces and arrays */
     size_t  results_size;
     size_t  words_at;                      /* in results: sums, `illegal`, `claimed`, words of what is measured by itself */
     int     word_count;                    /* of a pair */
@@ -17885,6 +17932,72 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
+/* Has the GPU copy planes of YUV in surfaces before the kernels run. */
+static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+    const vmafgpu__lent_layout *plane = &v->gpu->plane;
+    vmafgpu__surfaces_launch *launch = &slot->surfaces;
+    for (int i = 0; i < (with_chroma ? 1 + plane->planes : 1); i++) {
+        vmafgpu__surface_item *item = &launch->items[i ? (int)VMAFGPU__MAX_IMPORTS + launch->chroma_count++ : launch->luma_count++];
+        item->surface = (uint64_t)(uintptr_t)frame->data[i];
+        item->target = (void *)(uintptr_t)(to + (i ? plane->plane_size[0] + (size_t)(i - 1) * plane->plane_size[1] : 0));
+    }
+}
+
+static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
+    const vmafgpu_config *c = &v->config;
+    const int threads = VMAFGPU__PIXELS_THREADS, shift = vmafgpu__sample_shift(c);
+    const uint32_t both = c->bytes_per_sample > 1 ? 0x10001u : 0x1010101u, ones = c->bytes_per_sample > 1 ? 0xffffu : 0xffu;
+    vmafgpu__surfaces_launch *launch = &slot->surfaces;
+    vmafgpu__surface_plane *luma = &launch->plane[0], *chroma = &launch->plane[1];
+    luma->row = c->width * c->bytes_per_sample;
+    luma->height = c->height;
+    luma->shift = shift;
+    luma->mask = (ones >> shift) * both;
+    chroma->row = (int32_t)v->gpu->chroma_width;
+    chroma->height = launch->chroma_count ? vmafgpu__chroma_height(c) : 0;
+    chroma->shift = 0;
+    chroma->mask = (ones >> shift << shift) * both;
+    luma->pitch = (int32_t)v->gpu->plane.pitch[0];
+    chroma->pitch = (int32_t)v->gpu->plane.pitch[1];
+    const int row = luma->row > chroma->row ? luma->row : chroma->row, height = luma->height > chroma->height ? luma->height : chroma->height;
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(row, 16 * threads), (uint32_t)vmafgpu__divide_up(height, VMAFGPU__PIXELS_ROWS),
+                                     (uint32_t)(launch->luma_count + launch->chroma_count) }, VMAFGPU__PIXELS_THREADS, 0 };
+    vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
+}
+
+/* Whether planes of YUV can be in surfaces. */
+static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
+    return c->bit_depth > 8 || c->bytes_per_sample == 1;
+}
+
+/* Gives surfaces of the caller's arrays back, down to so many. */
+static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
+    while (slot->made_count > count && !v->gpu->is_dead)   /* a close gives back what is left then */
+        (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
+}
+
+/* Makes a frame in surfaces of one in arrays. */
+static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma, vmafgpu_frame *frame) {
+    enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
+    const int planes = frame->pixels || !with_chroma ? 1 : 1 + v->gpu->plane.planes, before = slot->made_count;
+    for (int i = 0; i < planes && !v->gpu->is_dead; i++) {
+        vmafgpu__resource resource;
+        memset(&resource, 0, sizeof resource);
+        resource.array = (void *)(uintptr_t)frame->data[i];
+        const int error = v->gpu->driver.surface_create(&slot->made[slot->made_count], &resource);
+        if (error == INVALID_VALUE || error == INVALID_HANDLE) {
+            vmafgpu__unmake_surfaces(v, slot, before);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the driver makes no surface of data[%d], which should be a CUarray "
+                                 "that was made with CUDA_ARRAY3D_SURFACE_LDST (%d)", v->subject, name, i, error);
+        }
+        if (!vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_surface_create, error))
+            break;
+        frame->data[i] = (const void *)(uintptr_t)slot->made[slot->made_count++];
+    }
+    frame->memory = VMAFGPU_MEMORY_SURFACE;
+    return VMAFGPU_OK;
+}
+
 /* Where the kernels find a frame. */
 typedef struct vmafgpu__target {
     const void *data;
@@ -18080,7 +18193,9 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     g->site.form = form;
     vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.handshake);
     vmafgpu__want(list, &count, "vmafgpu_import", &g->kernels.import);
-    for (int i = 0; v->colours && i < (g->vendor->has_surfaces ? 4 : 2); i++) {
+    if (g->has_surfaces)
+        vmafgpu__want(list, &count, "vmafgpu_surfaces", &g->kernels.surfaces);
+    for (int i = 0; v->colours && i < (g->has_surfaces ? 4 : 2); i++) {
         static const char *const names[4] = { "vmafgpu_pixels", "vmafgpu_pixels_chroma", "vmafgpu_pixels_surface",
                                               "vmafgpu_pixels_surface_chroma" };
         vmafgpu__want(list, &count, names[i], &g->kernels.pixels[i]);
@@ -18247,6 +18362,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     if (slot->pixels_count)
         vmafgpu__launch_pixels(v, slot);
 #endif
+    if (slot->surfaces.luma_count)
+        vmafgpu__launch_surfaces(v, slot);
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
@@ -18331,6 +18448,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
         memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
     slot->map = NULL;
+    vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
 }
@@ -18347,6 +18465,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->imports.count = 0;
         slot->pixels_count = 0;
         slot->map = NULL;
+        slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
     }
     return slot;
 }
@@ -18402,6 +18521,7 @@ typedef struct vmafgpu__arrival {
     int                  is_foreign;       /* in memory of another GPU */
     int                  was_canonical;    /* it is in that form, whatever the config says */
     int                  is_trusted;       /* it was checked */
+    vmafgpu_frame        surfaces;         /* of its arrays */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
     int                  is_ours, is_canonical;
@@ -18423,7 +18543,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
     return a;
 }
 
-static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface" };
+static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
 static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *a, int count) {
@@ -18615,6 +18735,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
             vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
+    } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
+        vmafgpu__add_surfaces(v, slot, frame, a->to, a->is_scored);
     } else if (a->is_foreign) {
         vmafgpu__copy_foreign(v, a->to, frame, slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
@@ -18633,6 +18755,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
  * refused, none is on its way. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
     const vmafgpu__gpu *g = v->gpu;
+    const int made = slot->made_count;
     v->has_base = 0;
     for (int i = 0; i < count; i++) {
         vmafgpu__arrival *a = &arrivals[i];
@@ -18647,7 +18770,17 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
         a->is_canonical = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
         a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->is_scored) : *a->frame;
     }
-    const vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        vmafgpu__arrival *a = &arrivals[i];
+        if (!a->frame || a->frame->memory != VMAFGPU_MEMORY_ARRAY)
+            continue;
+        a->surfaces = *a->frame;
+        a->frame = &a->surfaces;
+        result = vmafgpu__make_surfaces(v, slot, a->name, a->is_scored, &a->surfaces);
+    }
+    if (result != VMAFGPU_OK)
+        vmafgpu__unmake_surfaces(v, slot, made);
     for (int i = 0; i < count && result == VMAFGPU_OK && !g->is_dead; i++) {
         vmafgpu__arrival *a = &arrivals[i];
         if (a->frame)
@@ -18848,6 +18981,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
             vmafgpu__amend(v, slot);
+        vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
             vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
@@ -18873,8 +19007,10 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted)   /* transfers of a batch that is given up */
+    if (g->launched < g->submitted) {   /* transfers of a batch that is given up */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
+        vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
+    }
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     g->submitted = g->launched = g->retired = g->collected = 0;
@@ -19192,7 +19328,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
      * tenth of the time, for memory that is not missed where it is a small part of the device's. */
     enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames == VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
+    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
     /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
      * longer then, as more of them in flight have more streams than a GPU has queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
@@ -19214,8 +19350,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is, unless it is made of RGB. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours ? g->plane.plane_size[0] : g->plane.size;
+    /* Chroma on the device is read where it is, unless it is made of RGB, or copied from surfaces. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces ? g->plane.plane_size[0] : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
@@ -19276,7 +19412,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
 #endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
-    const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
+    const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
     g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
     g->words = (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
@@ -19292,7 +19428,9 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
     for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
-        const vmafgpu__slot *slot = &g->slots[i];
+        vmafgpu__slot *slot = &g->slots[i];
+        while (slot->made_count)
+            error |= g->driver.surface_destroy(slot->made[--slot->made_count]);
         if (slot->arrived)
             error |= g->driver.event_destroy(slot->arrived);
         if (slot->done)
@@ -19404,13 +19542,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Scores the last of some frames with the GPU (cpu: 0) or the CPU. They are `room` bytes apart, the distorted one comes last,
- * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. Without a pitch they are RGB. */
-static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *first, size_t room, size_t pitch,
-                                          vmafgpu__sums *sums) {
+/* Frames that are `room` bytes apart, the distorted one last, where no row begins at a multiple of 16 bytes: the GPU has to copy that
+ * one first. Without a pitch they are RGB. */
+static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu_memory_kind memory,
+                                 vmafgpu_frame *frames) {
     const int history = t->gpu->history;
-    vmafgpu_frame frames[4];
-    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
 #ifndef VMAFGPU_NO_PIXELS
@@ -19420,8 +19556,14 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
             frames[i].pixels = vmafgpu__test_pixels(t, i > history);
         }
 #endif
-        frames[i].memory = cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
+        frames[i].memory = memory;
     }
+}
+
+/* Scores the last of them with the GPU (cpu: 0) or the CPU. */
+static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
+    const int history = t->gpu->history;
+    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; result == VMAFGPU_OK && i <= history; i++) {
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
@@ -19435,6 +19577,51 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
         result = cpu ? i == history ? vmafgpu__cpu_collect(t, VMAFGPU__WAIT, sums) : VMAFGPU_OK
                      : vmafgpu__gpu_collect(t, VMAFGPU__WAIT, sums);
     return result;
+}
+
+/* Has the GPU score copies of them in arrays: VMAFGPU_ERROR_BACKEND if the driver makes none. Only the kernels that copy from there
+ * are others. */
+static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
+    enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
+    const vmafgpu_config *c = &t->config;
+    const vmafgpu__gpu *g = t->gpu;
+    vmafgpu_frame copies[MOST];
+    void *arrays[3 * MOST];
+    int count = 0, error = 0;
+    for (int i = 0; i < g->history + 2; i++) {
+        copies[i] = frames[i];
+        copies[i].memory = VMAFGPU_MEMORY_ARRAY;
+        for (int p = 0; p < (frames[i].pixels ? 1 : 1 + g->plane.planes) && error == 0; p++) {
+            vmafgpu__array_shape shape;
+            vmafgpu__copy_rows copy;
+            memset(&shape, 0, sizeof shape);
+            memset(&copy, 0, sizeof copy);
+            shape.width = (size_t)(p ? vmafgpu__chroma_width(c) : c->width);
+            shape.height = (size_t)(p ? vmafgpu__chroma_height(c) : c->height);
+            shape.format = frames[i].pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : frames[i].pixels || c->bytes_per_sample == 1 ? BYTES : WORDS;
+            shape.channels = frames[i].pixels ? 4 : p && g->plane.planes == 1 ? 2 : 1;
+            shape.flags = SURFACE_LDST;
+            copy.source_kind = HOST;
+            copy.source_host = frames[i].data[p];
+            copy.width = shape.width * shape.channels * (shape.format == BYTES ? 1 : 2);
+            copy.source_pitch = frames[i].pitch[p] ? (size_t)frames[i].pitch[p] : copy.width;
+            copy.target_kind = ARRAY;
+            copy.height = shape.height;
+            error = g->driver.array_create(&copy.target_array, &shape);
+            if (error != 0)
+                break;
+            arrays[count++] = copy.target_array;
+            copies[i].data[p] = copy.target_array;
+            error = g->driver.copy_rows(&copy, g->slots[0].streams[0]);
+        }
+    }
+    error = error ? error : g->driver.stream_wait(g->slots[0].streams[0]);
+    vmafgpu__gpu_reset(t);
+    t->measured = t->values;
+    const vmafgpu_result result = error ? VMAFGPU_ERROR_BACKEND : vmafgpu__test_score(t, 0, copies, sums);
+    while (count)
+        error |= g->driver.array_destroy(arrays[--count]);
+    return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
 /* The kernel whose sums differ, or NULL. Of what is measured by itself it may be another one of the feature's. `values`: the
@@ -19471,6 +19658,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     const int count = g->history + 2;
     const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
     const vmafgpu__value *values[2];
+    vmafgpu_frame frames[2][4];            /* on the GPU, on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
@@ -19489,11 +19677,13 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
     t->measured = t->values;
-    const vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, (unsigned char *)(uintptr_t)device, room, pitch, &sums[0]);
+    vmafgpu__test_frames(t, (unsigned char *)(uintptr_t)device, room, pitch, VMAFGPU_MEMORY_DEVICE, frames[0]);
+    vmafgpu__test_frames(t, host, room, pitch, VMAFGPU_MEMORY_HOST, frames[1]);
+    vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, frames[0], &sums[0]);
     if (g->is_dead)
         return 0;
     t->measured += t->value_count;
-    const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, host, room, pitch, &sums[1]);
+    const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, frames[1], &sums[1]);
     if (on_cpu != VMAFGPU_OK) {
         vmafgpu__sentence(reason, size, "self-test: %.400s", t->error);
         return 0;
@@ -19506,6 +19696,13 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
             g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
         for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
             g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
+    }
+    if (!wrong && g->has_surfaces && (!pitch || vmafgpu__has_plane_surfaces(&t->config))) {
+        memset(&sums[0], 0, sizeof sums[0]);
+        on_gpu = vmafgpu__test_arrays(t, frames[1], &sums[0]);
+        wrong = on_gpu != VMAFGPU_OK || vmafgpu__test_compare(t, sums, values) ? pitch ? "vmafgpu_surfaces" : "vmafgpu_pixels_surface" : NULL;
+        if (g->is_dead)
+            return 0;
     }
 #ifndef VMAFGPU_NO_EDITS
     if (!wrong && pitch && vmafgpu__has_edits(&t->config))
@@ -19617,6 +19814,12 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
         return 0;
+    g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy && g->driver.surface_create &&
+                      g->driver.surface_destroy && (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
+    if (v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
+        vmafgpu__sentence(reason, size, "config.gpu.frames is surface, and there are none here");
+        return 0;
+    }
     if (v->config.gpu.arithmetic)
         g->site.uses_integers = v->config.gpu.arithmetic == 2;
     return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
@@ -20266,7 +20469,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* A stream, context or address that comes without a backend's name is CUDA's. */
-    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
     if (c->backend != VMAFGPU_BACKEND_HIP) {
@@ -23184,7 +23387,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.device", c->gpu.device, 0, INT_MAX},
         {"gpu.device_count", c->gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS},
         {"gpu.in_background", c->gpu.in_background, 0, 1},
-        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
+        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE},
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
@@ -23626,7 +23829,7 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
         vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
         return 1;
     }
-    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames != VMAFGPU_MEMORY_DEVICE))) {
+    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames < VMAFGPU_MEMORY_DEVICE))) {
         vmafgpu__sentence(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
                                                    : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
@@ -23654,7 +23857,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames != VMAFGPU_MEMORY_DEVICE;
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;
@@ -23671,7 +23874,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE ||
+    const int needs_gpu = is_named || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE ||
                           (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
         const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
@@ -23681,11 +23884,13 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
                                  is_named                ? "config.backend"
                                  : c->gpu.device_count > 0 ? "config.gpu.devices"
+                                 : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"
                                                          : "config.gpu.frames is device", v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is device, but config.backend is cpu");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is %s, but config.backend is cpu",
+                             c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
     v->backend = &vmafgpu__cpu_backend;
     return v->backend->open(v);
@@ -24133,21 +24338,29 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks whether the GPU can read pixels where they are. */
+/* Whether a frame is an image on the GPU, and what it is called. */
+static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
+    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
+}
+
+/* Checks whether the GPU can read pixels, or an image, where they are. */
 static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const char *what = NULL;
+    const char *what = NULL, *image = vmafgpu__image_name(frame);
 #ifndef VMAFGPU_NO_GPU
-    const int is_surface = frame->memory == VMAFGPU_MEMORY_SURFACE;
     const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
-    if (is_surface && (frame->pixels == VMAFGPU_PIXELS_YUV || frame->pixels == VMAFGPU_PIXELS_RGB24))
-        what = "surfaces hold pixels of four components: see frame.pixels";
-    else if (is_surface && !t->gpu->vendor->has_surfaces)
+    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
+        what = "surfaces hold pixels of four components, or planes: see frame.pixels";
+    else if (image && !t->gpu->vendor->has_surfaces)
         what = "with HIP frames are in linear memory: copy it there";
     else if (v->fleet && v->fleet->count > 1)
-        what = "with several GPUs frames in RGB are in host or pinned memory";
+        what = image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
+    else if (image && !frame->pixels && !t->gpu->has_surfaces)
+        what = "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
+    else if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
+        what = "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
 #endif
     return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                                frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : vmafgpu__pixel_names[frame->pixels], what)
+                                image ? image : vmafgpu__pixel_names[frame->pixels], what)
                 : VMAFGPU_OK;
 }
 
@@ -24161,18 +24374,19 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
     if (result != VMAFGPU_OK)
         return result;
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_SURFACE)
+    const char *image = vmafgpu__image_name(frame);
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
     if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                             frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : "in device memory",
+                             image ? image : "in device memory",
                              v->config.gpu.in_background && v->fleet
                                  ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
                                  : "the backend is the CPU");
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || frame->memory == VMAFGPU_MEMORY_SURFACE)) {
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || image)) {
         const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
-        if (fits != VMAFGPU_OK || frame->memory == VMAFGPU_MEMORY_SURFACE)
+        if (fits != VMAFGPU_OK || image)
             return fits;
     }
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
@@ -24191,8 +24405,9 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
         if (!frame->data[i])
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
                                  which, i, looking->name);
-        const vmafgpu_result result = vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
-                                                           vmafgpu__chroma_height(&v->config));
+        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
+                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
+                                                             vmafgpu__chroma_height(&v->config));
         if (result != VMAFGPU_OK)
             return result;
     }

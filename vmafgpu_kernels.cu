@@ -49,8 +49,8 @@
  * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
  *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
  *                           read it but peek, take and copies
- * surface_word(s, x, y), surface_words(s, x, y) (surfaces)
- *                           4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
+ * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
+ *                           1, 4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
  * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
  * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
  *                           barrier
@@ -193,6 +193,11 @@ GPU_FN Words4 load(const Words4 *p) {
     return v;
 }
 #define GPU_SURFACES 1
+GPU_FN uint32_t surface_byte(uint64_t surface, uint32_t x, uint32_t y) {
+    uint16_t v;
+    asm volatile("suld.b.2d.b8.zero %0, [%1, {%2, %3}];" : "=h"(v) : "l"(surface), "r"(x), "r"(y));
+    return v & 255u;
+}
 GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
     uint32_t v;
     asm volatile("suld.b.2d.b32.zero %0, [%1, {%2, %3}];" : "=r"(v) : "l"(surface), "r"(x), "r"(y));
@@ -669,6 +674,40 @@ GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pi
 #ifdef GPU_SURFACES
 GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
 GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
+
+/* Planes of YUV, 16 bytes of a row at once; the target's rows have room for the last of them. */
+GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
+    uint32_t words[4] = { 0, 0, 0, 0 };
+#pragma unroll
+    for (uint32_t i = 0; i < 16; i++)
+        words[i / 4] |= x + i < end ? surface_byte(surface, x + i, y) << 8 * (i % 4) : 0;
+    return { words[0], words[1], words[2], words[3] };
+}
+
+GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
+    const bool is_chroma = block_z() >= (uint32_t)launch.luma_count;
+    const vmafgpu__surface_item &item =
+        launch.items[is_chroma ? VMAFGPU__MAX_IMPORTS + block_z() - (uint32_t)launch.luma_count : block_z()];
+    const vmafgpu__surface_plane &plane = launch.plane[is_chroma];
+    const uint32_t x = (block_x() * VMAFGPU__PIXELS_THREADS + thread_index()) * 16, end = (uint32_t)plane.row;
+    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, rows = (uint32_t)plane.height - y;
+    Words4 words[VMAFGPU__PIXELS_ROWS];
+    if (x >= end || y >= (uint32_t)plane.height)
+        return;
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++)
+        if (i < rows)
+            words[i] = x + 16 <= end ? surface_words(item.surface, x, y + i) : surface_tail(item.surface, x, y + i, end);
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        const Words4 w = { words[i].x >> plane.shift & plane.mask, words[i].y >> plane.shift & plane.mask,
+                           words[i].z >> plane.shift & plane.mask, words[i].w >> plane.shift & plane.mask };
+        if (i < rows)
+            store((Words4 *)((uint8_t *)item.target + (uint64_t)(y + i) * (uint32_t)plane.pitch + x), w);
+    }
+}
+
+GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) { copy_surfaces(launch); }
 #endif
 
 /* Tells the host that this file and its header agree on the launch structs. */

@@ -367,7 +367,7 @@
  *   >>levels            names of vector code
  *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level operations  an instruction set, one row per operation
- *   >>level pixels      luma of RGB
+ *   >>level pixels      luma and chroma of RGB
  *   >>level motion  >>level vif  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
  *                       features in vector code
  *
@@ -6047,6 +6047,7 @@ struct vmafgpu__float_adm_functions;
 struct vmafgpu__ciede_row;
 struct vmafgpu__float_functions;
 struct vmafgpu__luma_job;
+struct vmafgpu__chroma_job;
 
 /* What is left out is NULL. */
 typedef struct vmafgpu__cpu_functions {
@@ -6077,6 +6078,8 @@ typedef struct vmafgpu__cpu_functions {
     const struct vmafgpu__float_functions *floats;
     /* Luma of a row of w pixels. */
     void      (*pixels_row)(const struct vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
+    /* Both planes of chroma, rows of w samples, from the rows before the first that belongs to them, of that one and the next. */
+    void      (*chroma_row)(const struct vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__cpu_functions;
 
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
@@ -6943,26 +6946,27 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                               vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Samples x.. of row y of both chroma planes: sums of up to three rows, then of up to three columns. */
-static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conversion *conversion, int x, int y, int count,
-                                          uint8_t *const *out, int step) {
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu__colours *colours = v->colours;
-    const vmafgpu__chroma_taps *across = &colours->across, *down = &colours->down;
-    const vmafgpu_frame *from = conversion->from;
-    const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[from->pixels];
-    const int shift = vmafgpu__sample_shift(c), wide = c->bytes_per_sample > 1;
+typedef struct vmafgpu__chroma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;    /* [2] */
+    const vmafgpu__chroma_taps  *across, *down;
+    const uint16_t              *transfer;
+    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
+    int width;                             /* of rows of pixels */
+} vmafgpu__chroma_job;
+
+/* Samples x..: sums of up to three rows, then of up to three columns. */
+static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
+    const vmafgpu__chroma_taps *across = job->across, *down = job->down;
     const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
-    const int first = before < 0 ? 0 : before, end = behind > c->width ? c->width : behind;
+    const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
     memset(sums, 0, sizeof sums);
     for (int j = 0; j < 3; j++) {
-        const int row = y * down->step + j - 1;
         if (!down->weight[j])
             continue;
-        vmafgpu__unpack_pixels(form, colours->transfer, (const uint8_t *)from->data[0] +
-                               (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from) + (ptrdiff_t)first * form->bytes, end - first, codes);
+        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first, codes);
         for (int k = 0; k < 3; k++)
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
@@ -6976,20 +6980,41 @@ static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conve
             sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
         }
         for (int plane = 0; plane < 2; plane++)
-            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * step, wide,
-                                vmafgpu__colour_sample(&colours->plane[from->pixels][1 + plane], sum[0], sum[1], sum[2]) << shift);
+            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * job->step, job->wide,
+                                vmafgpu__colour_sample(&job->plane[plane], sum[0], sum[1], sum[2]) << job->shift);
     }
 }
 
-static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__conversion *conversion, int first, int end) {
-    const int w = vmafgpu__chroma_width(&v->config);
+static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
+}
+
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                    int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const vmafgpu__colours *colours = v->colours;
+    const int w = vmafgpu__chroma_width(c);
+    vmafgpu__chroma_job job;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &colours->plane[from->pixels][1];
+    job.across = &colours->across;
+    job.down = &colours->down;
+    job.transfer = colours->transfer;
+    job.wide = c->bytes_per_sample > 1;
+    job.shift = vmafgpu__sample_shift(c);
+    job.width = c->width;
     for (int y = first; y < end; y++) {
+        const uint8_t *rows[3];
         uint8_t *out[2];
-        int step = 0;
+        for (int j = 0; j < 3; j++) {
+            const int row = y * job.down->step + (job.down->weight[j] ? j - 1 : 0);
+            rows[j] = (const uint8_t *)from->data[0] + (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from);
+        }
         for (int i = 0; i < 2; i++)
-            out[i] = vmafgpu__row_to_write(&v->config, &conversion->to, 1 + i, y, &step);
-        for (int x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__convert_chroma_chunk(v, conversion, x, y, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out, step);
+            out[i] = vmafgpu__row_to_write(c, &conversion->to, 1 + i, y, &job.step);
+        functions->chroma_row(&job, rows, w, out);
     }
 }
 
@@ -7000,7 +7025,7 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
     vmafgpu__part(v->config.height, part, parts, &first, &end);
     vmafgpu__convert_luma(v, functions, conversion, first, end);
     vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, part, parts, &first, &end);
-    vmafgpu__convert_chroma(v, conversion, first, end);
+    vmafgpu__convert_chroma(v, functions, conversion, first, end);
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
@@ -13403,7 +13428,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions_scalar = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes_scalar),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes_scalar),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar),
+    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row_scalar)
 };
 
 /* The best level that the machine has and `mask` allows. */
@@ -25496,6 +25522,17 @@ VMAFGPU__COLD_END
 #define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
 #define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
 #define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
+#define vmafgpu__pixels_rb VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
+#define vmafgpu__pixels_g VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
+#define vmafgpu__pixels_sample VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
+#define vmafgpu__chroma_sums VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
+#define vmafgpu__chroma_across VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
+#define vmafgpu__chroma_samples VMAFGPU__LEVEL_NAME(vmafgpu__chroma_samples)
+#define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
+#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
+#define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
+#define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
+#define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 #define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
 #define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
@@ -27427,50 +27464,64 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 }
 
 /* ================================================================================================
- * >>level pixels                                 luma of RGB
+ * >>level pixels                                 luma and chroma of RGB
  * ================================================================================================
- * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient has 45 bits and is taken in
- * digits of 15: floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted
- * out is what the plain form shifts out. Components have 10 bits at most; halves, which have more, are looked up in plain C.
+ * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
+ * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
+ * floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted out is what the plain form shifts out. Components have
+ * 10 bits at most, and their weighted sums 14; halves, which have more, are looked up in plain C.
  */
 #ifndef VMAFGPU_NO_PIXELS
 
 typedef struct vmafgpu__pixels_digits {
-    vmafgpu__v rb[3], g[3], bias[3];       /* the lowest first */
+    vmafgpu__v rb[4], g[4], bias[4];       /* the lowest first */
     vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
     int        bits, up;                   /* of a component; how far the third one is below the upper word */
+    int        shift;                      /* of the last sum */
 } vmafgpu__pixels_digits;
 
-VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__luma_job *job) {
-    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1 };
-    const int64_t *c = job->plane->coefficient;
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
+                                                             const int digits) {
+    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1, ALL = 0xffff };
+    const int64_t *c = plane->coefficient;
     vmafgpu__pixels_digits d;
-    for (int i = 0; i < 3; i++) {
-        const int shift = i * VMAFGPU__LUMA_DIGIT;
-        const int64_t bias = job->plane->bias >> shift;
-        d.rb[i] = vmafgpu__v_set32((int32_t)((c[0] >> shift & MASK) | (c[2] >> shift & MASK) << 16));
-        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & MASK));
-        d.bias[i] = vmafgpu__v_set32((int32_t)(i < 2 ? bias & MASK : bias));
+    for (int i = 0; i < digits; i++) {
+        const int shift = i * VMAFGPU__LUMA_DIGIT, mask = i < digits - 1 ? MASK : ALL;
+        const int64_t bias = plane->bias >> shift;
+        d.rb[i] = vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
+        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & mask));
+        d.bias[i] = vmafgpu__v_set32((int32_t)(i < digits - 1 ? bias & MASK : bias));
     }
-    d.bits = job->form->bits;
+    d.bits = form->bits;
     d.up = 2 * d.bits - 16;
+    d.shift = plane->shift - (digits - 1) * VMAFGPU__LUMA_DIGIT;
     d.low = vmafgpu__v_set32((1 << d.bits) - 1);
     d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
     return d;
 }
 
 /* Of a vector of pixels, words of 32 bits. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
-    const vmafgpu__v all = vmafgpu__v_load(words);
-    const vmafgpu__v rb = vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
-    const vmafgpu__v g = vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_rb(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_g(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb, vmafgpu__v g) {
     vmafgpu__v sum = vmafgpu__v_zero();
     VMAFGPU__UNROLL
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < digits; i++) {
         sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
         sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
     }
-    return vmafgpu__v_srli32(sum, VMAFGPU__LUMA_SHIFT - 2 * VMAFGPU__LUMA_DIGIT);
+    return vmafgpu__v_srl32(sum, d->shift);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
+    const vmafgpu__v all = vmafgpu__v_load(words);
+    return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
 /* As many of `count` pixels as make whole vectors of bytes; how many. */
@@ -27497,7 +27548,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     const int bytes = job->form->bytes;
     int x = 0;
     if (job->form->bits <= 10) {
-        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job);
+        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
         /* Three bytes become words; the last pixel of a row is not read as four. */
@@ -27509,6 +27560,121 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         }
     }
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
+}
+
+/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
+
+/* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
+enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_ROOM = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
+typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_ROOM], g[VMAFGPU__CHROMA_ROOM]; } vmafgpu__chroma_words;
+
+/* `count` pixels from column x on, which come behind the first place. */
+VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
+                                          int x, int count, vmafgpu__chroma_words *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    const int bytes = job->form->bytes, before = x > 0;
+    uint8_t words[3][4 * (VMAFGPU__CHROMA_PIXELS + 1)];
+    const uint8_t *from[3];
+    for (int j = 0; j < 3; j++) {
+        from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
+        if (bytes == 4 || !job->down->weight[j])
+            continue;
+        const int last = before + count - 1;   /* nothing behind a row is read */
+        for (int i = 0; i < last; i++)
+            memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
+        memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
+        from[j] = words[j];
+    }
+    for (int i = 0; i < before + count; i += LANES) {
+        const int last = before + count - LANES, at = i < last ? i : last;
+        vmafgpu__v rb = vmafgpu__v_zero(), g = vmafgpu__v_zero();
+        for (int j = 0; j < 3; j++) {
+            const vmafgpu__v weight = vmafgpu__v_set16((int16_t)job->down->weight[j]);
+            if (!job->down->weight[j])
+                continue;
+            const vmafgpu__v all = vmafgpu__v_load(from[j] + 4 * at);
+            rb = vmafgpu__v_add16(rb, vmafgpu__v_mullo16(vmafgpu__pixels_rb(d, all), weight));
+            g = vmafgpu__v_add16(g, vmafgpu__v_mullo16(vmafgpu__pixels_g(d, all), weight));
+        }
+        vmafgpu__v_store(sums->rb + 1 - before + at, rb);
+        vmafgpu__v_store(sums->g + 1 - before + at, g);
+    }
+    if (!before) {   /* the left edge */
+        sums->rb[0] = sums->rb[1];
+        sums->g[0] = sums->g[1];
+    }
+}
+
+/* A vector of samples' sums, from those of the pixel before the first one on. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    if (taps->step == 1)
+        return vmafgpu__v_load(sums + 1);
+    const vmafgpu__v a = vmafgpu__v_load(sums), b = vmafgpu__v_load(sums + LANES);
+    const vmafgpu__v c = vmafgpu__v_load(sums + 1), d = vmafgpu__v_load(sums + 1 + LANES);
+    return vmafgpu__v_add16(vmafgpu__v_add16(vmafgpu__v_mullo16(vmafgpu__v_evens32(a, b), weight[0]),
+                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
+}
+
+/* Four vectors of samples of one plane. */
+VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
+                                             const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
+    const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
+    for (int i = 0; i < 4; i++)
+        samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
+}
+
+/* Vectors of words, or bytes; one plane's or those of both in turn. */
+VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
+    vmafgpu__v half[2];
+    if (v && job->wide) {
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES,
+                             vmafgpu__v_sll16(vmafgpu__v_or(u[i], vmafgpu__v_slli32(v[i], 16)), job->shift));
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = v ? vmafgpu__v_or(u[2 * i], vmafgpu__v_slli32(v[2 * i], 8)) : u[2 * i];
+        const vmafgpu__v b = v ? vmafgpu__v_or(u[2 * i + 1], vmafgpu__v_slli32(v[2 * i + 1], 8)) : u[2 * i + 1];
+        half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(a, b));
+        if (v || job->wide)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+    }
+    if (!v && !job->wide)
+        vmafgpu__v_store(out, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+}
+
+static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    enum { LANES = VMAFGPU__V_WORDS, SAMPLES = VMAFGPU__V_BYTES };
+    const vmafgpu__chroma_taps *across = job->across;
+    if (job->form->bits > 10 || w < SAMPLES) {
+        vmafgpu__chroma_row_scalar(job, rows, w, out);
+        return;
+    }
+    const int is_interleaved = job->step > 1 + job->wide;
+    const vmafgpu__pixels_digits u = vmafgpu__pixels_split(job->form, &job->plane[0], 4);
+    const vmafgpu__pixels_digits v = vmafgpu__pixels_split(job->form, &job->plane[1], 4);
+    vmafgpu__v weight[2];
+    for (int i = 0; i < 2; i++)
+        weight[i] = vmafgpu__v_set16((int16_t)across->weight[i]);
+    for (int next = 0; next < w; next += SAMPLES) {
+        const int x = next < w - SAMPLES ? next : w - SAMPLES;
+        vmafgpu__chroma_words sums;
+        vmafgpu__v rb[4], g[4], samples[2][4];
+        vmafgpu__chroma_sums(job, &u, rows, x * across->step, SAMPLES * across->step, &sums);
+        for (int i = 0; i < 4; i++) {
+            rb[i] = vmafgpu__chroma_across(across, weight, sums.rb + i * LANES * across->step);
+            g[i] = vmafgpu__chroma_across(across, weight, sums.g + i * LANES * across->step);
+        }
+        vmafgpu__chroma_samples(job, &u, 0, rb, g, samples[0]);
+        vmafgpu__chroma_samples(job, &v, 1, rb, g, samples[1]);
+        if (is_interleaved) {
+            vmafgpu__chroma_put(job, samples[0], samples[1], out[0] + (ptrdiff_t)x * job->step);
+        } else {
+            vmafgpu__chroma_put(job, samples[0], NULL, out[0] + (ptrdiff_t)x * job->step);
+            vmafgpu__chroma_put(job, samples[1], NULL, out[1] + (ptrdiff_t)x * job->step);
+        }
+    }
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
@@ -30697,7 +30863,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors),
-    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row)
+    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
+    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -30732,6 +30899,17 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__pixels_luma
 #undef vmafgpu__pixels_words
 #undef vmafgpu__pixels_row
+#undef vmafgpu__pixels_rb
+#undef vmafgpu__pixels_g
+#undef vmafgpu__pixels_sample
+#undef vmafgpu__chroma_sums
+#undef vmafgpu__chroma_across
+#undef vmafgpu__chroma_samples
+#undef vmafgpu__chroma_put
+#undef vmafgpu__chroma_row
+#undef vmafgpu__chroma_words
+#undef VMAFGPU__CHROMA_PIXELS
+#undef VMAFGPU__CHROMA_ROOM
 #undef vmafgpu__psnr_row
 #undef vmafgpu__lanes_floats
 #undef vmafgpu__float_row

@@ -266,8 +266,9 @@
  *   - RGBA16F is linear light in the matrix's own primaries. The transfer function makes a code of 16 bits of each component,
  *     from a table: below 0 and NaN are 0, above 1 (with PQ: 10000 cd/m2) is 1.
  *   - Memory: host, pinned, which is converted by the CPU's threads like host, device, and surfaces: images of Vulkan or
- *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, and cuSurfObjectCreate() of it), which
- *     the GPU reads in place and no one copies. Rows in device memory may have any address and pitch; multiples of 16 bytes are
+ *     Direct3D that the program has imported (an array with CUDA_ARRAY3D_SURFACE_LDST, or cuSurfObjectCreate() of it), which
+ *     the GPU reads in place, as it does an encoder's NV12 or P010 in planes of such images; the program copies nothing.
+ *     Rows in device memory may have any address and pitch; multiples of 16 bytes are
  *     read fastest. With several GPUs RGB frames are in host or pinned memory.
  *
  * ENCODERS. What would VMAF be if this block were coded so? With config.edit_size set vmafgpu_edit_begin() takes a pair, then
@@ -366,7 +367,7 @@
  *   >>levels            names of vector code
  *   >>level lanes       plain C that every level compiles for itself, the scalar one, too
  *   >>level operations  an instruction set, one row per operation
- *   >>level pixels      luma of RGB
+ *   >>level pixels      luma and chroma of RGB
  *   >>level motion  >>level vif  >>level adm  >>level cambi  >>level speed  >>level psnr  >>level ssim  >>level floats
  *                       features in vector code
  *
@@ -500,8 +501,12 @@ typedef enum vmafgpu_memory_kind {
     VMAFGPU_MEMORY_PINNED,   /* page-locked by the GPU's API and read by the GPU itself; see vmafgpu_reusable() */
     VMAFGPU_MEMORY_DEVICE,   /* of the GPU that scores (CUdeviceptr), read in place; see vmafgpu_reusable(), and
                                 vmafgpu_next_device() where there are several */
-    VMAFGPU_MEMORY_SURFACE   /* data[0] is a CUsurfObject, of an image of RGB pixels on the GPU that scores, at least as large as
-                                the frame; pitch is not looked at. CUDA alone. See COLOUR; else as device memory */
+    VMAFGPU_MEMORY_SURFACE,  /* data[] are CUsurfObjects, of images on the GPU that scores which are at least as large as what
+                                lies in them: one of RGB pixels, see COLOUR, or planes in the config's layout, whose elements are
+                                one sample, or, semi-planar, two (Vulkan's R8 and R8G8, R16 and R16G16), of 8 bits or else 16.
+                                pitch is not looked at, nor the low bits of SEMIPLANAR_HIGH. CUDA alone, and for YUV with
+                                gpu.frames so or config.colour stated. Else as device memory */
+    VMAFGPU_MEMORY_ARRAY     /* likewise CUarrays, of which the push makes surfaces for as long as it borrows them */
 } vmafgpu_memory_kind;
 
 /* What is in a frame: planes in the format that the config says, or RGB, of which these planes are made; see COLOUR. Pixels lie
@@ -676,7 +681,8 @@ typedef struct vmafgpu_gpu_config {
                                    (for the default stream give CU_STREAM_LEGACY, or hipStreamLegacy where the
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
-                                   any kind is taken; pinned: pinned or device; device: device and surfaces only */
+                                   any kind is taken; pinned: pinned or device; device: device, surfaces and arrays
+                                   only; surface: surfaces and arrays only, with CUDA and one GPU */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
                                    16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
@@ -2597,6 +2603,25 @@ typedef struct vmafgpu__pixels_launch {
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
+/* Surfaces of YUV, luma in items from 0 on and chroma from MAX_IMPORTS on, which block z takes one after the other. A thread has
+ * 16 bytes in each of PIXELS_ROWS rows. */
+typedef struct vmafgpu__surface_item {
+    uint64_t surface;
+    void    *target;                        /* at a multiple of 16 bytes */
+} vmafgpu__surface_item;
+
+typedef struct vmafgpu__surface_plane {
+    int32_t  row, height, pitch;            /* in bytes but for the height; row: of what is copied; pitch: of the target */
+    int32_t  shift;                         /* words are moved down by that... */
+    uint32_t mask;                          /* ...and cut */
+} vmafgpu__surface_plane;
+
+typedef struct vmafgpu__surfaces_launch {
+    vmafgpu__surface_plane plane[2];        /* luma, chroma */
+    int32_t luma_count, chroma_count;
+    vmafgpu__surface_item items[3 * VMAFGPU__MAX_IMPORTS];
+} vmafgpu__surfaces_launch;
+
 /* ---- motion ---- */
 
 enum {
@@ -3228,6 +3253,7 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
  * the same everywhere. Devices read memory in a way of their own. */
 #ifndef VMAFGPU__FETCH
 #  define VMAFGPU__FETCH(p) (*(p))
+#  define VMAFGPU__STORE(p, v) (*(p) = (v))
 #endif
 enum {
     VMAFGPU__SMOOTH_EXTRACTORS = 64,        /* as many as a model has inputs */
@@ -3240,22 +3266,31 @@ typedef struct vmafgpu__smooth_vif {
 } vmafgpu__smooth_vif;
 
 typedef struct vmafgpu__smooth_adm {
-    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes */
+    double unit[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* of the sums of cubes; 0: the scale is skipped */
     double noise[VMAFGPU__SCALES];          /* of three bands */
+    double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
     double has_aim;                         /* or 0 */
 } vmafgpu__smooth_adm;
 
+/* How live pairs have motion, if an input is that. */
+typedef struct vmafgpu__smooth_motion {
+    double  area, weight, most, factor, offset;
+    int32_t window;                         /* 0: it is no motion */
+    int32_t is_zero, is_blended, unused;
+} vmafgpu__smooth_motion;
+
 typedef struct vmafgpu__smooth_input {
     double  known;                          /* what no sum of these changes */
     double  slope, intercept;
     int32_t kind, extractor, place;         /* place: of the extractor's columns */
-    int32_t unused;
+    int32_t is_shown;                       /* the extractor is the one whose sums are shown */
+    vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS];
+    int64_t base[VMAFGPU__SMOOTH_WORDS];    /* settled with each base, and all else that depends on it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -3302,8 +3337,70 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
+/* change: NULL, of the base. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
-    return (double)(VMAFGPU__FETCH(&s->base[word]) + VMAFGPU__FETCH(&change[word]));
+    return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
+}
+
+VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
+
+/* motion2 to motion3, without the average. */
+VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
+    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
+}
+
+/* A column of a live pair that has so many frames before it: motion3, or all the others, which are one. */
+VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums, int history) {
+    const double most = VMAFGPU__FETCH(&m->most);
+    const int window = VMAFGPU__FETCH(&m->window);
+    if (history < window)
+        return 0;
+    const int64_t sad = VMAFGPU__FETCH(&sums->motion[window - 1]);
+    const double motion = VMAFGPU__FETCH(&m->is_zero) ? 0
+                          : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
+                                                   VMAFGPU__FETCH(&m->weight), most);
+    return !VMAFGPU__FETCH(&m->is_blended) ? motion : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
+}
+
+/* Makes all of it that depends on the base, which has these sums. history: of a live pair, else -1. */
+VMAFGPU__FN void vmafgpu__smooth_settle(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
+    const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
+    const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const vmafgpu__vif_sums *information = &sums->vif[k];
+        const vmafgpu__adm_sums *cubes = &sums->adm[k];
+        for (int i = 0; i < vif; i++)
+            VMAFGPU__STORE(&s->base[vmafgpu__edit_vif_word(vif, k, i)], VMAFGPU__FETCH(&information->numerator[i]));
+        VMAFGPU__STORE(&s->base[vmafgpu__edit_vif_word(vif, k, vif)], VMAFGPU__FETCH(&information->flat_noise));
+        for (int i = 0; i < adm; i++)
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 0, b)], VMAFGPU__FETCH(&cubes->numerator[i][b]));
+                VMAFGPU__STORE(&s->base[vmafgpu__edit_adm_word(vif, adm, k, i, 1, b)], VMAFGPU__FETCH(&cubes->impairment[i][b]));
+            }
+        for (int i = 0; i < of_vif; i++) {
+            const double flat = (double)VMAFGPU__FETCH(&information->flat_count);
+            VMAFGPU__STORE(&s->vif[i].flat[k], flat);
+            VMAFGPU__STORE(&s->vif[i].denominator[k], (double)VMAFGPU__FETCH(&information->denominator) * (1.0 / 2048) + flat);
+        }
+    }
+    for (int i = 0; i < of_adm; i++) {
+        vmafgpu__smooth_adm *e = &s->adm[i];
+        double all = 0;
+        for (int k = 0; k < VMAFGPU__SCALES; k++) {
+            const double noise = VMAFGPU__FETCH(&e->band_noise[k]), unit = VMAFGPU__FETCH(&e->den_unit[k]);
+            double den = 0;
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) *
+                                   vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+            VMAFGPU__STORE(&e->den[k], den);
+            all += den;
+        }
+        VMAFGPU__STORE(&e->all_den, all);
+    }
+    for (int i = 0; i < inputs; i++)
+        if (history >= 0 && VMAFGPU__FETCH(&s->input[i].motion.window))
+            VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
 }
 
 /* The first four columns of VIF, by scale. */
@@ -3403,6 +3500,89 @@ VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, in
     return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
 }
 
+/* What the distance to a vector comes to, of normalised inputs. */
+VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int inputs, const double *vector, double gamma) {
+    double distance = 0;
+    for (int i = 0; i < inputs; i++) {
+        const double d = x[i] - VMAFGPU__FETCH(&vector[i]);
+        distance += d * d;
+    }
+    return vmafgpu__smooth_exp(-gamma * distance);
+}
+
+/* The sums of a picture or of a block of it, one after the other: vif_information, vif_noise, adm, aim of a vmafgpu_edit_sums. */
+enum { VMAFGPU__SLOPE_VIF = 0, VMAFGPU__SLOPE_NOISE = 4, VMAFGPU__SLOPE_ADM = 8, VMAFGPU__SLOPE_AIM = 20, VMAFGPU__SLOPES = 32 };
+
+/* What a column of ADM has of the roots of scale k, over the denominators: of numerators, or of impairments. */
+VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den), den = VMAFGPU__FETCH(&e->den[k]);
+    if (!of_aim && place == 3 + k)
+        return den > 0 ? VMAFGPU__QUOTIENT(1.0, den) : 0;
+    if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0).adm3 <= VMAFGPU__FETCH(&e->least))
+        return 0;
+    const double share = of_aim ? place == 1 ? 1 : place == 2 ? weight - 1 : 0 : place == 0 ? 1 : place == 2 ? weight : 0;
+    return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
+}
+
+/* What the prediction changes by with sum `which`. slopes: those by the model's inputs; stride between them. */
+VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    double out = 0;
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor), place = VMAFGPU__FETCH(&in->place);
+        if (!VMAFGPU__FETCH(&in->is_shown))
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF && which == VMAFGPU__SLOPE_VIF + place) {
+            out += VMAFGPU__QUOTIENT(slopes[i] * (1.0 / 2048), VMAFGPU__FETCH(&s->vif[extractor].denominator[place]));
+        } else if (kind == VMAFGPU__SMOOTH_VIF && which == VMAFGPU__SLOPE_NOISE + place) {
+            out -= VMAFGPU__QUOTIENT(VMAFGPU__QUOTIENT(slopes[i] * (1.0 / 16384), 65025.0),
+                                     VMAFGPU__FETCH(&s->vif[extractor].denominator[place]));
+        } else if (kind == VMAFGPU__SMOOTH_ADM && which >= VMAFGPU__SLOPE_ADM) {
+            const vmafgpu__smooth_adm *e = &s->adm[extractor];
+            const int of_aim = which >= VMAFGPU__SLOPE_AIM, at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
+            const int k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
+            const double sum = vmafgpu__smooth_sum(s, (const int64_t *)0,
+                                                   vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
+                                                                          VMAFGPU__FETCH(&s->adm_variants), k,
+                                                                          VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
+            const double root = vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) *
+                                                     (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
+            /* Of the root of the sum: 0 where there is no slope. */
+            out += slopes[i] * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim) *
+                   (sum > 0 ? VMAFGPU__QUOTIENT(root, 3 * sum) : 0);
+        }
+    }
+    return out;
+}
+
+/* ---- maps: sums of blocks ---- */
+
+/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
+VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
+    const int unit = 1 << shift;
+    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
+                                 samples);
+}
+
+/* What the block would add to the prediction if it were the reference. slopes by the sums; is, ideal: the block's. unit: of the
+ * cubes, by scale. */
+VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
+    double share = 0;
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
+        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(ideal[vif] - is[vif]) +
+                 VMAFGPU__FETCH(&slopes[noise]) * (double)(ideal[noise] - is[noise]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
+            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(ideal[adm] - is[adm]) +
+                                VMAFGPU__FETCH(&slopes[aim]) * (double)(ideal[aim] - is[aim]));
+        }
+    }
+    return share;
+}
+
 /* An edit as kernels read it. Its samples are canonical and without gaps between rows, `place` bytes behind those of the
  * first; source: where they come from if they are on the device, in the caller's format; else NULL. */
 typedef struct vmafgpu__gpu_edit {
@@ -3485,6 +3665,50 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
     return inputs * VMAFGPU__EDIT_CHANGE_THREADS * 8;
 }
 
+enum {
+    VMAFGPU__MAP_SETTLE_THREADS = 64,       /* of which one works */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
+    VMAFGPU__MAP_THREADS = 128              /* a warp has a block of the picture: its sums, then those of the reference */
+};
+
+/* What predictions are made of, from the sums of a pair that was scored. */
+typedef struct vmafgpu__map_settle_launch {
+    vmafgpu__smooth *smooth;
+    const vmafgpu__sums *sums;
+    int32_t history, unused;
+} vmafgpu__map_settle_launch;
+
+/* Slopes by the sums, of that. */
+typedef struct vmafgpu__map_slope_launch {
+    const vmafgpu__smooth *smooth;
+    const double   *coefs, *table;
+    const uint16_t *vectors;
+    double         *slopes;
+} vmafgpu__map_slope_launch;
+
+typedef struct vmafgpu__map_block {
+    double  share;
+    int64_t sums[VMAFGPU__SLOPES];
+} vmafgpu__map_block;
+
+/* Blocks `first` and so many behind it, from what each sample gives to the sums. */
+typedef struct vmafgpu__map_launch {
+    const int32_t  *terms[VMAFGPU__SCALES];                 /* of VIF; NULL: none */
+    const int32_t  *noise[VMAFGPU__SCALES];                 /* and behind it the reference's mean and variance */
+    const int64_t  *cubes[VMAFGPU__SCALES];                 /* of ADM, of the picture, or of the reference against itself; NULL */
+    const void     *log_table;
+    const double   *slopes;
+    int64_t        *ideal;                                  /* of ADM, of block `first` and behind it */
+    vmafgpu__map_block *blocks;                             /* or NULL; likewise */
+    float          *shares;                                 /* or NULL; likewise */
+    double          unit[VMAFGPU__SCALES], gain_limit;
+    int32_t         width, height;                          /* of the frame */
+    vmafgpu__adm_geometry bands[VMAFGPU__SCALES];
+    int32_t         size, across, down, first, count;
+    int32_t         is_ideal;                               /* cubes become sums in `ideal`, and that is all */
+} vmafgpu__map_launch;
+
 #ifndef VMAFGPU_KERNELS
 
 /* ================================================================================================
@@ -3500,6 +3724,7 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16,       /* of vmafgpu_push_many() at once */
     VMAFGPU__MAX_EDIT = 256,           /* config.edit_size */
+    VMAFGPU__LEAST_BLOCK = 4,          /* of a map */
     VMAFGPU__MAX_QUEUE = 8,            /* of batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,           /* GPUs of a context */
     VMAFGPU__NAME_SIZE = 256,
@@ -3572,6 +3797,7 @@ typedef struct vmafgpu__job {
                                           words with samples in the low bits */
     int foreign;                       /* in memory of another GPU: bit 0: reference; 1: distorted; 2: previous */
     int is_trusted;                    /* the reference was checked, whatever form it is in */
+    float *map;                        /* wanted with the pair's sums, see vmafgpu_map_next(); or NULL */
 } vmafgpu__job;
 
 /* What collect() does when the sums are not there yet: looks only when it is likely to be worth it, looks, waits. */
@@ -3656,6 +3882,7 @@ struct vmafgpu {
     vmafgpu__speed    *speed;
     vmafgpu__edits    *edits;                       /* NULL: config.edit_size and map_size are 0 */
     float             *map;                         /* for the next pair's, or NULL */
+    vmafgpu_memory_kind map_memory;
     vmafgpu__colours  *colours;                     /* NULL: frames are YUV */
     int                has_base;                    /* the CPU's planes are those of vmafgpu_edit_begin() */
 
@@ -5820,6 +6047,7 @@ struct vmafgpu__float_adm_functions;
 struct vmafgpu__ciede_row;
 struct vmafgpu__float_functions;
 struct vmafgpu__luma_job;
+struct vmafgpu__chroma_job;
 
 /* What is left out is NULL. */
 typedef struct vmafgpu__cpu_functions {
@@ -5850,6 +6078,8 @@ typedef struct vmafgpu__cpu_functions {
     const struct vmafgpu__float_functions *floats;
     /* Luma of a row of w pixels. */
     void      (*pixels_row)(const struct vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
+    /* Both planes of chroma, rows of w samples, from the rows before the first that belongs to them, of that one and the next. */
+    void      (*chroma_row)(const struct vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__cpu_functions;
 
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
@@ -6716,26 +6946,27 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                               vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Samples x.. of row y of both chroma planes: sums of up to three rows, then of up to three columns. */
-static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conversion *conversion, int x, int y, int count,
-                                          uint8_t *const *out, int step) {
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu__colours *colours = v->colours;
-    const vmafgpu__chroma_taps *across = &colours->across, *down = &colours->down;
-    const vmafgpu_frame *from = conversion->from;
-    const vmafgpu__pixel_form *form = &vmafgpu__pixel_forms[from->pixels];
-    const int shift = vmafgpu__sample_shift(c), wide = c->bytes_per_sample > 1;
+typedef struct vmafgpu__chroma_job {
+    const vmafgpu__pixel_form   *form;
+    const vmafgpu__colour_plane *plane;    /* [2] */
+    const vmafgpu__chroma_taps  *across, *down;
+    const uint16_t              *transfer;
+    int wide, shift, step;                 /* words rather than bytes; how far up a sample lies; from one to the next */
+    int width;                             /* of rows of pixels */
+} vmafgpu__chroma_job;
+
+/* Samples x..: sums of up to three rows, then of up to three columns. */
+static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count, uint8_t *const *out) {
+    const vmafgpu__chroma_taps *across = job->across, *down = job->down;
     const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2;   /* columns */
-    const int first = before < 0 ? 0 : before, end = behind > c->width ? c->width : behind;
+    const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
     memset(sums, 0, sizeof sums);
     for (int j = 0; j < 3; j++) {
-        const int row = y * down->step + j - 1;
         if (!down->weight[j])
             continue;
-        vmafgpu__unpack_pixels(form, colours->transfer, (const uint8_t *)from->data[0] +
-                               (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from) + (ptrdiff_t)first * form->bytes, end - first, codes);
+        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first, codes);
         for (int k = 0; k < 3; k++)
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
@@ -6749,20 +6980,41 @@ static void vmafgpu__convert_chroma_chunk(const vmafgpu *v, const vmafgpu__conve
             sum[k] = (uint32_t)across->weight[0] * at[0] + (uint32_t)across->weight[1] * at[1] + (uint32_t)across->weight[2] * at[2];
         }
         for (int plane = 0; plane < 2; plane++)
-            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * step, wide,
-                                vmafgpu__colour_sample(&colours->plane[from->pixels][1 + plane], sum[0], sum[1], sum[2]) << shift);
+            vmafgpu__put_sample(out[plane] + (ptrdiff_t)(x + i) * job->step, job->wide,
+                                vmafgpu__colour_sample(&job->plane[plane], sum[0], sum[1], sum[2]) << job->shift);
     }
 }
 
-static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__conversion *conversion, int first, int end) {
-    const int w = vmafgpu__chroma_width(&v->config);
+static void vmafgpu__chroma_row_scalar(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__CHUNK)
+        vmafgpu__chroma_chunk(job, rows, x, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out);
+}
+
+static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functions *functions, const vmafgpu__conversion *conversion,
+                                    int first, int end) {
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu_frame *from = conversion->from;
+    const vmafgpu__colours *colours = v->colours;
+    const int w = vmafgpu__chroma_width(c);
+    vmafgpu__chroma_job job;
+    job.form = &vmafgpu__pixel_forms[from->pixels];
+    job.plane = &colours->plane[from->pixels][1];
+    job.across = &colours->across;
+    job.down = &colours->down;
+    job.transfer = colours->transfer;
+    job.wide = c->bytes_per_sample > 1;
+    job.shift = vmafgpu__sample_shift(c);
+    job.width = c->width;
     for (int y = first; y < end; y++) {
+        const uint8_t *rows[3];
         uint8_t *out[2];
-        int step = 0;
+        for (int j = 0; j < 3; j++) {
+            const int row = y * job.down->step + (job.down->weight[j] ? j - 1 : 0);
+            rows[j] = (const uint8_t *)from->data[0] + (row < 0 ? 0 : row) * vmafgpu__pixel_pitch(c, from);
+        }
         for (int i = 0; i < 2; i++)
-            out[i] = vmafgpu__row_to_write(&v->config, &conversion->to, 1 + i, y, &step);
-        for (int x = 0; x < w; x += VMAFGPU__CHUNK)
-            vmafgpu__convert_chroma_chunk(v, conversion, x, y, w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK, out, step);
+            out[i] = vmafgpu__row_to_write(c, &conversion->to, 1 + i, y, &job.step);
+        functions->chroma_row(&job, rows, w, out);
     }
 }
 
@@ -6773,7 +7025,7 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
     vmafgpu__part(v->config.height, part, parts, &first, &end);
     vmafgpu__convert_luma(v, functions, conversion, first, end);
     vmafgpu__part(conversion->with_chroma ? vmafgpu__chroma_height(&v->config) : 0, part, parts, &first, &end);
-    vmafgpu__convert_chroma(v, conversion, first, end);
+    vmafgpu__convert_chroma(v, functions, conversion, first, end);
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
@@ -6827,24 +7079,26 @@ static vmafgpu_result vmafgpu__motion_plan(vmafgpu *v, vmafgpu__extractor *e) {
 
 /* ---- from sums to columns ---- */
 
-static double vmafgpu__min(double a, double b) {
-    return a < b ? a : b;
-}
-
 static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                   int64_t position) {
     const int window = vmafgpu__motion_window(e);
     if (position < window || e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0)
         return 0;
     const double area = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
-    return vmafgpu__min((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
+    return vmafgpu__lesser_double((double)sums->motion[window - 1] / 256. / area * e->option[VMAFGPU__MOTION_FPS_WEIGHT],
                         e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* motion2 to motion3, without the average. */
+/* Whether it is one of its columns: the SAD, as motion or not, or motion2 or motion3. */
+static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
+    const int early = column - e->columns[0], late = column - e->columns[2];
+    return e->feature->columns == vmafgpu__motion_columns &&
+           ((early >= 0 && early <= (e->option[VMAFGPU__MOTION_DEBUG] != 0)) || late == 0 || late == 1);
+}
+
 static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
-    const double factor = e->option[VMAFGPU__MOTION_BLEND_FACTOR], offset = e->option[VMAFGPU__MOTION_BLEND_OFFSET];
-    return vmafgpu__min(x * factor + (1 - factor) * vmafgpu__min(offset, x), e->option[VMAFGPU__MOTION_MAX_VAL]);
+    return vmafgpu__blend_motion(x, e->option[VMAFGPU__MOTION_BLEND_FACTOR], e->option[VMAFGPU__MOTION_BLEND_OFFSET],
+                                 e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
 /* Whether the next position can be given: it needs its successor, the first ones need the first that has a SAD. */
@@ -6870,7 +7124,7 @@ static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__course *m
     if (i + 1 == m->count)
         *motion2 = m->value[i & 7];
     else if (earlier >= window)
-        *motion2 = vmafgpu__min(m->value[earlier & 7], m->value[(i + 1) & 7]);
+        *motion2 = vmafgpu__lesser_double(m->value[earlier & 7], m->value[(i + 1) & 7]);
     else
         *motion2 = m->value[(i + 1) & 7];
     const double blended = vmafgpu__motion_blend(e, *motion2);
@@ -13174,7 +13428,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions_scalar = {
     VMAFGPU__IF_HVS(&vmafgpu__hvs_lanes_scalar),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes_scalar),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences_scalar),
-    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar)
+    VMAFGPU__IF_FLOAT(&vmafgpu__float_scalar), VMAFGPU__IF_PIXELS(vmafgpu__pixels_row_scalar),
+    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row_scalar)
 };
 
 /* The best level that the machine has and `mask` allows. */
@@ -13958,6 +14213,14 @@ VMAFGPU__COLD
 /* Whether a base is kept, for edits or for maps. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->edit_size || c->map_size;
+}
+
+/* Blocks of maps: in a row, or in all; 0: there are no maps. */
+static int vmafgpu__map_across(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
+}
+static int vmafgpu__map_count(const vmafgpu_config *c) {
+    return c->map_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_size) : 0;
 }
 
 /* Whether the caller's frames have the form that the CPU works on. */
@@ -16796,6 +17059,19 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
+/* In the layout of CUDA_ARRAY3D_DESCRIPTOR, and of CUDA_RESOURCE_DESC of an array. */
+typedef struct vmafgpu__array_shape {
+    size_t   width, height, depth;
+    int      format;
+    unsigned channels, flags;
+} vmafgpu__array_shape;
+
+typedef struct vmafgpu__resource {
+    int      kind;
+    void    *array;
+    uint64_t rest[16];
+} vmafgpu__resource;
+
 /* name in the table, result, arguments, CUDA's and HIP's name. NULL: not needed there; a '?' in front: old libraries
  * may lack it. Handles are opaque pointers, devices ints, device addresses 64 bits. */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
@@ -16835,6 +17111,10 @@ typedef struct vmafgpu__copy_rows {
                                size_t height, int direction, void *stream), NULL, "hipMemcpy2DAsync") \
     X(copy_out,          int, (void *to, uint64_t from, size_t size, void *stream), \
       "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync") \
+    X(array_create,      int, (void **array, const vmafgpu__array_shape *shape), "?cuArray3DCreate_v2", NULL) \
+    X(array_destroy,     int, (void *array), "?cuArrayDestroy", NULL) \
+    X(surface_create,    int, (uint64_t *surface, const vmafgpu__resource *resource), "?cuSurfObjectCreate", NULL) \
+    X(surface_destroy,   int, (uint64_t surface), "?cuSurfObjectDestroy", NULL) \
     X(fill,              int, (uint64_t to, unsigned char value, size_t size, void *stream), \
       "cuMemsetD8Async", "hipMemsetD8Async") \
     X(stream_create,     int, (void **stream, unsigned flags), "cuStreamCreate", "hipStreamCreateWithFlags") \
@@ -16888,7 +17168,7 @@ typedef struct vmafgpu__vendor {
     const char *library;                          /* for sentences */
     const char *libraries[12];                    /* to try, in this order */
     int         is_kept;                          /* whether the library must not be unloaded */
-    int         has_surfaces;                     /* whether its kernels read them */
+    int         has_surfaces;                     /* whether its kernels read them and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT];   /* in the order of the table */
     const char *image_files[2];                   /* to look for beside the program */
     const struct vmafgpu__blob *blobs;            /* that are compiled in, up to one without a target; NULL: none */
@@ -17307,6 +17587,7 @@ typedef struct vmafgpu__holding {
 typedef struct vmafgpu__kernels {
     void    *handshake, *import;
     void    *pixels[4];                    /* luma, chroma; the same from surfaces */
+    void    *surfaces;                     /* of YUV */
     size_t   transfer;                     /* in the tables */
     vmafgpu__holding of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
@@ -17342,8 +17623,15 @@ typedef struct vmafgpu__slot {
     vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
     unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
     int      pixels_count;
+    vmafgpu__surfaces_launch surfaces;     /* frames in surfaces of YUV */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS];   /* surfaces of the caller's arrays */
+    int      made_count;
     int64_t  first;
     int      is_running;
+    float   *map;                          /* the caller's, for the pair of a batch of one; or NULL */
+    vmafgpu_memory_kind map_memory;
+    int      map_history;                  /* frames before that pair */
+    float   *map_landing;                  /* pinned; of all blocks */
 } vmafgpu__slot;
 
 #ifndef VMAFGPU_NO_EDITS
@@ -17355,14 +17643,18 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_CHANGE,
     VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__EDIT_FUNCTIONS = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_BLOCKS,
+    VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_edit_import", "vmafgpu_edit_patch", "vmafgpu_edit_change",
     "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
     "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
-    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3"
+    "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
+    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_blocks"
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -17380,7 +17672,10 @@ typedef struct vmafgpu__gpu_edits {
     uint64_t terms[VMAFGPU__SCALES];       /* of VIF, by variant; then what variants share */
     uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
     uint64_t smooth, coefs, table, vectors;
-    int      slot;                         /* that has the base */
+    int      slot;                         /* that has the base, or the pair that is mapped */
+    uint64_t slopes, ideal, blocks, shares;   /* of maps, for map_room blocks */
+    int      map_room;
+    void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
 } vmafgpu__gpu_edits;
 #endif
@@ -17405,6 +17700,7 @@ struct vmafgpu__gpu {
     int     is_plain;                      /* whether the caller's samples have the canonical form */
     int     is_canonical;                  /* and whether their planes may be read as they are */
     int     is_checked;                    /* whether samples can be illegal */
+    int     has_surfaces;                  /* whether frames may be surfaces and arrays */
     size_t  results_size;
     size_t  words_at;                      /* in results: sums, `illegal`, `claimed`, words of what is measured by itself */
     int     word_count;                    /* of a pair */
@@ -17439,8 +17735,20 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
+/* A map in host memory that nobody makes. */
+static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
+    for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
+        map[i - 1] = (float)NAN;
+}
+
 /* The GPU is not used any more, and the note says why. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
+    for (int i = 0; i < v->gpu->queue; i++) {
+        vmafgpu__slot *slot = &v->gpu->slots[i];
+        if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
+            vmafgpu__make_shares_unknown(v, slot->map);
+        slot->map = NULL;
+    }
     v->gpu->is_dead = 1;
     vmafgpu__sentence(v->note, sizeof v->note, "the GPU failed: %s", why);
     if (!v->is_open)   /* an open says by itself what it makes of it */
@@ -17650,6 +17958,72 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
+/* Has the GPU copy planes of YUV in surfaces before the kernels run. */
+static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to, int with_chroma) {
+    const vmafgpu__lent_layout *plane = &v->gpu->plane;
+    vmafgpu__surfaces_launch *launch = &slot->surfaces;
+    for (int i = 0; i < (with_chroma ? 1 + plane->planes : 1); i++) {
+        vmafgpu__surface_item *item = &launch->items[i ? (int)VMAFGPU__MAX_IMPORTS + launch->chroma_count++ : launch->luma_count++];
+        item->surface = (uint64_t)(uintptr_t)frame->data[i];
+        item->target = (void *)(uintptr_t)(to + (i ? plane->plane_size[0] + (size_t)(i - 1) * plane->plane_size[1] : 0));
+    }
+}
+
+static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
+    const vmafgpu_config *c = &v->config;
+    const int threads = VMAFGPU__PIXELS_THREADS, shift = vmafgpu__sample_shift(c);
+    const uint32_t both = c->bytes_per_sample > 1 ? 0x10001u : 0x1010101u, ones = c->bytes_per_sample > 1 ? 0xffffu : 0xffu;
+    vmafgpu__surfaces_launch *launch = &slot->surfaces;
+    vmafgpu__surface_plane *luma = &launch->plane[0], *chroma = &launch->plane[1];
+    luma->row = c->width * c->bytes_per_sample;
+    luma->height = c->height;
+    luma->shift = shift;
+    luma->mask = (ones >> shift) * both;
+    chroma->row = (int32_t)v->gpu->chroma_width;
+    chroma->height = launch->chroma_count ? vmafgpu__chroma_height(c) : 0;
+    chroma->shift = 0;
+    chroma->mask = (ones >> shift << shift) * both;
+    luma->pitch = (int32_t)v->gpu->plane.pitch[0];
+    chroma->pitch = (int32_t)v->gpu->plane.pitch[1];
+    const int row = luma->row > chroma->row ? luma->row : chroma->row, height = luma->height > chroma->height ? luma->height : chroma->height;
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(row, 16 * threads), (uint32_t)vmafgpu__divide_up(height, VMAFGPU__PIXELS_ROWS),
+                                     (uint32_t)(launch->luma_count + launch->chroma_count) }, VMAFGPU__PIXELS_THREADS, 0 };
+    vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
+}
+
+/* Whether planes of YUV can be in surfaces. */
+static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
+    return c->bit_depth > 8 || c->bytes_per_sample == 1;
+}
+
+/* Gives surfaces of the caller's arrays back, down to so many. */
+static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
+    while (slot->made_count > count && !v->gpu->is_dead)   /* a close gives back what is left then */
+        (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
+}
+
+/* Makes a frame in surfaces of one in arrays. */
+static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma, vmafgpu_frame *frame) {
+    enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
+    const int planes = frame->pixels || !with_chroma ? 1 : 1 + v->gpu->plane.planes, before = slot->made_count;
+    for (int i = 0; i < planes && !v->gpu->is_dead; i++) {
+        vmafgpu__resource resource;
+        memset(&resource, 0, sizeof resource);
+        resource.array = (void *)(uintptr_t)frame->data[i];
+        const int error = v->gpu->driver.surface_create(&slot->made[slot->made_count], &resource);
+        if (error == INVALID_VALUE || error == INVALID_HANDLE) {
+            vmafgpu__unmake_surfaces(v, slot, before);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the driver makes no surface of data[%d], which should be a CUarray "
+                                 "that was made with CUDA_ARRAY3D_SURFACE_LDST (%d)", v->subject, name, i, error);
+        }
+        if (!vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_surface_create, error))
+            break;
+        frame->data[i] = (const void *)(uintptr_t)slot->made[slot->made_count++];
+    }
+    frame->memory = VMAFGPU_MEMORY_SURFACE;
+    return VMAFGPU_OK;
+}
+
 /* Where the kernels find a frame. */
 typedef struct vmafgpu__target {
     const void *data;
@@ -17825,7 +18199,10 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits.functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int s = 0; v->config.edit_size && s < VMAFGPU__SCALES; s++) {
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_BLOCKS;
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int s = 0; vmafgpu__has_edits(&v->config) && s < VMAFGPU__SCALES; s++) {
         const int vif = VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth), adm = VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth);
         if (v->plan.vif_variants)
             vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
@@ -17842,7 +18219,9 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__vif_form form, vmafgpu__wa
     g->site.form = form;
     vmafgpu__want(list, &count, "vmafgpu_interface_2", &g->kernels.handshake);
     vmafgpu__want(list, &count, "vmafgpu_import", &g->kernels.import);
-    for (int i = 0; v->colours && i < (g->vendor->has_surfaces ? 4 : 2); i++) {
+    if (g->has_surfaces)
+        vmafgpu__want(list, &count, "vmafgpu_surfaces", &g->kernels.surfaces);
+    for (int i = 0; v->colours && i < (g->has_surfaces ? 4 : 2); i++) {
         static const char *const names[4] = { "vmafgpu_pixels", "vmafgpu_pixels_chroma", "vmafgpu_pixels_surface",
                                               "vmafgpu_pixels_surface_chroma" };
         vmafgpu__want(list, &count, names[i], &g->kernels.pixels[i]);
@@ -17995,6 +18374,10 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
+#ifndef VMAFGPU_NO_EDITS
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot);   /* in >>edits, which has all its parts */
+#endif
+
 /* Puts the work of the slot's batch on its streams. `earlier`: what has
  * arrived with earlier batches is needed; the event of the latest. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
@@ -18005,6 +18388,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     if (slot->pixels_count)
         vmafgpu__launch_pixels(v, slot);
 #endif
+    if (slot->surfaces.luma_count)
+        vmafgpu__launch_surfaces(v, slot);
     if (slot->imports.count) {
         const vmafgpu__shape shape = {
             { (uint32_t)vmafgpu__divide_up(v->config.height, VMAFGPU__IMPORT_ROWS), 1, (uint32_t)slot->imports.count },
@@ -18023,6 +18408,10 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
     vmafgpu__launch_kernels(v, slot);
+#ifndef VMAFGPU_NO_EDITS
+    if (slot->map)
+        vmafgpu__launch_map(v, slot);
+#endif
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
@@ -18082,6 +18471,10 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     for (int i = 0; i < slot->batch.pairs; i++)
         vmafgpu__read_outcome(g, slot, i, &g->outcomes[(slot->first + i) % g->ring],
                               g->words + (slot->first + i) % g->ring * g->word_count);
+    if (slot->map && slot->map_memory != VMAFGPU_MEMORY_DEVICE)
+        memcpy(slot->map, slot->map_landing, sizeof *slot->map * (size_t)vmafgpu__map_count(&v->config));
+    slot->map = NULL;
+    vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
 }
@@ -18097,6 +18490,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->batch.pairs = 0;
         slot->imports.count = 0;
         slot->pixels_count = 0;
+        slot->map = NULL;
+        slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
     }
     return slot;
 }
@@ -18152,6 +18547,7 @@ typedef struct vmafgpu__arrival {
     int                  is_foreign;       /* in memory of another GPU */
     int                  was_canonical;    /* it is in that form, whatever the config says */
     int                  is_trusted;       /* it was checked */
+    vmafgpu_frame        surfaces;         /* of its arrays */
     /* When it is here: where the CPU would find it, whether that is our plane and known to be legal, and where the kernels do. */
     vmafgpu_frame        use;
     int                  is_ours, is_canonical;
@@ -18173,7 +18569,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
     return a;
 }
 
-static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface" };
+static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
 /* Whether the frames are in memory that config.gpu.frames allows. */
 static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *a, int count) {
@@ -18365,6 +18761,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
             vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
+    } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
+        vmafgpu__add_surfaces(v, slot, frame, a->to, a->is_scored);
     } else if (a->is_foreign) {
         vmafgpu__copy_foreign(v, a->to, frame, slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
@@ -18383,6 +18781,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
  * refused, none is on its way. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__arrival *arrivals, int count) {
     const vmafgpu__gpu *g = v->gpu;
+    const int made = slot->made_count;
     v->has_base = 0;
     for (int i = 0; i < count; i++) {
         vmafgpu__arrival *a = &arrivals[i];
@@ -18397,7 +18796,17 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
         a->is_canonical = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
         a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->is_scored) : *a->frame;
     }
-    const vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
+    for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
+        vmafgpu__arrival *a = &arrivals[i];
+        if (!a->frame || a->frame->memory != VMAFGPU_MEMORY_ARRAY)
+            continue;
+        a->surfaces = *a->frame;
+        a->frame = &a->surfaces;
+        result = vmafgpu__make_surfaces(v, slot, a->name, a->is_scored, &a->surfaces);
+    }
+    if (result != VMAFGPU_OK)
+        vmafgpu__unmake_surfaces(v, slot, made);
     for (int i = 0; i < count && result == VMAFGPU_OK && !g->is_dead; i++) {
         vmafgpu__arrival *a = &arrivals[i];
         if (a->frame)
@@ -18487,8 +18896,13 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane.pitch[0];
         }
         vmafgpu__add_pair(slot, arrivals[0].target, arrivals[1].target, before);
+        slot->map = job->map;
+        slot->map_memory = v->map_memory;
+        slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
+    } else if (job->map && v->map_memory != VMAFGPU_MEMORY_DEVICE) {
+        vmafgpu__make_shares_unknown(v, job->map);
     }
     vmafgpu__gpu_leave(v);
     return VMAFGPU_OK;
@@ -18593,6 +19007,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
             vmafgpu__amend(v, slot);
+        vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
             vmafgpu__value *words = g->words + (size_t)g->ring * (size_t)g->word_count;   /* behind those of the ring */
@@ -18618,8 +19033,10 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted)   /* transfers of a batch that is given up */
+    if (g->launched < g->submitted) {   /* transfers of a batch that is given up */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
+        vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
+    }
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     g->submitted = g->launched = g->retired = g->collected = 0;
@@ -18815,7 +19232,7 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out what edits need, from these places on. */
+/* Lays out what edits and maps need, from these places on. */
 static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = &g->edits;
@@ -18823,14 +19240,10 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const size_t one = (size_t)c->edit_size * (size_t)c->edit_size * (size_t)g->sample_bytes;
     const size_t vectors = svm ? (size_t)svm->sv_count : 0;
+    const int mapped = vmafgpu__map_count(c);
+    const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
     vmafgpu__edit_batch unused;
     x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
-    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
-    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
-                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
-    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
-                                                           (size_t)v->plan.adm_variants);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
         const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
@@ -18842,6 +19255,23 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     x->coefs = g->memory + vmafgpu__append(device_used, sizeof(double) * vectors);
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
+    x->map_room = mapped > least ? mapped : least;
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
+    x->ideal = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
+    for (int i = 0; i < g->queue; i++) {
+        const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
+        g->slots[i].map_landing = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
+    }
+    if (!c->edit_size)
+        return;
+    x->sample_room = vmafgpu__edit_room(one, 8 << 20);
+    x->scratch_room = vmafgpu__edit_room(vmafgpu__edit_scratch_of(c->edit_size, c->edit_size, &unused), 32 << 20);
+    const size_t sizes[4] = { sizeof(vmafgpu__gpu_edit) * (size_t)VMAFGPU__EDITS_AT_ONCE, x->sample_room,
+                              vmafgpu__edit_records_size(x->words, VMAFGPU__EDITS_AT_ONCE), x->scratch_room };
+    x->blocks = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__map_block) * (size_t)x->map_room);
+    x->rows = g->memory + vmafgpu__append(device_used, (size_t)vmafgpu__adm_scratch_of(c->width, c->height).row_sums_size *
+                                                           (size_t)v->plan.adm_variants);
     for (int k = 0; k < VMAFGPU__EDIT_LANES; k++) {
         for (int i = 0; i < 4; i++)
             x->lanes[k].device[i] = g->memory + vmafgpu__append(device_used, sizes[i]);
@@ -18905,7 +19335,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     }
     g->site.kept_rows = NULL;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->config.edit_size)
+    if (vmafgpu__has_edits(&v->config))
         vmafgpu__edits_on_gpu(v, &device_used, &pinned_used);
 #endif
     g->memory_size = device_used;
@@ -18924,7 +19354,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
      * tenth of the time, for memory that is not missed where it is a small part of the device's. */
     enum { PIXELS = 3840 * 2160, LONGEST_QUEUE = 4, SHORTEST_QUEUE = 2, PART = 64, LONG_RUN = 32 };   /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frames == VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
+    const int is_there = c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;   /* who has frames there has room there */
     /* One of several GPUs has runs as long as what is in flight, and the references before each cost a place. Batches are
      * longer then, as more of them in flight have more streams than a GPU has queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
@@ -18938,7 +19368,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
+    g->batch = c->map_size ? 1 : c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
@@ -18946,8 +19376,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is, unless it is made of RGB. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours ? g->plane.plane_size[0] : g->plane.size;
+    /* Chroma on the device is read where it is, unless it is made of RGB, or copied from surfaces. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces ? g->plane.plane_size[0] : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
@@ -19002,9 +19432,13 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     }
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->config.map_size && !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)))
+        return 0;
+#endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
-    const size_t kept = v->config.gpu.frames == VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
+    const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
     g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
     g->words = (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
@@ -19020,7 +19454,9 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
     for (int i = 0; is_inside && i < VMAFGPU__MAX_QUEUE; i++) {
-        const vmafgpu__slot *slot = &g->slots[i];
+        vmafgpu__slot *slot = &g->slots[i];
+        while (slot->made_count)
+            error |= g->driver.surface_destroy(slot->made[--slot->made_count]);
         if (slot->arrived)
             error |= g->driver.event_destroy(slot->arrived);
         if (slot->done)
@@ -19034,6 +19470,10 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     }
     if (is_inside && g->caller_event)
         error |= g->driver.event_destroy(g->caller_event);
+#ifndef VMAFGPU_NO_EDITS
+    if (is_inside && g->edits.mapped)
+        error |= g->driver.event_destroy(g->edits.mapped);
+#endif
     if (is_inside && g->memory)
         error |= g->driver.memory_give(g->memory);
     if (is_inside && g->pinned)
@@ -19128,13 +19568,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Scores the last of some frames with the GPU (cpu: 0) or the CPU. They are `room` bytes apart, the distorted one comes last,
- * where no row begins at a multiple of 16 bytes: the GPU has to copy that one first. Without a pitch they are RGB. */
-static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *first, size_t room, size_t pitch,
-                                          vmafgpu__sums *sums) {
+/* Frames that are `room` bytes apart, the distorted one last, where no row begins at a multiple of 16 bytes: the GPU has to copy that
+ * one first. Without a pitch they are RGB. */
+static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu_memory_kind memory,
+                                 vmafgpu_frame *frames) {
     const int history = t->gpu->history;
-    vmafgpu_frame frames[4];
-    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; i < history + 2; i++) {
         frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i > history ? 6 : 0), (ptrdiff_t)pitch);
 #ifndef VMAFGPU_NO_PIXELS
@@ -19144,8 +19582,14 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
             frames[i].pixels = vmafgpu__test_pixels(t, i > history);
         }
 #endif
-        frames[i].memory = cpu ? VMAFGPU_MEMORY_HOST : VMAFGPU_MEMORY_DEVICE;
+        frames[i].memory = memory;
     }
+}
+
+/* Scores the last of them with the GPU (cpu: 0) or the CPU. */
+static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
+    const int history = t->gpu->history;
+    vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
     for (int i = 0; result == VMAFGPU_OK && i <= history; i++) {
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
@@ -19159,6 +19603,51 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, unsigned char *fi
         result = cpu ? i == history ? vmafgpu__cpu_collect(t, VMAFGPU__WAIT, sums) : VMAFGPU_OK
                      : vmafgpu__gpu_collect(t, VMAFGPU__WAIT, sums);
     return result;
+}
+
+/* Has the GPU score copies of them in arrays: VMAFGPU_ERROR_BACKEND if the driver makes none. Only the kernels that copy from there
+ * are others. */
+static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
+    enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
+    const vmafgpu_config *c = &t->config;
+    const vmafgpu__gpu *g = t->gpu;
+    vmafgpu_frame copies[MOST];
+    void *arrays[3 * MOST];
+    int count = 0, error = 0;
+    for (int i = 0; i < g->history + 2; i++) {
+        copies[i] = frames[i];
+        copies[i].memory = VMAFGPU_MEMORY_ARRAY;
+        for (int p = 0; p < (frames[i].pixels ? 1 : 1 + g->plane.planes) && error == 0; p++) {
+            vmafgpu__array_shape shape;
+            vmafgpu__copy_rows copy;
+            memset(&shape, 0, sizeof shape);
+            memset(&copy, 0, sizeof copy);
+            shape.width = (size_t)(p ? vmafgpu__chroma_width(c) : c->width);
+            shape.height = (size_t)(p ? vmafgpu__chroma_height(c) : c->height);
+            shape.format = frames[i].pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : frames[i].pixels || c->bytes_per_sample == 1 ? BYTES : WORDS;
+            shape.channels = frames[i].pixels ? 4 : p && g->plane.planes == 1 ? 2 : 1;
+            shape.flags = SURFACE_LDST;
+            copy.source_kind = HOST;
+            copy.source_host = frames[i].data[p];
+            copy.width = shape.width * shape.channels * (shape.format == BYTES ? 1 : 2);
+            copy.source_pitch = frames[i].pitch[p] ? (size_t)frames[i].pitch[p] : copy.width;
+            copy.target_kind = ARRAY;
+            copy.height = shape.height;
+            error = g->driver.array_create(&copy.target_array, &shape);
+            if (error != 0)
+                break;
+            arrays[count++] = copy.target_array;
+            copies[i].data[p] = copy.target_array;
+            error = g->driver.copy_rows(&copy, g->slots[0].streams[0]);
+        }
+    }
+    error = error ? error : g->driver.stream_wait(g->slots[0].streams[0]);
+    vmafgpu__gpu_reset(t);
+    t->measured = t->values;
+    const vmafgpu_result result = error ? VMAFGPU_ERROR_BACKEND : vmafgpu__test_score(t, 0, copies, sums);
+    while (count)
+        error |= g->driver.array_destroy(arrays[--count]);
+    return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
 /* The kernel whose sums differ, or NULL. Of what is measured by itself it may be another one of the feature's. `values`: the
@@ -19184,6 +19673,10 @@ static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *
     return NULL;
 }
 
+#ifndef VMAFGPU_NO_EDITS
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch);   /* in >>edits */
+#endif
+
 /* With everything there: scores on both; without a pitch of RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t room, size_t pitch, char *reason,
                               size_t size) {
@@ -19191,6 +19684,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     const int count = g->history + 2;
     const size_t frame_size = vmafgpu_frame_size(&t->config, (ptrdiff_t)pitch);
     const vmafgpu__value *values[2];
+    vmafgpu_frame frames[2][4];            /* on the GPU, on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
@@ -19209,29 +19703,44 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         !VMAFGPU__GPU_CALL(t, stream_wait, (g->slots[0].streams[0])))
         return 0;
     t->measured = t->values;
-    const vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, (unsigned char *)(uintptr_t)device, room, pitch, &sums[0]);
+    vmafgpu__test_frames(t, (unsigned char *)(uintptr_t)device, room, pitch, VMAFGPU_MEMORY_DEVICE, frames[0]);
+    vmafgpu__test_frames(t, host, room, pitch, VMAFGPU_MEMORY_HOST, frames[1]);
+    vmafgpu_result on_gpu = vmafgpu__test_score(t, 0, frames[0], &sums[0]);
     if (g->is_dead)
         return 0;
     t->measured += t->value_count;
-    const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, host, room, pitch, &sums[1]);
+    const vmafgpu_result on_cpu = vmafgpu__test_score(t, 1, frames[1], &sums[1]);
     if (on_cpu != VMAFGPU_OK) {
         vmafgpu__sentence(reason, size, "self-test: %.400s", t->error);
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
     wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong;   /* the others have been right before */
+    if (pitch) {
+        g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
+        for (size_t i = 0; i < sizeof sums[0]; i++)
+            g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
+        for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
+            g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
+    }
+    if (!wrong && g->has_surfaces && (!pitch || vmafgpu__has_plane_surfaces(&t->config))) {
+        memset(&sums[0], 0, sizeof sums[0]);
+        on_gpu = vmafgpu__test_arrays(t, frames[1], &sums[0]);
+        wrong = on_gpu != VMAFGPU_OK || vmafgpu__test_compare(t, sums, values) ? pitch ? "vmafgpu_surfaces" : "vmafgpu_pixels_surface" : NULL;
+        if (g->is_dead)
+            return 0;
+    }
+#ifndef VMAFGPU_NO_EDITS
+    if (!wrong && pitch && vmafgpu__has_edits(&t->config))
+        wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
+    if (g->is_dead)
+        return 0;
+#endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
                           "or the card is at fault", wrong, g->name, g->driver_name);
         return 0;
     }
-    if (!pitch)
-        return 1;
-    g->tested = 0xcbf29ce484222325u;   /* FNV-1a */
-    for (size_t i = 0; i < sizeof sums[0]; i++)
-        g->tested = (g->tested ^ ((const unsigned char *)&sums[0])[i]) * 0x100000001b3u;
-    for (size_t i = 0; i < sizeof *values[0] * (size_t)t->value_count; i++)
-        g->tested = (g->tested ^ ((const unsigned char *)values[0])[i]) * 0x100000001b3u;
     return 1;
 }
 
@@ -19331,6 +19840,12 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
         return 0;
+    g->has_surfaces = g->vendor->has_surfaces && g->driver.array_create && g->driver.array_destroy && g->driver.surface_create &&
+                      g->driver.surface_destroy && (v->colours || v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE);
+    if (v->config.gpu.frames == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
+        vmafgpu__sentence(reason, size, "config.gpu.frames is surface, and there are none here");
+        return 0;
+    }
     if (v->config.gpu.arithmetic)
         g->site.uses_integers = v->config.gpu.arithmetic == 2;
     return vmafgpu__is_wanted_still(v, reason, size) && vmafgpu__load_kernels(v, g->vendor, reason, size) &&
@@ -19980,7 +20495,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* A stream, context or address that comes without a backend's name is CUDA's. */
-    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames == VMAFGPU_MEMORY_DEVICE;
+    const int is_cudas = c->gpu.context || c->gpu.stream || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
     if (c->backend != VMAFGPU_BACKEND_HIP) {
@@ -21106,7 +21621,6 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8,   /* candidates of one rectangle */
-    VMAFGPU__LEAST_BLOCK = 4,      /* of a map */
     VMAFGPU__EDIT_SMALL = 64       /* pixels: tiles of smaller frames are as wide, or as high, as these */
 };
 
@@ -21138,7 +21652,7 @@ struct vmafgpu__edits {
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES];           /* of the base, not rounded but for the denominators */
     double            *row;                             /* its columns */
     vmafgpu__smooth    smooth;                          /* what predictions are made of */
-    const vmafgpu__extractor *smooth_adm[VMAFGPU__SMOOTH_EXTRACTORS];   /* its extractors of ADM */
+    int                known[VMAFGPU__SMOOTH_EXTRACTORS];   /* columns of its inputs that no sum changes, or -1 */
     const vmafgpu__extractor *vif, *adm;                /* those whose sums are shown, or NULL */
     vmafgpu__editor   *editors;                         /* [config.threads] */
     /* What is being tried. */
@@ -21148,13 +21662,14 @@ struct vmafgpu__edits {
     int                count, next;                     /* next: the first that nobody has taken; atomic */
     uint32_t         (*or_words)(const uint8_t *words, int w);
     int                on_gpu;
+    int                shown[VMAFGPU__SLOPES];          /* words of a GPU's record that are shown, or -1 */
 #ifndef VMAFGPU_NO_GPU
     const vmafgpu__edit_lane *reading;                  /* whose edits are looked at; of a GPU */
 #endif
     /* What is being mapped: rows of blocks instead of edits. */
     vmafgpu_block     *blocks;
     float             *shares;                          /* instead */
-    vmafgpu_gradient   gradient;
+    double             slopes[VMAFGPU__SLOPES];         /* of the base */
     int                size, across;
     uint16_t          *log_table;                       /* of the plain code */
 };
@@ -21449,68 +21964,24 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-/* Roots that ADM's columns are made of. */
-typedef struct vmafgpu__edit_roots {
-    double numerator[VMAFGPU__SCALES][VMAFGPU__BANDS], impairment[VMAFGPU__SCALES][VMAFGPU__BANDS];   /* without noise */
-    double num[VMAFGPU__SCALES], den[VMAFGPU__SCALES];                                               /* of a scale */
-    double noise[VMAFGPU__SCALES], unit[VMAFGPU__SCALES][VMAFGPU__BANDS];                            /* unit: of a cube */
-    double all_num, all_den, all_impairment;
-} vmafgpu__edit_roots;
-
-static void vmafgpu__edit_roots_of(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
-                                   vmafgpu__edit_roots *r) {
-    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
-    const double weight = e->option[VMAFGPU__ADM_NOISE_WEIGHT];
-    memset(r, 0, sizeof *r);
-    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
-        const vmafgpu__adm_sums *x = &sums->adm[s];
-        const double noise = vmafgpu__smooth_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) * weight);
-        r->noise[s] = noise;
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            const double unit = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
-            const double csf = (double)e->csf[s][b == 2];
-            r->unit[s][b] = unit;
-            r->numerator[s][b] = vmafgpu__smooth_root((double)x->numerator[e->variant][b] * unit);
-            if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
-                r->impairment[s][b] = vmafgpu__smooth_root((double)x->impairment[e->variant][b] * unit);
-            r->num[s] += r->numerator[s][b] + noise;
-            r->den[s] += noise + csf * vmafgpu__smooth_root((double)x->denominator[b] /
-                                                          ldexp(1.0, plain[s] - g.den_shift - g.den_row_shift));
-            r->all_impairment += r->impairment[s][b];
-        }
-        r->all_num += r->num[s];
-        r->all_den += r->den[s];
-    }
-}
-
-/* The first seven columns of ADM likewise. */
-static void vmafgpu__edit_smooth_adm(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, double *out) {
-    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
-    const double adm2 = r->all_den > 0 ? r->all_num / r->all_den : 1, aim = r->all_den > 0 ? r->all_impairment / r->all_den : 0;
-    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
-    out[0] = adm2;
-    out[1] = aim;
-    out[2] = adm3 > least ? adm3 : least;
-    for (int s = 0; s < VMAFGPU__SCALES; s++)
-        out[3 + s] = r->den[s] > 0 ? r->num[s] / r->den[s] : 0;
-}
-
 enum { VMAFGPU__EDIT_SCALARS = 7 };   /* columns of an extractor that models look at */
 
-/* What of them is the reference's. */
-static void vmafgpu__edit_smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
-    vmafgpu__edit_roots roots;
-    vmafgpu__edit_roots_of(v, e, &v->edits->base, &roots);
-    out->all_den = roots.all_den;
+/* What predictions take of ADM, but for the base. */
+static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
+    static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
     out->least = e->option[VMAFGPU__ADM_MIN_VAL];
     out->has_aim = e->option[VMAFGPU__ADM_SKIP_AIM] == 0;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        out->den[s] = roots.den[s];
-        out->noise[s] = (int)VMAFGPU__BANDS * roots.noise[s];
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            out->unit[s][b] = roots.unit[s][b];
+    for (int s = e->option[VMAFGPU__ADM_SKIP_SCALE0] != 0; s < VMAFGPU__SCALES; s++) {
+        const vmafgpu__adm_geometry g = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
+        out->band_noise[s] = vmafgpu__smooth_root((double)((g.w - 2 * g.left) * (g.h - 2 * g.top)) *
+                                                  e->option[VMAFGPU__ADM_NOISE_WEIGHT]);
+        out->noise[s] = (int)VMAFGPU__BANDS * out->band_noise[s];
+        out->den_unit[s] = ldexp(1.0, g.den_shift + g.den_row_shift - plain[s]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            out->csf[s][b] = (double)e->csf[s][b == 2];
+            out->unit[s][b] = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
+        }
     }
 }
 
@@ -21531,40 +22002,102 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
     }
 }
 
-/* Where a column comes from that the first model looks at. */
-static void vmafgpu__edit_smooth_input(const vmafgpu *v, int column, vmafgpu__smooth *out, vmafgpu__smooth_input *in) {
+#ifndef VMAFGPU_NO_MOTION
+/* How a live pair has a column of motion, if it is one. */
+static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column, vmafgpu__smooth_motion *out) {
+    if (!vmafgpu__is_motion(e, column))
+        return;
+    out->area = (double)v->config.width * v->config.height;
+    out->weight = e->option[VMAFGPU__MOTION_FPS_WEIGHT];
+    out->most = e->option[VMAFGPU__MOTION_MAX_VAL];
+    out->factor = e->option[VMAFGPU__MOTION_BLEND_FACTOR];
+    out->offset = e->option[VMAFGPU__MOTION_BLEND_OFFSET];
+    out->window = vmafgpu__motion_window(e);
+    out->is_zero = e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0;
+    out->is_blended = column == e->columns[2] + 1;
+}
+#endif
+
+/* Where input i of the first model comes from. `adm`: the extractors of ADM so far. */
+static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
-    in->known = x->row[column];
-    for (int i = 0; i < v->extractor_count; i++) {
-        const vmafgpu__extractor *e = &v->extractors[i];
+    vmafgpu__smooth *out = &x->smooth;
+    vmafgpu__smooth_input *in = &out->input[i];
+    const int column = v->models[0].inputs[i];
+    x->known[i] = column;
+    for (int n = 0; n < v->extractor_count; n++) {
+        const vmafgpu__extractor *e = &v->extractors[n];
         const int place = column - e->columns[0];
         const int of_vif = e->feature->cpu == &vmafgpu__vif_cpu && place >= 0 && place < VMAFGPU__SCALES;
         const int of_adm = e->feature->cpu == &vmafgpu__adm_cpu && place >= 0 && place < VMAFGPU__EDIT_SCALARS;
-        in->place = of_vif || of_adm ? place : in->place;
-        if (of_vif && place == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) {
-            in->known = 0;
-        } else if (of_vif) {
-            vmafgpu__smooth_vif *to = &out->vif[out->vif_count];
-            in->kind = VMAFGPU__SMOOTH_VIF;
+#ifndef VMAFGPU_NO_MOTION
+        vmafgpu__smooth_motion_of(v, e, column, &in->motion);
+#endif
+        if (!of_vif && !of_adm)
+            continue;
+        x->known[i] = -1;
+        if (of_vif && place == 0 && e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0)
+            return;
+        in->kind = of_vif ? VMAFGPU__SMOOTH_VIF : VMAFGPU__SMOOTH_ADM;
+        in->place = place;
+        in->is_shown = e == (of_vif ? x->vif : x->adm);
+        if (of_vif) {
             in->extractor = out->vif_count;
             out->vif_variant[out->vif_count++] = e->variant;
-            for (int s = 0; s < VMAFGPU__SCALES; s++) {
-                to->flat[s] = (double)x->base.vif[s].flat_count;
-                to->denominator[s] = (double)x->base.vif[s].denominator / 2048 + to->flat[s];
-            }
-        } else if (of_adm) {
-            in->kind = VMAFGPU__SMOOTH_ADM;
-            for (in->extractor = 0; in->extractor < out->adm_count; in->extractor++)
-                if (x->smooth_adm[in->extractor] == e)
-                    return;
-            x->smooth_adm[out->adm_count] = e;
-            out->adm_variant[out->adm_count] = e->variant;
-            vmafgpu__edit_smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+            return;
+        }
+        while (in->extractor < out->adm_count && adm[in->extractor] != e)
+            in->extractor++;
+        if (in->extractor < out->adm_count)
+            return;
+        adm[out->adm_count] = e;
+        out->adm_variant[out->adm_count] = e->variant;
+        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+        return;
+    }
+}
+
+/* Where a GPU's records have what is shown. */
+static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
+    const vmafgpu__edits *x = v->edits;
+    const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        shown[VMAFGPU__SLOPE_VIF + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, x->vif->variant) : -1;
+        shown[VMAFGPU__SLOPE_NOISE + s] = x->vif ? vmafgpu__edit_vif_word(vif, s, vif) : -1;
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int at = s * VMAFGPU__BANDS + b;
+            shown[VMAFGPU__SLOPE_ADM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b) : -1;
+            shown[VMAFGPU__SLOPE_AIM + at] = x->adm ? vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b) : -1;
         }
     }
 }
 
-/* The first model's prediction before transform and clip, from what sums change by. x: leaves the normalised inputs there. */
+/* All of it that does not depend on the base. */
+static void vmafgpu__smooth_plan(vmafgpu *v) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
+    vmafgpu__smooth *out = &v->edits->smooth;
+    memset(out, 0, sizeof *out);
+    out->vif_variants = v->plan.vif_variants;
+    out->adm_variants = v->plan.adm_variants;
+    out->inputs = svm ? svm->feature_count : 0;
+    for (int i = 0; i < out->inputs; i++) {
+        vmafgpu__smooth_input_of(v, i, adm);
+        out->input[i].slope = svm->rescale ? svm->slopes[1 + i] : 1;
+        out->input[i].intercept = svm->rescale ? svm->intercepts[1 + i] : 0;
+    }
+    if (svm) {
+        out->vectors = svm->sv_count;
+        out->gamma = svm->gamma;
+        /* libvmaf gives no score at all with that correction. */
+        out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
+        out->slope = svm->rescale ? svm->slopes[0] : 1;
+        out->intercept = svm->rescale ? svm->intercepts[0] : 0;
+    }
+}
+
+/* The first model's prediction before transform and clip, from what sums change by, or of the base. x: leaves the normalised
+ * inputs there. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -21576,32 +22109,12 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
 }
 
 /* What it takes to predict from changes of the base. */
-static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *x) {
-    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    vmafgpu__smooth *out = &v->edits->smooth;
-    vmafgpu__sums none;
-    memset(&none, 0, sizeof none);
-    memset(out, 0, sizeof *out);
-    vmafgpu__edit_words_of(v, &v->edits->base, &none, out->base);
-    out->vif_variants = v->plan.vif_variants;
-    out->adm_variants = v->plan.adm_variants;
-    out->inputs = svm ? svm->feature_count : 0;
-    for (int i = 0; i < out->inputs; i++) {
-        vmafgpu__smooth_input *in = &out->input[i];
-        vmafgpu__edit_smooth_input(v, v->models[0].inputs[i], out, in);
-        in->slope = svm->rescale ? svm->slopes[1 + i] : 1;
-        in->intercept = svm->rescale ? svm->intercepts[1 + i] : 0;
-    }
-    if (svm) {
-        out->vectors = svm->sv_count;
-        out->gamma = svm->gamma;
-        /* libvmaf gives no score at all with that correction. */
-        out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
-        out->slope = svm->rescale ? svm->slopes[0] : 1;
-        out->intercept = svm->rescale ? svm->intercepts[0] : 0;
-    }
-    out->prediction = vmafgpu__edit_smooth(v, nothing, x);
+static void vmafgpu__edit_settle_smooth(const vmafgpu *v, double *scratch) {
+    vmafgpu__edits *x = v->edits;
+    vmafgpu__smooth_settle(&x->smooth, &x->base, -1);
+    for (int i = 0; i < x->smooth.inputs; i++)
+        x->smooth.input[i].known = x->known[i] >= 0 ? x->row[x->known[i]] : 0;
+    x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
 /* All columns of the base with other sums. */
@@ -21643,74 +22156,42 @@ static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, con
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* What a column of ADM takes of the numerators and impairments of scale s, roots over the denominators. */
-static void vmafgpu__edit_adm_shares(const vmafgpu__extractor *e, const vmafgpu__edit_roots *r, int place, int s, double *share) {
-    const double weight = e->option[VMAFGPU__ADM_DLM_WEIGHT], least = e->option[VMAFGPU__ADM_MIN_VAL];
-    double columns[VMAFGPU__EDIT_SCALARS];
-    vmafgpu__edit_smooth_adm(e, r, columns);
-    const int is_limited = place == 2 && columns[2] <= least;
-    share[0] = is_limited ? 0 : place == 0 ? 1 : place == 2 ? weight : 0;
-    share[1] = is_limited ? 0 : place == 1 ? 1 : place == 2 ? weight - 1 : 0;
-    for (int i = 0; i < 2; i++)
-        share[i] = r->all_den > 0 ? share[i] / r->all_den : 0;
-    if (place == 3 + s)
-        share[0] = r->den[s] > 0 ? 1 / r->den[s] : 0;
-}
-
-/* Of the roots of sums: 0 where there is no slope. */
-static double vmafgpu__edit_slope(double root, int64_t sum) {
-    return sum > 0 ? root / (3 * (double)sum) : 0;
-}
-
-/* Adds what a column of the smooth row, of which the prediction changes by `slope`, has to do with the sums. */
-static void vmafgpu__edit_add_slope(const vmafgpu *v, int column, double slope, vmafgpu_gradient *g) {
-    const vmafgpu__edits *x = v->edits;
-    const int of_vif = x->vif ? column - x->vif->columns[0] : -1, of_adm = x->adm ? column - x->adm->columns[0] : -1;
-    if (of_vif >= (x->vif && x->vif->option[VMAFGPU__VIF_SKIP_SCALE0] != 0) && of_vif < VMAFGPU__SCALES) {
-        const vmafgpu__vif_sums *sums = &x->base.vif[of_vif];
-        const double denominator = (double)sums->denominator / 2048 + (double)sums->flat_count;
-        g->vif_information[of_vif] += slope / 2048 / denominator;
-        g->vif_noise[of_vif] -= slope / 16384 / 65025 / denominator;
+/* By the sums, one after the other; what is predicted. */
+static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* leaves the normalised inputs in x */
+    for (int k = 0; k < s->vectors; k++) {
+        const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
+        const double weight = vmafgpu__smooth_kernel(x, s->inputs, vector, s->gamma);
+        for (int i = 0; i < s->inputs; i++)
+            slopes[i] -= 2 * s->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * weight;
     }
-    if (of_adm < 0 || of_adm >= VMAFGPU__EDIT_SCALARS)
-        return;
-    vmafgpu__edit_roots roots;
-    vmafgpu__edit_roots_of(v, x->adm, &x->base, &roots);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_sums *sums = &x->base.adm[s];
-        double share[2];
-        vmafgpu__edit_adm_shares(x->adm, &roots, of_adm, s, share);
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            g->adm[s][b] += slope * share[0] * vmafgpu__edit_slope(roots.numerator[s][b], sums->numerator[x->adm->variant][b]);
-            g->aim[s][b] += slope * share[1] * vmafgpu__edit_slope(roots.impairment[s][b], sums->impairment[x->adm->variant][b]);
-        }
-    }
+    for (int i = 0; i < s->inputs; i++)
+        slopes[i] = slopes[i] * s->input[i].slope / s->slope;
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        out[i] = vmafgpu__smooth_slope(s, slopes, i);
+    return prediction;
 }
 
 static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    static const int64_t nothing[VMAFGPU__SMOOTH_WORDS] = { 0 };
-    double *x = v->edits->editors[0].model_scratch;
-    memset(g, 0, sizeof *g);
-    g->prediction = vmafgpu__edit_smooth(v, nothing, x);   /* leaves the normalised inputs in x */
-    for (int i = 0; svm && i < svm->feature_count; i++) {
-        double slope = 0;
-        for (int k = 0; k < svm->sv_count; k++) {
-            const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)svm->feature_count;
-            double distance = 0;
-            for (int j = 0; j < svm->feature_count; j++)
-                distance += (x[j] - vector[j]) * (x[j] - vector[j]);
-            slope -= 2 * svm->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * vmafgpu__smooth_exp(-svm->gamma * distance);
+    double slopes[VMAFGPU__SLOPES];
+    g->prediction = vmafgpu__edits_slopes(v, slopes);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        g->vif_information[s] = slopes[VMAFGPU__SLOPE_VIF + s];
+        g->vif_noise[s] = slopes[VMAFGPU__SLOPE_NOISE + s];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            g->adm[s][b] = slopes[VMAFGPU__SLOPE_ADM + s * VMAFGPU__BANDS + b];
+            g->aim[s][b] = slopes[VMAFGPU__SLOPE_AIM + s * VMAFGPU__BANDS + b];
         }
-        vmafgpu__edit_add_slope(v, v->models[0].inputs[i], svm->rescale ? slope * svm->slopes[1 + i] / svm->slopes[0] : slope, g);
     }
 }
 
-/* The samples of scale `shift` that belong to block k of `count`; the last one takes what lies beyond. */
-static vmafgpu__range vmafgpu__edit_block(int k, int count, int size, int shift, int samples) {
-    const int unit = 1 << shift;
-    return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit), k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit),
-                                 samples);
+/* Of the cubes of blocks, which are not rounded, by scale. */
+static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
+        unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
 /* VIF's sums of a row of blocks: of the base, and of the reference against itself. */
@@ -21732,12 +22213,12 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
         job.reference.pitch = planes[0].pitch;
         distorted.row = planes[1].data;
         distorted.pitch = planes[1].pitch;
-        const vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s, job.h);
+        const vmafgpu__range rows = vmafgpu__map_range(block_row, down, x->size, s, job.h);
         for (int y = rows.first; y < rows.end && !(s == 0 && v->plan.vif_skips_scale_0); y++) {
             vmafgpu__vif_row(&job, &e->lines, &distorted, y);
             for (int pass = 0; pass < 2; pass++) {
                 for (int k = 0; k < x->across; k++) {
-                    const vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s, job.w);
+                    const vmafgpu__range columns = vmafgpu__map_range(k, x->across, x->size, s, job.w);
                     vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
                     vmafgpu__vif_lines part = e->lines;
                     vmafgpu__vif_sums sums;
@@ -21771,7 +22252,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         const vmafgpu__adm_geometry g = task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
         const int left = g.left > 0 ? g.left - 1 : 0, right = g.left > 0 ? g.w - g.left + 1 : g.w;
-        vmafgpu__range rows = vmafgpu__edit_block(block_row, down, x->size, s + 1, g.h);
+        vmafgpu__range rows = vmafgpu__map_range(block_row, down, x->size, s + 1, g.h);
         rows.first = rows.first > g.top ? rows.first : g.top;
         rows.end = rows.end < g.h - g.top ? rows.end : g.h - g.top;
         task.scale = s;
@@ -21795,7 +22276,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                                        work.general.column_sum, which);
                 for (int k = 0; k < x->across; k++) {
                     vmafgpu_edit_sums *sums = is_ideal ? &ideal[k] : &blocks[k].sums;
-                    vmafgpu__range columns = vmafgpu__edit_block(k, x->across, x->size, s + 1, g.w);
+                    vmafgpu__range columns = vmafgpu__map_range(k, x->across, x->size, s + 1, g.w);
                     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
                     columns.first = columns.first > g.left ? columns.first : g.left;
                     columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
@@ -21809,27 +22290,13 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* What the block would add to the prediction if it were the reference. */
-static double vmafgpu__edit_share(const vmafgpu *v, const vmafgpu_edit_sums *is, const vmafgpu_edit_sums *ideal) {
-    const vmafgpu_gradient *g = &v->edits->gradient;
-    double share = 0;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const vmafgpu__adm_geometry geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, s);
-        const double unit = ldexp(1.0, -geometry.mask_row_shift);
-        share += g->vif_information[s] * (double)(ideal->vif_information[s] - is->vif_information[s]) +
-                 g->vif_noise[s] * (double)(ideal->vif_noise[s] - is->vif_noise[s]);
-        for (int b = 0; b < VMAFGPU__BANDS; b++)
-            share += unit * (g->adm[s][b] * (double)(ideal->adm[s][b] - is->adm[s][b]) +
-                             g->aim[s][b] * (double)(ideal->aim[s][b] - is->aim[s][b]));
-    }
-    return share;
-}
-
 /* Rows of blocks, one after the other, each by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
     const vmafgpu__editor *e = &x->editors[index];
+    double unit[VMAFGPU__SCALES];
+    vmafgpu__map_units(v, unit);
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
         vmafgpu_block *blocks = x->shares ? e->blocks : x->blocks + (ptrdiff_t)row * x->across;
         if (!vmafgpu__atomic_change(&x->next, row, row + 1))
@@ -21842,7 +22309,8 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
             vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
         }
         for (int k = 0; k < x->across; k++) {
-            blocks[k].share = vmafgpu__edit_share(v, &blocks[k].sums, &e->ideal[k]);
+            blocks[k].share = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
+                                                 (const int64_t *)(const void *)&e->ideal[k], unit);
             if (x->shares)
                 x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].share;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
@@ -21853,7 +22321,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
 /* To `blocks`, or their shares alone to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu__edits_gradient(v, &x->gradient);
+    (void)vmafgpu__edits_slopes(v, x->slopes);
     x->blocks = blocks;
     x->shares = shares;
     x->size = size;
@@ -22052,44 +22520,165 @@ static void vmafgpu__edit_adm_start(vmafgpu *v, int scale, vmafgpu__shape shape,
                         stream, launch);
 }
 
-/* What the samples of the base give to VIF, and what predictions are made of. */
-static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = &g->edits;
-    const vmafgpu__edit_lane *lane = &x->lanes[0];
-    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
-    void *stream = vmafgpu__edit_stream(g, lane);
+/* What each sample of the base gives to VIF. */
+static void vmafgpu__store_terms(vmafgpu *v, void *stream) {
     for (int i = 0; i < v->plan.vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_vif_launch launch;
             const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.stores = 1;
-            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
+            launch.edits = vmafgpu__edit_batch_of(v, &v->gpu->edits.lanes[0], 1, 1);
             if (!launch.vif.images_only)
-                vmafgpu__gpu_launch(v, x->functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
+                vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
                                     stream, &launch);
         }
-    for (int i = 0; i < v->plan.adm_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__edit_adm_launch launch;
-            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
-            const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
-            const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
-            launch.stores = 1;
-            launch.edits = vmafgpu__edit_batch_of(v, lane, 1, 1);
-            launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
-            launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+}
+
+/* To a variant of ADM; or what the reference gives against itself. */
+static void vmafgpu__store_cubes(vmafgpu *v, int variant, int is_ideal, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        vmafgpu__edit_adm_launch launch;
+        const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, s, &launch);
+        const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+        vmafgpu__gpu_pair *pair = &launch.adm.batch.pair[0];
+        const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
+        if (is_ideal) {
+            pair->distorted = pair->reference;
+            pair->distorted_pitch = pair->reference_pitch;
+            launch.adm.input[1] = launch.adm.input[0];
         }
-    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
-    if (svm) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm),
-                                             stream));
+        launch.stores = 1;
+        launch.edits = vmafgpu__edit_batch_of(v, &g->edits.lanes[0], 1, 1);
+        launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+        launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+        vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
     }
+}
+
+/* What predictions are made of. */
+static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
+    const vmafgpu__gpu_edits *x = &v->gpu->edits;
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->smooth, &v->edits->smooth, sizeof v->edits->smooth, stream));
+    if (!svm)
+        return;
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->coefs, svm->sv_coefs, sizeof *svm->sv_coefs * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->vectors, svm->sv_rows, sizeof *svm->sv_rows * (size_t)svm->sv_count, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
+}
+
+/* Both, of a base. */
+static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
+    void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits.lanes[0]);
+    vmafgpu__store_terms(v, stream);
+    for (int i = 0; i < v->plan.adm_variants; i++)
+        vmafgpu__store_cubes(v, i, 0, stream);
+    vmafgpu__bring_smooth(v, stream);
     return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
 }
+
+/* ---- maps ---- */
+
+/* Blocks `first` and so many behind it, of what is stored of VIF; leaves the base's cubes stored. */
+static void vmafgpu__map_start(vmafgpu *v, int size, int first, int count, uint64_t blocks, uint64_t shares, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = &g->edits;
+    const vmafgpu__edits *e = v->edits;
+    const vmafgpu_config *c = &v->config;
+    const vmafgpu__shape shape = {
+        { (uint32_t)vmafgpu__divide_up(count, VMAFGPU__MAP_THREADS / g->site.lanes), 1, 1 }, VMAFGPU__MAP_THREADS,
+        (uint32_t)(VMAFGPU__MAP_THREADS / g->site.lanes * 2 * (int)VMAFGPU__SLOPES * (int)sizeof(int64_t))
+    };
+    vmafgpu__map_launch launch;
+    memset(&launch, 0, sizeof launch);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t plane = (size_t)(c->width >> s) * (size_t)(c->height >> s);
+        launch.bands[s] = vmafgpu__adm_geometry_of(c->width, c->height, s);
+        if (e->vif && !(s == 0 && v->plan.vif_skips_scale_0)) {
+            vmafgpu__edit_vif_launch vif;
+            (void)vmafgpu__edit_vif_fill(v, e->vif->variant, s, &vif);
+            launch.terms[s] = vif.terms + (size_t)e->vif->variant * plane;
+            launch.noise[s] = vif.terms + (size_t)v->plan.vif_variants * plane;
+            launch.log_table = vif.vif.log_table;
+            launch.gain_limit = vif.vif.gain.limit;
+        }
+        if (e->adm) {
+            vmafgpu__edit_adm_launch adm;
+            (void)vmafgpu__edit_adm_fill(v, e->adm->variant, s, &adm);
+            launch.cubes[s] = adm.cubes;
+        }
+    }
+    vmafgpu__map_units(v, launch.unit);
+    launch.slopes = (const double *)(uintptr_t)x->slopes;
+    launch.ideal = (int64_t *)(uintptr_t)x->ideal;
+    launch.blocks = (vmafgpu__map_block *)(uintptr_t)blocks;
+    launch.shares = (float *)(uintptr_t)shares;
+    launch.width = c->width;
+    launch.height = c->height;
+    launch.size = size;
+    launch.across = vmafgpu__divide_up(c->width, size);
+    launch.down = vmafgpu__divide_up(c->height, size);
+    launch.first = first;
+    launch.count = count;
+    for (launch.is_ideal = 1; launch.is_ideal >= 0; launch.is_ideal--) {
+        if (e->adm)
+            vmafgpu__store_cubes(v, e->adm->variant, launch.is_ideal, stream);
+        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_BLOCKS], &shape, stream, &launch);
+    }
+}
+
+/* The map of the pair whose sums are made before. What maps need is there once. */
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = &g->edits;
+    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
+    const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
+    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    void *stream = slot->streams[0];
+    vmafgpu__map_settle_launch base;
+    vmafgpu__map_slope_launch of;
+    base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
+    base.sums = slot->batch.sums;
+    base.history = slot->map_history;
+    base.unused = 0;
+    of.smooth = base.smooth;
+    of.coefs = (const double *)(uintptr_t)x->coefs;
+    of.table = (const double *)(uintptr_t)x->table;
+    of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
+    of.slopes = (double *)(uintptr_t)x->slopes;
+    x->slot = (int)(slot - g->slots);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
+    vmafgpu__store_terms(v, stream);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
+    vmafgpu__map_start(v, v->config.map_size, 0, blocks, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
+    if (!is_there)
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map * (size_t)blocks, stream));
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
+}
+
+/* The base's, some blocks at a time. */
+static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = &g->edits;
+    const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
+    void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__gpu_enter(v);
+    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
+    for (int first = 0, count; first < all && !g->is_dead; first += count) {
+        count = all - first < x->map_room ? all - first : x->map_room;
+        vmafgpu__map_start(v, size, first, count, x->blocks, 0, stream);
+        (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* ---- edits in batches ---- */
 
 /* Puts edits into a lane from number `next` on, as many as there is room for, and starts their transfer; the number of the
  * first that is not among them. `scores`: NULL, or which are refused. size: of the largest. */
@@ -22230,6 +22819,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu__edit_lane *lane = x->reading;
     const int words = v->gpu->edits.words, vif = v->plan.vif_variants, adm = v->plan.adm_variants;
     const int64_t *records = (const int64_t *)(const void *)lane->pinned[2];
+    int64_t sums[VMAFGPU__SLOPES];
     int first, end;
     vmafgpu__part(lane->count, index, v->config.threads, &first, &end);
     for (int i = first; i < end; i++) {
@@ -22237,19 +22827,13 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         const int which = lane->which[i];
         vmafgpu_edit_score *out = &x->scores[which];
         if (vmafgpu__edit_is_illegal(v, lane, i)) {
+            memset(&out->sums, 0, sizeof out->sums);
             out->result = VMAFGPU_ERROR_FRAME;
             continue;
         }
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            if (x->vif) {
-                out->sums.vif_information[s] = record[vmafgpu__edit_vif_word(vif, s, x->vif->variant)];
-                out->sums.vif_noise[s] = record[vmafgpu__edit_vif_word(vif, s, vif)];
-            }
-            for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
-                out->sums.adm[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 0, b)];
-                out->sums.aim[s][b] = record[vmafgpu__edit_adm_word(vif, adm, s, x->adm->variant, 1, b)];
-            }
-        }
+        for (int k = 0; k < VMAFGPU__SLOPES; k++)
+            sums[k] = x->shown[k] >= 0 ? record[x->shown[k]] : 0;
+        memcpy(&out->sums, sums, sizeof out->sums);
         memcpy(&out->change, records + vmafgpu__edit_changes_at(words, lane->count) + i, sizeof out->change);
         out->change = v->model_count && out->change == out->change ? out->change : (double)NAN;
         if (x->edits[which].no_score)
@@ -22387,11 +22971,6 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
-/* Blocks of config.map_size in a row; 0: there are no maps. */
-static int vmafgpu__map_across(const vmafgpu_config *c) {
-    return c->map_size ? vmafgpu__divide_up(c->width, c->map_size) : 0;
-}
-
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
     /* Rows are read up to a chunk beyond their end. */
@@ -22476,6 +23055,19 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
+    vmafgpu__smooth_plan(v);
+    vmafgpu__find_shown(v, v->edits->shown);
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && v->config.map_size) {
+        void *stream = v->gpu->slots[0].streams[0];
+        vmafgpu__gpu_enter(v);
+        vmafgpu__bring_smooth(v, stream);
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+        vmafgpu__gpu_leave(v);
+        vmafgpu__gpu_drain(v);
+        return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+    }
+#endif
     return VMAFGPU_OK;
 }
 
@@ -22566,12 +23158,14 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     vmafgpu_result first = VMAFGPU_OK;
     char sentence[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
-        memset(&scores[i], 0, sizeof scores[i]);
         scores[i].score = scores[i].change = (double)NAN;
         for (int k = 0; k < v->column_count && values; k++)
             values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
         scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
-        if (first == VMAFGPU_OK && scores[i].result != VMAFGPU_OK) {
+        if (scores[i].result == VMAFGPU_OK)
+            continue;
+        memset(&scores[i].sums, 0, sizeof scores[i].sums);
+        if (first == VMAFGPU_OK) {
             first = scores[i].result;
             memcpy(sentence, v->error, sizeof sentence);
         }
@@ -22614,6 +23208,135 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
     memcpy(x->row, e->row, (size_t)(v->column_count + 1) * sizeof *x->row);
     return vmafgpu__edits_settle(v);
 }
+
+#ifndef VMAFGPU_NO_GPU
+/* ---- the self-test ---- */
+
+/* What a base says of an edit and of its blocks. */
+enum { VMAFGPU__TEST_BLOCK = 13 };
+typedef struct vmafgpu__edits_tested {
+    vmafgpu_edit_score score;
+    vmafgpu_block     *blocks;
+    float             *shares;
+} vmafgpu__edits_tested;
+
+/* Makes a pair the base, the distorted frame behind the reference, and asks. */
+static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t room, size_t pitch, vmafgpu__edits_tested *out) {
+    vmafgpu_frame frames[2];
+    vmafgpu_edit edit;
+    vmafgpu__job job;
+    const int on_gpu = t->gpu != NULL, most = t->config.edit_size, size = most < t->config.height / 2 ? most : t->config.height / 2;
+    vmafgpu_result result = vmafgpu__edits_open(t);
+    if (result != VMAFGPU_OK)
+        return result;
+    memset(&job, 0, sizeof job);
+    for (int i = 0; i < 2; i++) {
+        frames[i] = vmafgpu_frame_of(&t->config, first + (size_t)i * room + (i ? 6 : 0), (ptrdiff_t)pitch);
+        frames[i].memory = on_gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
+    }
+    job.detached = job.count = 1;
+    job.reference = &frames[0];
+    job.distorted = &frames[1];
+    memset(t->edits->row, 0, sizeof *t->edits->row * (size_t)(t->column_count + 1));
+    if (!on_gpu)
+        memcpy(t->cpu->adm_rows, t->edits->rows, sizeof t->edits->rows);
+    result = on_gpu ? vmafgpu__gpu_single(t, &job, &t->edits->base) : vmafgpu__cpu_single(t, &job, &t->edits->base);
+    if (!on_gpu)
+        memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
+    else
+        t->gpu->edits.slot = t->gpu->next_slot;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__edits_settle(t);
+    memset(&edit, 0, sizeof edit);
+    edit.x = t->config.width / 3;
+    edit.y = t->config.height / 3;
+    edit.width = edit.height = size;
+    edit.data = first;
+    edit.pitch = (ptrdiff_t)pitch;
+    edit.memory = frames[0].memory;
+    edit.no_score = 1;
+    if (result == VMAFGPU_OK && size)
+        result = vmafgpu__edits_try(t, &edit, 1, &out->score, NULL);
+    if (result == VMAFGPU_OK && size)
+        result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
+                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
+    if (result != VMAFGPU_OK || !t->config.map_size)
+        return result;
+    if (!on_gpu) {
+        vmafgpu__smooth_settle(&t->edits->smooth, &t->edits->base, 0);
+        return vmafgpu__edits_map(t, t->config.map_size, NULL, out->shares);
+    }
+    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits.slot];
+    slot->map_history = 0;
+    slot->map_memory = VMAFGPU_MEMORY_HOST;
+    vmafgpu__launch_map(t, slot);
+    (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
+    memcpy(out->shares, slot->map_landing, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
+    return VMAFGPU_OK;
+}
+
+/* The kernel whose figures differ, or NULL. */
+static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks, size_t shares) {
+    const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
+    int function = -1;
+    if (memcmp(tested[0].shares, tested[1].shares, sizeof *tested[0].shares * shares))
+        function = VMAFGPU__MAP_SLOPES;
+    if (memcmp(tested[0].blocks, tested[1].blocks, sizeof *tested[0].blocks * blocks))
+        function = VMAFGPU__MAP_BLOCKS;
+    if (memcmp(&tested[0].score.change, &tested[1].score.change, sizeof tested[0].score.change))
+        function = VMAFGPU__EDIT_CHANGE;
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        if (memcmp(sums[0]->adm[s], sums[1]->adm[s], sizeof sums[0]->adm[s]) ||
+            memcmp(sums[0]->aim[s], sums[1]->aim[s], sizeof sums[0]->aim[s]))
+            function = (int)VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, t->config.bit_depth);
+    }
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--)
+        if (sums[0]->vif_information[s] != sums[1]->vif_information[s] || sums[0]->vif_noise[s] != sums[1]->vif_noise[s])
+            function = (int)VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, t->config.bit_depth);
+    return function < 0 ? NULL : vmafgpu__edit_kernels[function];
+}
+
+/* An edit and maps of the test's last pair, by the GPU and by the CPU, whose planes are there. The kernel that is wrong, or NULL. */
+static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t room, size_t pitch) {
+    const size_t at = (size_t)t->gpu->history * room, shares = (size_t)vmafgpu__map_count(&t->config);
+    const size_t blocks = t->config.edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
+                                                         vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK)) : 0;
+    const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
+    unsigned char *memory = (unsigned char *)vmafgpu__take(t, 2 * size + 8);
+    vmafgpu *other = (vmafgpu *)vmafgpu__take(t, sizeof *other);
+    vmafgpu__edits_tested tested[2];
+    const char *wrong = vmafgpu__edit_kernels[VMAFGPU__EDIT_IMPORT];
+    vmafgpu_result result[2] = { VMAFGPU_ERROR_MEMORY, VMAFGPU_ERROR_MEMORY };
+    memset(tested, 0, sizeof tested);
+    if (other)
+        *other = *t;
+    for (int i = 0; i < 2 && memory && other; i++) {
+        vmafgpu *v = i ? other : t;
+        tested[i].blocks = (vmafgpu_block *)(void *)(memory + (size_t)i * size);
+        tested[i].shares = (float *)(void *)(memory + (size_t)i * size + sizeof(vmafgpu_block) * blocks);
+        v->edits = NULL;
+        v->cpu = i ? other->cpu : NULL;
+        v->gpu = i ? NULL : t->gpu;
+        v->backend = i ? &vmafgpu__cpu_backend : t->backend;
+        result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, room, pitch, &tested[i]);
+        vmafgpu__give(v, v->edits);
+        v->edits = NULL;
+        t->cpu = other->cpu;
+    }
+    if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
+        wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
+    else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
+        wrong = NULL;   /* no memory to tell */
+    const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
+    const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; memory && i < sizes[k]; i++)
+            t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
+    vmafgpu__give(t, memory);
+    vmafgpu__give(t, other);
+    return wrong;
+}
+#endif /* !VMAFGPU_NO_GPU */
 #endif /* !VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
@@ -22690,7 +23413,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
         {"gpu.device", c->gpu.device, 0, INT_MAX},
         {"gpu.device_count", c->gpu.device_count, VMAFGPU_ALL_DEVICES, VMAFGPU__MAX_UNITS},
         {"gpu.in_background", c->gpu.in_background, 0, 1},
-        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE},
+        {"gpu.frames", (int)c->gpu.frames, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_SURFACE},
         {"gpu.batch", c->gpu.batch, 0, VMAFGPU__MAX_BATCH},
         {"gpu.queue", c->gpu.queue, 0, VMAFGPU__MAX_QUEUE},
         {"gpu.arithmetic", c->gpu.arithmetic, 0, 2},
@@ -23099,15 +23822,40 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
+/* What maps on a GPU do not go with, or NULL. The GPU knows all inputs of the first model by the pair's sums. */
+static const char *vmafgpu__map_lacks(const vmafgpu *v) {
+    const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
+    if (v->config.gpu.device_count)
+        return "of several GPUs";
+    for (int i = 0; i < inputs; i++) {
+        const int column = v->models[0].inputs[i];
+        int is_known = 0;
+        for (int k = 0; k < v->extractor_count; k++) {
+            const vmafgpu__extractor *e = &v->extractors[k];
+            const int place = column - e->columns[0];
+            const int sums = e->feature->columns == vmafgpu__vif_columns ? 4 : e->feature->columns == vmafgpu__adm_columns ? 7 : 0;
+            is_known |= place >= 0 && place < sums;
+#ifndef VMAFGPU_NO_MOTION
+            is_known |= vmafgpu__is_motion(e, column) &&
+                        !(column == e->columns[2] + 1 && e->option[VMAFGPU__MOTION_AVERAGE] != 0);
+#endif
+        }
+        if (!is_known)
+            return "of a model with such inputs";
+    }
+    return NULL;
+}
+
 /* Whether something that is asked for has no kernels: the note says what. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    if (c->map_size) {
-        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) are made by the CPU only");
+    const char *lacks = c->map_size ? vmafgpu__map_lacks(v) : NULL;
+    if (lacks) {
+        vmafgpu__sentence(v->note, sizeof v->note, "maps (config.map_size) %s are made by the CPU only", lacks);
         return 1;
     }
-    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames != VMAFGPU_MEMORY_DEVICE))) {
+    if (c->edit_size && (c->gpu.device_count || (!is_named && c->gpu.frames < VMAFGPU_MEMORY_DEVICE))) {
         vmafgpu__sentence(v->note, sizeof v->note, c->gpu.device_count ? "edits (config.edit_size) are made by one GPU, not several"
                                                    : "edits (config.edit_size) are for the CPU unless config.backend names a GPU");
         return 1;
@@ -23135,7 +23883,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames != VMAFGPU_MEMORY_DEVICE;
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;
@@ -23152,7 +23900,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const int needs_gpu = is_named || c->gpu.frames == VMAFGPU_MEMORY_DEVICE ||
+    const int needs_gpu = is_named || c->gpu.frames >= VMAFGPU_MEMORY_DEVICE ||
                           (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
         const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
@@ -23162,11 +23910,13 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
             return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
                                  is_named                ? "config.backend"
                                  : c->gpu.device_count > 0 ? "config.gpu.devices"
+                                 : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"
                                                          : "config.gpu.frames is device", v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_INFO, v->note);
     } else if (needs_gpu) {
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is device, but config.backend is cpu");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frames is %s, but config.backend is cpu",
+                             c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
     v->backend = &vmafgpu__cpu_backend;
     return v->backend->open(v);
@@ -23614,21 +24364,29 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks whether the GPU can read pixels where they are. */
+/* Whether a frame is an image on the GPU, and what it is called. */
+static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
+    return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array" : NULL;
+}
+
+/* Checks whether the GPU can read pixels, or an image, where they are. */
 static vmafgpu_result vmafgpu__check_device_pixels(vmafgpu *v, const char *function, const char *which, const vmafgpu_frame *frame) {
-    const char *what = NULL;
+    const char *what = NULL, *image = vmafgpu__image_name(frame);
 #ifndef VMAFGPU_NO_GPU
-    const int is_surface = frame->memory == VMAFGPU_MEMORY_SURFACE;
     const vmafgpu *t = v->fleet ? v->fleet->units[0].context : v;
-    if (is_surface && (frame->pixels == VMAFGPU_PIXELS_YUV || frame->pixels == VMAFGPU_PIXELS_RGB24))
-        what = "surfaces hold pixels of four components: see frame.pixels";
-    else if (is_surface && !t->gpu->vendor->has_surfaces)
+    if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
+        what = "surfaces hold pixels of four components, or planes: see frame.pixels";
+    else if (image && !t->gpu->vendor->has_surfaces)
         what = "with HIP frames are in linear memory: copy it there";
     else if (v->fleet && v->fleet->count > 1)
-        what = "with several GPUs frames in RGB are in host or pinned memory";
+        what = image ? "with several GPUs there are none" : "with several GPUs frames in RGB are in host or pinned memory";
+    else if (image && !frame->pixels && !t->gpu->has_surfaces)
+        what = "for planes of YUV config.gpu.frames must be surface, or config.colour stated";
+    else if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
+        what = "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
 #endif
     return what ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                                frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : vmafgpu__pixel_names[frame->pixels], what)
+                                image ? image : vmafgpu__pixel_names[frame->pixels], what)
                 : VMAFGPU_OK;
 }
 
@@ -23642,18 +24400,19 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
     const vmafgpu_result result = vmafgpu__check_pixels(v, function, which, frame);
     if (result != VMAFGPU_OK)
         return result;
-    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_SURFACE)
+    const char *image = vmafgpu__image_name(frame);
+    if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function, which,
                              (int)frame->memory);
     if (frame->memory >= VMAFGPU_MEMORY_DEVICE && !vmafgpu__has_gpu(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which,
-                             frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface" : "in device memory",
+                             image ? image : "in device memory",
                              v->config.gpu.in_background && v->fleet
                                  ? "the CPU scores until the GPU is open: config.gpu.frames must be device then"
                                  : "the backend is the CPU");
-    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || frame->memory == VMAFGPU_MEMORY_SURFACE)) {
+    if (frame->memory >= VMAFGPU_MEMORY_DEVICE && (frame->pixels || image)) {
         const vmafgpu_result fits = vmafgpu__check_device_pixels(v, function, which, frame);
-        if (fits != VMAFGPU_OK || frame->memory == VMAFGPU_MEMORY_SURFACE)
+        if (fits != VMAFGPU_OK || image)
             return fits;
     }
     return vmafgpu__check_pitch(v, function, which, 0, frame->pitch[0], vmafgpu__luma_row(&v->config, frame), v->config.height);
@@ -23672,8 +24431,9 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
         if (!frame->data[i])
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
                                  which, i, looking->name);
-        const vmafgpu_result result = vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
-                                                           vmafgpu__chroma_height(&v->config));
+        const vmafgpu_result result = vmafgpu__image_name(frame) ? VMAFGPU_OK
+                                      : vmafgpu__check_pitch(v, function, which, i, frame->pitch[i], row,
+                                                             vmafgpu__chroma_height(&v->config));
         if (result != VMAFGPU_OK)
             return result;
     }
@@ -23724,6 +24484,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.between = count == &v->pushed && v->pushed % v->config.subsample != 0;
+    job.map = count == &v->pushed && !job.between ? v->map : NULL;
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
@@ -23824,7 +24585,7 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     if (result != VMAFGPU_OK)
         return result;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->map && wanted)
+    if (v->map && wanted && !v->edits->on_gpu)
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
     v->map = wanted ? NULL : v->map;
@@ -24057,8 +24818,17 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory_k
     const char *function = "vmafgpu_map_next";
     if (!v->config.map_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_size is 0, so there are no maps", function);
-    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host or pinned, not %d", function, (int)memory);
+    const int most = v->gpu ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_PINNED;
+    if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
+                             v->gpu ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+    if ((uintptr_t)map % sizeof *map)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function, (int)sizeof *map);
+#ifndef VMAFGPU_NO_GPU
+    if (v->gpu && v->gpu->is_dead)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
+#endif
+    v->map_memory = memory;
     v->map = map;
     return VMAFGPU_OK;
 }
@@ -24068,14 +24838,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 }
 
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down) {
-    const int size = context && context->is_open ? context->config.map_size : 0;
-    const int w = size ? vmafgpu__divide_up(context->config.width, size) : 0;
-    const int h = size ? vmafgpu__divide_up(context->config.height, size) : 0;
+    const int count = context && context->is_open ? vmafgpu__map_count(&context->config) : 0;
+    const int w = count ? vmafgpu__map_across(&context->config) : 0;
     if (across)
         *across = w;
     if (down)
-        *down = h;
-    return w * h;
+        *down = w ? count / w : 0;
+    return count;
 }
 
 /* ---- edits ---- */
@@ -24160,8 +24929,10 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_map: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
     *down = vmafgpu__divide_up(v->config.height, size);
+#ifndef VMAFGPU_NO_GPU
     if (blocks && v->edits->on_gpu)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "vmafgpu_edit_map: maps are made by the CPU only");
+        return vmafgpu__edits_map_gpu(v, size, blocks);
+#endif
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
@@ -24751,6 +25522,17 @@ VMAFGPU__COLD_END
 #define vmafgpu__pixels_luma VMAFGPU__LEVEL_NAME(vmafgpu__pixels_luma)
 #define vmafgpu__pixels_words VMAFGPU__LEVEL_NAME(vmafgpu__pixels_words)
 #define vmafgpu__pixels_row VMAFGPU__LEVEL_NAME(vmafgpu__pixels_row)
+#define vmafgpu__pixels_rb VMAFGPU__LEVEL_NAME(vmafgpu__pixels_rb)
+#define vmafgpu__pixels_g VMAFGPU__LEVEL_NAME(vmafgpu__pixels_g)
+#define vmafgpu__pixels_sample VMAFGPU__LEVEL_NAME(vmafgpu__pixels_sample)
+#define vmafgpu__chroma_sums VMAFGPU__LEVEL_NAME(vmafgpu__chroma_sums)
+#define vmafgpu__chroma_across VMAFGPU__LEVEL_NAME(vmafgpu__chroma_across)
+#define vmafgpu__chroma_samples VMAFGPU__LEVEL_NAME(vmafgpu__chroma_samples)
+#define vmafgpu__chroma_put VMAFGPU__LEVEL_NAME(vmafgpu__chroma_put)
+#define vmafgpu__chroma_row VMAFGPU__LEVEL_NAME(vmafgpu__chroma_row)
+#define vmafgpu__chroma_words VMAFGPU__LEVEL_NAME(vmafgpu__chroma_words)
+#define VMAFGPU__CHROMA_PIXELS VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
+#define VMAFGPU__CHROMA_ROOM VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_ROOM)
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 #define vmafgpu__lanes_floats VMAFGPU__LANES_NAME(vmafgpu__lanes_floats)
 #define vmafgpu__float_row VMAFGPU__LANES_NAME(vmafgpu__float_row)
@@ -26682,50 +27464,64 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 }
 
 /* ================================================================================================
- * >>level pixels                                 luma of RGB
+ * >>level pixels                                 luma and chroma of RGB
  * ================================================================================================
- * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient has 45 bits and is taken in
- * digits of 15: floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted
- * out is what the plain form shifts out. Components have 10 bits at most; halves, which have more, are looked up in plain C.
+ * Red and blue as two words of 16 bits, green by itself, for sums of pairs of products. A coefficient is taken in digits of 15
+ * bits, luma's in three and chroma's in four, of which the last has the sign: floor((s + floor(r / 2^15)) / 2^k) is
+ * floor((2^15 s + r) / 2^(15 + k)), so the carries go up, and what is shifted out is what the plain form shifts out. Components have
+ * 10 bits at most, and their weighted sums 14; halves, which have more, are looked up in plain C.
  */
 #ifndef VMAFGPU_NO_PIXELS
 
 typedef struct vmafgpu__pixels_digits {
-    vmafgpu__v rb[3], g[3], bias[3];       /* the lowest first */
+    vmafgpu__v rb[4], g[4], bias[4];       /* the lowest first */
     vmafgpu__v low, high;                  /* masks of a component, in the lower and in the upper word */
     int        bits, up;                   /* of a component; how far the third one is below the upper word */
+    int        shift;                      /* of the last sum */
 } vmafgpu__pixels_digits;
 
-VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__luma_job *job) {
-    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1 };
-    const int64_t *c = job->plane->coefficient;
+VMAFGPU__INLINE vmafgpu__pixels_digits vmafgpu__pixels_split(const vmafgpu__pixel_form *form, const vmafgpu__colour_plane *plane,
+                                                             const int digits) {
+    enum { MASK = (1 << VMAFGPU__LUMA_DIGIT) - 1, ALL = 0xffff };
+    const int64_t *c = plane->coefficient;
     vmafgpu__pixels_digits d;
-    for (int i = 0; i < 3; i++) {
-        const int shift = i * VMAFGPU__LUMA_DIGIT;
-        const int64_t bias = job->plane->bias >> shift;
-        d.rb[i] = vmafgpu__v_set32((int32_t)((c[0] >> shift & MASK) | (c[2] >> shift & MASK) << 16));
-        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & MASK));
-        d.bias[i] = vmafgpu__v_set32((int32_t)(i < 2 ? bias & MASK : bias));
+    for (int i = 0; i < digits; i++) {
+        const int shift = i * VMAFGPU__LUMA_DIGIT, mask = i < digits - 1 ? MASK : ALL;
+        const int64_t bias = plane->bias >> shift;
+        d.rb[i] = vmafgpu__v_set32((int32_t)((uint32_t)(c[0] >> shift & mask) | (uint32_t)(c[2] >> shift & mask) << 16));
+        d.g[i] = vmafgpu__v_set32((int32_t)(c[1] >> shift & mask));
+        d.bias[i] = vmafgpu__v_set32((int32_t)(i < digits - 1 ? bias & MASK : bias));
     }
-    d.bits = job->form->bits;
+    d.bits = form->bits;
     d.up = 2 * d.bits - 16;
+    d.shift = plane->shift - (digits - 1) * VMAFGPU__LUMA_DIGIT;
     d.low = vmafgpu__v_set32((1 << d.bits) - 1);
     d.high = vmafgpu__v_set32(((1 << d.bits) - 1) << 16);
     return d;
 }
 
 /* Of a vector of pixels, words of 32 bits. */
-VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
-    const vmafgpu__v all = vmafgpu__v_load(words);
-    const vmafgpu__v rb = vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
-    const vmafgpu__v g = vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_rb(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_or(vmafgpu__v_and(all, d->low), vmafgpu__v_and(vmafgpu__v_srl32(all, d->up), d->high));
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_g(const vmafgpu__pixels_digits *d, vmafgpu__v all) {
+    return vmafgpu__v_and(vmafgpu__v_srl32(all, d->bits), d->low);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_sample(const vmafgpu__pixels_digits *d, const int digits, vmafgpu__v rb, vmafgpu__v g) {
     vmafgpu__v sum = vmafgpu__v_zero();
     VMAFGPU__UNROLL
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < digits; i++) {
         sum = vmafgpu__v_add32(vmafgpu__v_srli32(sum, VMAFGPU__LUMA_DIGIT), d->bias[i]);
         sum = vmafgpu__v_add_pairs16(vmafgpu__v_add_pairs16(sum, rb, d->rb[i]), g, d->g[i]);
     }
-    return vmafgpu__v_srli32(sum, VMAFGPU__LUMA_SHIFT - 2 * VMAFGPU__LUMA_DIGIT);
+    return vmafgpu__v_srl32(sum, d->shift);
+}
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d, const uint8_t *words) {
+    const vmafgpu__v all = vmafgpu__v_load(words);
+    return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
 /* As many of `count` pixels as make whole vectors of bytes; how many. */
@@ -26752,7 +27548,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     const int bytes = job->form->bytes;
     int x = 0;
     if (job->form->bits <= 10) {
-        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job);
+        const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
         /* Three bytes become words; the last pixel of a row is not read as four. */
@@ -26764,6 +27560,121 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         }
     }
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
+}
+
+/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
+
+/* Of pixels, those of two samples in a row of chroma and the one before: words as above, summed over the rows. */
+enum { VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES, VMAFGPU__CHROMA_ROOM = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS };
+typedef struct vmafgpu__chroma_words { uint32_t rb[VMAFGPU__CHROMA_ROOM], g[VMAFGPU__CHROMA_ROOM]; } vmafgpu__chroma_words;
+
+/* `count` pixels from column x on, which come behind the first place. */
+VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, const uint8_t *const *rows,
+                                          int x, int count, vmafgpu__chroma_words *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    const int bytes = job->form->bytes, before = x > 0;
+    uint8_t words[3][4 * (VMAFGPU__CHROMA_PIXELS + 1)];
+    const uint8_t *from[3];
+    for (int j = 0; j < 3; j++) {
+        from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
+        if (bytes == 4 || !job->down->weight[j])
+            continue;
+        const int last = before + count - 1;   /* nothing behind a row is read */
+        for (int i = 0; i < last; i++)
+            memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
+        memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
+        from[j] = words[j];
+    }
+    for (int i = 0; i < before + count; i += LANES) {
+        const int last = before + count - LANES, at = i < last ? i : last;
+        vmafgpu__v rb = vmafgpu__v_zero(), g = vmafgpu__v_zero();
+        for (int j = 0; j < 3; j++) {
+            const vmafgpu__v weight = vmafgpu__v_set16((int16_t)job->down->weight[j]);
+            if (!job->down->weight[j])
+                continue;
+            const vmafgpu__v all = vmafgpu__v_load(from[j] + 4 * at);
+            rb = vmafgpu__v_add16(rb, vmafgpu__v_mullo16(vmafgpu__pixels_rb(d, all), weight));
+            g = vmafgpu__v_add16(g, vmafgpu__v_mullo16(vmafgpu__pixels_g(d, all), weight));
+        }
+        vmafgpu__v_store(sums->rb + 1 - before + at, rb);
+        vmafgpu__v_store(sums->g + 1 - before + at, g);
+    }
+    if (!before) {   /* the left edge */
+        sums->rb[0] = sums->rb[1];
+        sums->g[0] = sums->g[1];
+    }
+}
+
+/* A vector of samples' sums, from those of the pixel before the first one on. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight, const uint32_t *sums) {
+    enum { LANES = VMAFGPU__V_WORDS };
+    if (taps->step == 1)
+        return vmafgpu__v_load(sums + 1);
+    const vmafgpu__v a = vmafgpu__v_load(sums), b = vmafgpu__v_load(sums + LANES);
+    const vmafgpu__v c = vmafgpu__v_load(sums + 1), d = vmafgpu__v_load(sums + 1 + LANES);
+    return vmafgpu__v_add16(vmafgpu__v_add16(vmafgpu__v_mullo16(vmafgpu__v_evens32(a, b), weight[0]),
+                                             vmafgpu__v_mullo16(vmafgpu__v_evens32(c, d), weight[1])), vmafgpu__v_odds32(c, d));
+}
+
+/* Four vectors of samples of one plane. */
+VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d, int plane,
+                                             const vmafgpu__v *rb, const vmafgpu__v *g, vmafgpu__v *samples) {
+    const vmafgpu__v most = vmafgpu__v_set32(job->plane[plane].max);
+    for (int i = 0; i < 4; i++)
+        samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
+}
+
+/* Vectors of words, or bytes; one plane's or those of both in turn. */
+VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v, uint8_t *out) {
+    vmafgpu__v half[2];
+    if (v && job->wide) {
+        for (int i = 0; i < 4; i++)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES,
+                             vmafgpu__v_sll16(vmafgpu__v_or(u[i], vmafgpu__v_slli32(v[i], 16)), job->shift));
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const vmafgpu__v a = v ? vmafgpu__v_or(u[2 * i], vmafgpu__v_slli32(v[2 * i], 8)) : u[2 * i];
+        const vmafgpu__v b = v ? vmafgpu__v_or(u[2 * i + 1], vmafgpu__v_slli32(v[2 * i + 1], 8)) : u[2 * i + 1];
+        half[i] = vmafgpu__v_in_order(vmafgpu__v_pack_u32(a, b));
+        if (v || job->wide)
+            vmafgpu__v_store(out + i * VMAFGPU__V_BYTES, vmafgpu__v_sll16(half[i], job->shift));
+    }
+    if (!v && !job->wide)
+        vmafgpu__v_store(out, vmafgpu__v_in_order(vmafgpu__v_pack_u16(half[0], half[1])));
+}
+
+static void vmafgpu__chroma_row(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out) {
+    enum { LANES = VMAFGPU__V_WORDS, SAMPLES = VMAFGPU__V_BYTES };
+    const vmafgpu__chroma_taps *across = job->across;
+    if (job->form->bits > 10 || w < SAMPLES) {
+        vmafgpu__chroma_row_scalar(job, rows, w, out);
+        return;
+    }
+    const int is_interleaved = job->step > 1 + job->wide;
+    const vmafgpu__pixels_digits u = vmafgpu__pixels_split(job->form, &job->plane[0], 4);
+    const vmafgpu__pixels_digits v = vmafgpu__pixels_split(job->form, &job->plane[1], 4);
+    vmafgpu__v weight[2];
+    for (int i = 0; i < 2; i++)
+        weight[i] = vmafgpu__v_set16((int16_t)across->weight[i]);
+    for (int next = 0; next < w; next += SAMPLES) {
+        const int x = next < w - SAMPLES ? next : w - SAMPLES;
+        vmafgpu__chroma_words sums;
+        vmafgpu__v rb[4], g[4], samples[2][4];
+        vmafgpu__chroma_sums(job, &u, rows, x * across->step, SAMPLES * across->step, &sums);
+        for (int i = 0; i < 4; i++) {
+            rb[i] = vmafgpu__chroma_across(across, weight, sums.rb + i * LANES * across->step);
+            g[i] = vmafgpu__chroma_across(across, weight, sums.g + i * LANES * across->step);
+        }
+        vmafgpu__chroma_samples(job, &u, 0, rb, g, samples[0]);
+        vmafgpu__chroma_samples(job, &v, 1, rb, g, samples[1]);
+        if (is_interleaved) {
+            vmafgpu__chroma_put(job, samples[0], samples[1], out[0] + (ptrdiff_t)x * job->step);
+        } else {
+            vmafgpu__chroma_put(job, samples[0], NULL, out[0] + (ptrdiff_t)x * job->step);
+            vmafgpu__chroma_put(job, samples[1], NULL, out[1] + (ptrdiff_t)x * job->step);
+        }
+    }
 }
 
 #endif /* !VMAFGPU_NO_PIXELS */
@@ -29952,7 +30863,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
     VMAFGPU__IF_FLOAT(&vmafgpu__float_adm_lanes),
     VMAFGPU__IF_CIEDE(vmafgpu__ciede_differences),
     VMAFGPU__IF_FLOAT(&vmafgpu__float_vectors),
-    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row)
+    VMAFGPU__IF_PIXELS(vmafgpu__pixels_row),
+    VMAFGPU__IF_PIXELS(vmafgpu__chroma_row)
 };
 
 #ifdef VMAFGPU__LEVEL_SCRATCH
@@ -29987,6 +30899,17 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__pixels_luma
 #undef vmafgpu__pixels_words
 #undef vmafgpu__pixels_row
+#undef vmafgpu__pixels_rb
+#undef vmafgpu__pixels_g
+#undef vmafgpu__pixels_sample
+#undef vmafgpu__chroma_sums
+#undef vmafgpu__chroma_across
+#undef vmafgpu__chroma_samples
+#undef vmafgpu__chroma_put
+#undef vmafgpu__chroma_row
+#undef vmafgpu__chroma_words
+#undef VMAFGPU__CHROMA_PIXELS
+#undef VMAFGPU__CHROMA_ROOM
 #undef vmafgpu__psnr_row
 #undef vmafgpu__lanes_floats
 #undef vmafgpu__float_row

@@ -49,8 +49,8 @@
  * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
  *                           nobody writes during the launch: planes, tables, what earlier launches left. The only way to
  *                           read it but peek, take and copies
- * surface_word(s, x, y), surface_words(s, x, y) (surfaces)
- *                           4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
+ * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
+ *                           1, 4 or 16 bytes of row y of a surface from byte x on, a multiple of as many, inside of it
  * store(p, v)               the only way to write global memory but take and atomics; seen by later launches
  * peek(p)                   also sees what the thread itself has stored in this launch, or another one of the block before a
  *                           barrier
@@ -193,6 +193,11 @@ GPU_FN Words4 load(const Words4 *p) {
     return v;
 }
 #define GPU_SURFACES 1
+GPU_FN uint32_t surface_byte(uint64_t surface, uint32_t x, uint32_t y) {
+    uint16_t v;
+    asm volatile("suld.b.2d.b8.zero %0, [%1, {%2, %3}];" : "=h"(v) : "l"(surface), "r"(x), "r"(y));
+    return v & 255u;
+}
 GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
     uint32_t v;
     asm volatile("suld.b.2d.b32.zero %0, [%1, {%2, %3}];" : "=r"(v) : "l"(surface), "r"(x), "r"(y));
@@ -388,6 +393,7 @@ GPU_FN int32_t fetch(const int32_t *p) { return load(p); }
 GPU_FN int64_t fetch(const int64_t *p) { return (int64_t)load((const uint64_t *)p); }
 GPU_FN double fetch(const double *p) { return double_bits(load((const uint64_t *)p)); }
 #define VMAFGPU__FETCH(p) fetch(p)
+#define VMAFGPU__STORE(p, v) store(p, v)
 #define VMAFGPU__MAGNITUDE(v) magnitude(v)
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
@@ -668,6 +674,40 @@ GPU_KERNEL(vmafgpu_pixels_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pi
 #ifdef GPU_SURFACES
 GPU_KERNEL(vmafgpu_pixels_surface, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_luma<SurfacePixels>(launch); }
 GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS, 1) { pixels_chroma<SurfacePixels>(launch); }
+
+/* Planes of YUV, 16 bytes of a row at once; the target's rows have room for the last of them. */
+GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
+    uint32_t words[4] = { 0, 0, 0, 0 };
+#pragma unroll
+    for (uint32_t i = 0; i < 16; i++)
+        words[i / 4] |= x + i < end ? surface_byte(surface, x + i, y) << 8 * (i % 4) : 0;
+    return { words[0], words[1], words[2], words[3] };
+}
+
+GPU_FN void copy_surfaces(const vmafgpu__surfaces_launch &launch) {
+    const bool is_chroma = block_z() >= (uint32_t)launch.luma_count;
+    const vmafgpu__surface_item &item =
+        launch.items[is_chroma ? VMAFGPU__MAX_IMPORTS + block_z() - (uint32_t)launch.luma_count : block_z()];
+    const vmafgpu__surface_plane &plane = launch.plane[is_chroma];
+    const uint32_t x = (block_x() * VMAFGPU__PIXELS_THREADS + thread_index()) * 16, end = (uint32_t)plane.row;
+    const uint32_t y = block_y() * VMAFGPU__PIXELS_ROWS, rows = (uint32_t)plane.height - y;
+    Words4 words[VMAFGPU__PIXELS_ROWS];
+    if (x >= end || y >= (uint32_t)plane.height)
+        return;
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++)
+        if (i < rows)
+            words[i] = x + 16 <= end ? surface_words(item.surface, x, y + i) : surface_tail(item.surface, x, y + i, end);
+#pragma unroll
+    for (uint32_t i = 0; i < VMAFGPU__PIXELS_ROWS; i++) {
+        const Words4 w = { words[i].x >> plane.shift & plane.mask, words[i].y >> plane.shift & plane.mask,
+                           words[i].z >> plane.shift & plane.mask, words[i].w >> plane.shift & plane.mask };
+        if (i < rows)
+            store((Words4 *)((uint8_t *)item.target + (uint64_t)(y + i) * (uint32_t)plane.pitch + x), w);
+    }
+}
+
+GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 1) { copy_surfaces(launch); }
 #endif
 
 /* Tells the host that this file and its header agree on the launch structs. */
@@ -7286,3 +7326,150 @@ GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANGE_THREADS, 4) { edit_change(launch); }
+
+/* ---- maps: what each sample of the base gives, by blocks ---- */
+
+GPU_FN void map_settle(const vmafgpu__map_settle_launch &launch) {
+    if (thread_index() == 0)
+        vmafgpu__smooth_settle(launch.smooth, launch.sums, launch.history);
+}
+
+GPU_KERNEL(vmafgpu_map_settle, vmafgpu__map_settle_launch, VMAFGPU__MAP_SETTLE_THREADS, 1) { map_settle(launch); }
+
+/* One block. A thread has a vector at a time, then an input of the model, then one of the sums. */
+GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
+    const vmafgpu__smooth *s = launch.smooth;
+    double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *weights = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
+    const double gamma = fetch(&s->gamma);
+    double slope = 0;
+    if (own == 0) {
+        vmafgpu__smooth_inputs(s, nullptr, x, 1);
+        for (int32_t i = 0; i < inputs; i++)
+            x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
+    }
+#pragma unroll 1
+    for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
+        const int32_t count = vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
+        block_barrier();
+        if (own < count)
+            weights[own] = vmafgpu__smooth_kernel(x, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
+                                                  gamma);
+        block_barrier();
+        for (int32_t k = 0; own < inputs && k < count; k++) {
+            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
+            slope -= 2 * gamma * fetch(launch.coefs + first + k) * (x[own] - fetch(vector + own)) * weights[k];
+        }
+    }
+    if (own < inputs)
+        slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
+    block_barrier();
+    if (own < VMAFGPU__SLOPES)
+        store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
+}
+
+GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
+
+struct MapRect {
+    vmafgpu__range columns, rows;
+};
+
+GPU_FN int32_t map_count(const MapRect &r) {
+    const int32_t w = r.columns.end - r.columns.first, h = r.rows.end - r.rows.first;
+    return w > 0 && h > 0 ? w * h : 0;
+}
+
+/* The sums of VIF of a block at a scale, and those of the reference against itself. */
+GPU_FN void map_vif(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *is, int64_t *ideal) {
+    const int32_t width = launch.width >> scale, height = launch.height >> scale;
+    const int64_t plane = (int64_t)width * height;
+    const MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale, width),
+                        vmafgpu__map_range(row, launch.down, launch.size, scale, height) };
+    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
+    const uint8_t *table = (const uint8_t *)launch.log_table;
+    int64_t sums[4] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
+        const int64_t at = (int64_t)(r.rows.first + i / wide) * width + r.columns.first + i % wide;
+        const int32_t variance = load(launch.noise[scale] + 2 * plane + at);
+        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
+        sums[0] += load(launch.terms[scale] + at);
+        sums[1] += load(launch.noise[scale] + at);
+        if (variance >= VMAFGPU__VIF_NOISE)
+            vif_levels(variance, variance, variance, launch.gain_limit, &n1, &n2);
+        else if (variance > 0)
+            sums[3] += variance;
+        sums[2] += edit_log(n2, table) - edit_log(n1, table);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        sums[k] = warp_sum(sums[k]);
+        if (lane_index() == 0)
+            (k < 2 ? is : ideal)[(k % 2 ? VMAFGPU__SLOPE_NOISE : VMAFGPU__SLOPE_VIF) + scale] = sums[k];
+    }
+}
+
+/* Those of ADM. */
+GPU_FN void map_adm(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *sums) {
+    const vmafgpu__adm_geometry &g = launch.bands[scale];
+    const int64_t plane = (int64_t)g.w * g.h;
+    MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale + 1, g.w),
+                  vmafgpu__map_range(row, launch.down, launch.size, scale + 1, g.h) };
+    r.columns = vmafgpu__range_within(adm_larger(r.columns.first, g.left), r.columns.end, g.w - g.left);
+    r.rows = vmafgpu__range_within(adm_larger(r.rows.first, g.top), r.rows.end, g.h - g.top);
+    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
+    uint64_t cubes[2 * VMAFGPU__BANDS] = {};
+#pragma unroll 1
+    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
+        const int64_t at = (int64_t)(r.rows.first + i / wide) * g.w + r.columns.first + i % wide;
+#pragma unroll
+        for (int k = 0; k < 2 * VMAFGPU__BANDS; k++)
+            cubes[k] += load((const uint64_t *)launch.cubes[scale] + k * plane + at);
+    }
+#pragma unroll
+    for (int k = 0; k < 2 * VMAFGPU__BANDS; k++) {
+        const int64_t sum = warp_sum((int64_t)cubes[k]);
+        if (lane_index() == 0)
+            sums[(k < VMAFGPU__BANDS ? VMAFGPU__SLOPE_ADM : VMAFGPU__SLOPE_AIM) + scale * VMAFGPU__BANDS + k % VMAFGPU__BANDS] = sum;
+    }
+}
+
+GPU_FN void map_blocks(const vmafgpu__map_launch &launch) {
+    const int32_t index = (int32_t)(block_x() * (block_threads() / LANES) + warp_index()), lane = (int32_t)lane_index();
+    const int32_t column = (launch.first + index) % launch.across, row = (launch.first + index) / launch.across;
+    int64_t *is = (int64_t *)shared_memory() + warp_index() * 2 * VMAFGPU__SLOPES, *ideal = is + VMAFGPU__SLOPES;
+    if (index >= launch.count)
+        return;
+    int64_t *kept = launch.ideal + (int64_t)index * VMAFGPU__SLOPES;
+    for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES) {
+        is[i] = 0;
+        ideal[i] = launch.is_ideal || i < VMAFGPU__SLOPE_ADM ? 0 : (int64_t)load((const uint64_t *)kept + i);
+    }
+    warp_barrier();
+#pragma unroll 1
+    for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
+        if (!launch.is_ideal && launch.terms[scale])
+            map_vif(launch, scale, column, row, is, ideal);
+        if (launch.cubes[scale])
+            map_adm(launch, scale, column, row, is);
+    }
+    warp_barrier();
+    if (launch.is_ideal) {
+        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
+            store(kept + i, is[i]);
+        return;
+    }
+    if (launch.blocks)
+        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
+            store(launch.blocks[index].sums + i, is[i]);
+    if (lane != 0)
+        return;
+    const double share = vmafgpu__map_share(launch.slopes, is, ideal, launch.unit);
+    if (launch.blocks)
+        store(&launch.blocks[index].share, share);
+    if (launch.shares)
+        store(launch.shares + index, (float)share);
+}
+
+GPU_KERNEL(vmafgpu_map_blocks, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) { map_blocks(launch); }

@@ -1,5 +1,6 @@
 /* VMAF beside a running engine, the least that it takes: the number of the frame on the screen, in an overlay. In the loop nothing
- * is allocated and nothing waits. When the GPU is busy a pair is left out: the scores of the others stay exact.
+ * is allocated and nothing waits. When the GPU is busy a pair is left out: the scores of the others stay exact. A map comes with each
+ * score: where in the frame it is lost.
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     cuda by default; kernels: by default beside the program
  *
@@ -16,6 +17,7 @@
 #include "device.h"
 
 enum { WIDTH = 320, HEIGHT = 180, RING = 3, FRAMES = 60, PICTURES = 12 };
+enum { BLOCK = 16, ACROSS = (WIDTH + BLOCK - 1) / BLOCK, DOWN = (HEIGHT + BLOCK - 1) / BLOCK };
 
 /* ---- the overlay: what an engine takes over ---- */
 
@@ -26,6 +28,7 @@ typedef struct overlay {
     int      left_out;
     int      shown;           /* of these frames */
     double   score;           /* what is on the screen */
+    float    maps[2 * RING][DOWN * ACROSS];   /* those that are shown, and those that are made meanwhile */
 } overlay;
 
 /* The pair of frames that the engine may draw and decode into now; -1: all are being scored, so this frame is not. Frames belong to
@@ -40,13 +43,25 @@ static int overlay_slot(overlay *o) {
 
 /* After the frame was drawn and the decoder's copy of it: both are on their way on config.gpu.stream. 0: something is wrong. */
 static int overlay_push(overlay *o, int frame, const vmafgpu_frame *reference, const vmafgpu_frame *distorted) {
-    const vmafgpu_result result = vmafgpu_try_push(o->vmaf, reference, distorted);
+    vmafgpu_result result = vmafgpu_map_next(o->vmaf, o->maps[o->pushed % (2 * RING)], VMAFGPU_MEMORY_HOST);
+    if (result == VMAFGPU_OK) {
+        result = vmafgpu_try_push(o->vmaf, reference, distorted);
+    }
     if (result == VMAFGPU_OK) {
         o->frame[o->pushed++] = frame;
     } else if (result == VMAFGPU_AGAIN) {
         o->left_out++;   /* the next pair's motion is that to the last reference that was pushed */
     }
     return result >= VMAFGPU_OK;
+}
+
+/* The block in which the score loses the most. An engine draws all of them over the frame. */
+static int worst_block(const float *map) {
+    int worst = 0;
+    for (int i = 1; i < DOWN * ACROSS; i++) {
+        worst = map[i] > map[worst] ? i : worst;
+    }
+    return worst;
 }
 
 /* Once per frame, when the overlay is drawn. */
@@ -56,7 +71,10 @@ static int overlay_update(overlay *o, double *scores) {
     while ((result = vmafgpu_next(o->vmaf, &score)) == VMAFGPU_OK) {
         scores[score.index] = o->score = score.score;
         o->shown = o->frame[score.index];
-        printf("frame %d: VMAF %.3f\n", o->shown, o->score);   /* an engine draws text */
+        const float *map = o->maps[score.index % (2 * RING)];
+        const int worst = worst_block(map);
+        printf("frame %d: VMAF %.3f, and %.3f is lost at %d, %d\n", o->shown, o->score, map[worst], worst % ACROSS * BLOCK,
+               worst / ACROSS * BLOCK);   /* an engine draws text */
     }
     return result >= VMAFGPU_OK;
 }
@@ -66,6 +84,7 @@ static vmafgpu_config overlay_config(void) {
     config.width = WIDTH;
     config.height = HEIGHT;
     config.chroma = VMAFGPU_400;   /* models of v0.6 look at luma alone */
+    config.map_size = BLOCK;
     config.live = 1;               /* a score as soon as its pair is done, not one pair later */
     config.discard_scores = 1;     /* memory does not grow */
     config.gpu.queue = RING;

@@ -1,13 +1,15 @@
 /* A Vulkan engine's frames scored while it renders, where they lie: images and timelines of Vulkan's are imported into CUDA.
  *
- *     vulkan_frames [--way surface|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N] [--ring N] [--quiet] [--check]
- *                   [--no-wait] [--validate] [--kernels FILE] [--driver LIBRARY]
+ *     vulkan_frames [--way surface|plane|rgba|luma] [--size WxH] [--frames N] [--rate HZ] [--load N] [--ring N] [--map SIZE]
+ *                   [--quiet] [--check] [--no-wait] [--validate] [--kernels FILE] [--driver LIBRARY]
  *
  * It makes a device without a window, the one that CUDA counts as its first, found by its UUID; a compute shader draws a moving
  * picture, and what a bad encoder would make of it; both are scored on the same GPU, and the number is shown as it comes.
- * --way surface, the default, hands over images, as arrays that are read in place through surface objects; rgba has the same pixels
- * copied to linear buffers, which CUDA has as device memory, for drivers that cannot import images; luma likewise, but it is luma that
- * is drawn, so that nothing is converted.
+ * --way surface, the default, hands over images, as arrays that are read in place through surface objects; plane hands over images of luma alone,
+ * as an encoder's NV12 has them (models of v0.6 do not look at chroma); rgba and luma have the same copied to linear buffers, which
+ * CUDA has as device memory, for drivers that cannot import images.
+ * --map has a map of each pair, where its score is lost by blocks of that size, written to a buffer of Vulkan's behind the pair's score
+ * and before `scored`: the engine may draw it.
  * Two timelines tell how far each side is: Vulkan signals `drawn`, for which CUDA's stream waits; CUDA signals `scored`, for which
  * Vulkan waits before it draws over a pair. So nobody waits on the host, and a pair that finds the GPU busy is left out. Where a
  * driver has no such semaphores (Mesa's lavapipe), the host waits instead.
@@ -139,6 +141,7 @@ typedef struct cu_resource {
     X(cuEventRecord, (void *event, void *stream)) \
     X(cuEventElapsedTime, (float *milliseconds, void *from, void *to)) \
     X(cuMemFree_v2, (uint64_t address)) \
+    X(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t size)) \
     X(cuImportExternalMemory, (void **memory, const cu_memory *description)) \
     X(cuDestroyExternalMemory, (void *memory)) \
     X(cuExternalMemoryGetMappedBuffer, (uint64_t *address, void *memory, const cu_buffer *description))
@@ -196,11 +199,14 @@ VK_FUNCTIONS_OF_HANDLES(VK_POINTER)
 
 /* ---- what there is ---- */
 
-typedef enum way { SURFACE, RGBA, LUMA, WAYS } way;
+typedef enum way { SURFACE, PLANE, RGBA, LUMA, WAYS } way;
+
+static int is_image(way w) { return w == SURFACE || w == PLANE; }
+static int is_luma(way w) { return w == LUMA || w == PLANE; }
 
 typedef struct options {
     way         way;
-    int         width, height, frames, load, ring, is_quiet, is_checked, waits_not, is_validated;
+    int         width, height, frames, load, ring, map, is_quiet, is_checked, waits_not, is_validated;
     double      rate;
     const char *kernels, *driver;
 } options;
@@ -221,7 +227,8 @@ typedef struct resource {
 typedef struct slot {
     VkCommandBuffer commands, load;
     resource        drawn[2];       /* reference and distorted, images */
-    resource        linear[2];      /* not with `surface` */
+    resource        linear[2];      /* not where images are handed over */
+    resource        map;            /* with --map: floats */
     uint64_t        busy_until;     /* what `scored` must reach before it is drawn over; 0: it is free */
 } slot;
 
@@ -570,7 +577,7 @@ static int make_image(engine *e, resource *r, int is_shared) {
     info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
     info.pNext = is_shared ? &external : NULL;
     info.imageType = VK_IMAGE_TYPE_2D;
-    info.format = e->o.way == LUMA ? VK_FORMAT_R8_UNORM : VK_FORMAT_R8G8B8A8_UNORM;
+    info.format = is_luma(e->o.way) ? VK_FORMAT_R8_UNORM : VK_FORMAT_R8G8B8A8_UNORM;
     info.extent.width = (uint32_t)e->o.width;
     info.extent.height = (uint32_t)e->o.height;
     info.extent.depth = info.mipLevels = info.arrayLayers = 1;
@@ -606,7 +613,7 @@ static int make_image(engine *e, resource *r, int is_shared) {
     mipmaps.array.width = (size_t)e->o.width;
     mipmaps.array.height = (size_t)e->o.height;
     mipmaps.array.format = CU_UNSIGNED_INT8;
-    mipmaps.array.channels = 4;
+    mipmaps.array.channels = is_luma(e->o.way) ? 1 : 4;
     mipmaps.array.flags = CU_SURFACE;
     mipmaps.levels = 1;
     memset(&array, 0, sizeof array);
@@ -626,7 +633,7 @@ static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.pNext = is_shared ? &external : NULL;
     info.size = bytes;
-    info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     memset(&part, 0, sizeof part);
     part.size = bytes;
     if (!VK_OK(vkCreateBuffer(e->device, &info, NULL, &r->buffer))) {
@@ -705,7 +712,7 @@ static int make_timeline(engine *e, VkSemaphore *timeline, void **imported) {
 }
 
 static size_t picture_bytes(const engine *e) {
-    return (size_t)e->o.width * (size_t)e->o.height * (e->o.way == LUMA ? 1 : 4);
+    return (size_t)e->o.width * (size_t)e->o.height * (is_luma(e->o.way) ? 1 : 4);
 }
 
 static int open_slots(engine *e) {
@@ -723,7 +730,7 @@ static int open_slots(engine *e) {
             return 0;
         }
         for (int k = 0; k < 2; k++) {
-            if (!make_image(e, &s->drawn[k], e->o.way == SURFACE) || (e->o.way != SURFACE && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
+            if (!make_image(e, &s->drawn[k], is_image(e->o.way)) || (!is_image(e->o.way) && !make_buffer(e, &s->linear[k], picture_bytes(e), 1))) {
                 return 0;
             }
         }
@@ -755,7 +762,7 @@ static const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_
 
 /* Has the shader draw, which always begins from nothing: so an image need not be taken back from CUDA. */
 static void record_picture(const engine *e, VkCommandBuffer c, const resource *r, int frame, int side, int work) {
-    const uint32_t constants[4] = {(uint32_t)frame, (uint32_t)side, e->o.way == LUMA, (uint32_t)work};
+    const uint32_t constants[4] = {(uint32_t)frame, (uint32_t)side, (uint32_t)is_luma(e->o.way), (uint32_t)work};
     barrier(e, c, r->image, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_ACCESS_SHADER_WRITE_BIT, COMPUTE | COPY, COMPUTE, 0);
     vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
     vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout, 0, 1, &r->set, 0, NULL);
@@ -778,12 +785,12 @@ static int record(engine *e, slot *s, int frame) {
     }
     for (int i = 0; i < 2; i++) {
         const VkImage image = s->drawn[i].image;
-        const int copies = e->o.way != SURFACE || e->o.is_checked;
+        const int copies = !is_image(e->o.way) || e->o.is_checked;
         record_picture(e, s->commands, &s->drawn[i], frame, i ? 2 + frame / 30 % 4 : 1, 0);
         if (copies) {
             barrier(e, s->commands, image, VK_IMAGE_LAYOUT_GENERAL, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT, COMPUTE, COPY, 0);
         }
-        if (e->o.way != SURFACE) {
+        if (!is_image(e->o.way)) {
             copy.bufferOffset = 0;
             vkCmdCopyImageToBuffer(s->commands, image, VK_IMAGE_LAYOUT_GENERAL, s->linear[i].buffer, 1, &copy);
         }
@@ -791,7 +798,7 @@ static int record(engine *e, slot *s, int frame) {
             copy.bufferOffset = (2 * (VkDeviceSize)frame + (VkDeviceSize)i) * picture_bytes(e);
             vkCmdCopyImageToBuffer(s->commands, image, VK_IMAGE_LAYOUT_GENERAL, e->copies.buffer, 1, &copy);
         }
-        if (e->o.way == SURFACE) {
+        if (is_image(e->o.way)) {
             barrier(e, s->commands, image, VK_IMAGE_LAYOUT_GENERAL, VK_ACCESS_SHADER_WRITE_BIT, 0, COMPUTE | COPY,
                     VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 1);
         }
@@ -829,15 +836,15 @@ static int draw(engine *e, slot *s, int frame) {
 static vmafgpu_frame frame_of(const engine *e, const resource *r) {
     vmafgpu_frame frame = VMAFGPU_INIT;
     frame.data[0] = (const void *)(uintptr_t)r->address;
-    frame.memory = e->o.way == SURFACE ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
-    frame.pixels = e->o.way == LUMA ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
+    frame.memory = is_image(e->o.way) ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+    frame.pixels = is_luma(e->o.way) ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
     return frame;
 }
 
 /* Has the pair scored behind `drawn`, and `scored` become frame + 1 behind that. */
 static int push(engine *e, slot *s, int frame) {
-    const vmafgpu_frame reference = frame_of(e, &(e->o.way == SURFACE ? s->drawn : s->linear)[0]);
-    const vmafgpu_frame distorted = frame_of(e, &(e->o.way == SURFACE ? s->drawn : s->linear)[1]);
+    const vmafgpu_frame reference = frame_of(e, &(is_image(e->o.way) ? s->drawn : s->linear)[0]);
+    const vmafgpu_frame distorted = frame_of(e, &(is_image(e->o.way) ? s->drawn : s->linear)[1]);
     cu_value value;
     vmafgpu_result result;
     int error_;
@@ -850,7 +857,8 @@ static int push(engine *e, slot *s, int frame) {
     if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in))) {
         return 0;
     }
-    result = vmafgpu_try_push(e->vmaf, &reference, &distorted);
+    result = e->o.map ? vmafgpu_map_next(e->vmaf, (float *)(uintptr_t)s->map.address, VMAFGPU_MEMORY_DEVICE) : VMAFGPU_OK;
+    result = result == VMAFGPU_OK ? vmafgpu_try_push(e->vmaf, &reference, &distorted) : result;
     if (result == VMAFGPU_AGAIN) {
         e->left_out++;
         return 1;
@@ -916,7 +924,8 @@ static vmafgpu_config config_of(const engine *e) {
     config.height = e->o.height;
     config.chroma = VMAFGPU_400;
     config.live = 1;
-    if (e->o.way != LUMA) {
+    config.map_size = e->o.map;
+    if (!is_luma(e->o.way)) {
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;
     }
@@ -927,11 +936,14 @@ static vmafgpu_config config_of(const engine *e) {
 static int check(engine *e) {
     vmafgpu_config config = config_of(e);
     vmafgpu *cpu = NULL;
-    int same = 0;
+    const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
+    float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
+    int same = 0, mapped = 0, same_maps = 0;
     config.backend = VMAFGPU_BACKEND_CPU;
-    if (vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
-        fail("%s", vmafgpu_last_error(cpu));
+    if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
+        fail("%s", maps ? vmafgpu_last_error(cpu) : "no memory");
         vmafgpu_close(cpu);
+        free(maps);
         return 0;
     }
     for (int i = 0; i < e->pushed; i++) {
@@ -939,14 +951,25 @@ static int check(engine *e) {
         vmafgpu_score score;
         for (int k = 0; k < 2; k++) {
             pair[k].data[0] = (const unsigned char *)e->copies.mapped + (2 * (size_t)e->frame_of[i] + (size_t)k) * picture_bytes(e);
-            pair[k].pixels = e->o.way == LUMA ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
+            pair[k].pixels = is_luma(e->o.way) ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
+        }
+        const int has_map = e->o.map && e->frame_of[i] >= e->o.frames - e->o.ring;   /* others are written over */
+        if (has_map && vmafgpu_map_next(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK) {
+            fail("%s", vmafgpu_last_error(cpu));
         }
         same += vmafgpu_push(cpu, &pair[0], &pair[1]) == VMAFGPU_OK && vmafgpu_next(cpu, &score) == VMAFGPU_OK &&
                 memcmp(&score.score, &e->scores[i], sizeof score.score) == 0;
+        mapped += has_map;
+        same_maps += has_map && cuMemcpyDtoH_v2(maps, e->slots[e->frame_of[i] % e->o.ring].map.address, map_bytes) == 0 &&
+                     memcmp(maps, of_cpu, map_bytes) == 0;
     }
     vmafgpu_close(cpu);
+    free(maps);
     printf("%d of %d scores are the CPU's\n", same, e->pushed);
-    return same == e->pushed && e->pushed > 0;
+    if (e->o.map) {
+        printf("%d of %d maps are the CPU's\n", same_maps, mapped);
+    }
+    return same == e->pushed && e->pushed > 0 && same_maps == mapped;
 }
 
 static int compare(const void *a, const void *b) {
@@ -986,11 +1009,19 @@ static int open_vmaf(engine *e) {
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.context = e->context;
     config.gpu.stream = e->in;
-    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.gpu.frames = is_image(e->o.way) ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
     config.gpu.queue = e->o.ring;
     config.gpu.kernels_path = e->o.kernels;
     config.gpu.driver_path = e->o.driver;
-    return vmafgpu_open(&e->vmaf, &config) == VMAFGPU_OK || fail("%s", vmafgpu_last_error(e->vmaf));
+    if (vmafgpu_open(&e->vmaf, &config) != VMAFGPU_OK) {
+        return fail("%s", vmafgpu_last_error(e->vmaf));
+    }
+    for (int i = 0; i < e->o.ring && e->o.map; i++) {
+        if (!make_buffer(e, &e->slots[i].map, sizeof(float) * (VkDeviceSize)vmafgpu_map_blocks(e->vmaf, NULL, NULL), 1)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Whether a pair of frames is free, as far as the host has to know: Vulkan waits by itself for what is being scored, but has one
@@ -1053,6 +1084,9 @@ static void close_engine(engine *e) {
             give_back(e, &e->slots[i / 2].drawn[i % 2]);
             give_back(e, &e->slots[i / 2].linear[i % 2]);
         }
+        for (int i = 0; i < MOST_RING; i++) {
+            give_back(e, &e->slots[i].map);
+        }
         give_back(e, &e->scene);
         give_back(e, &e->copies);
         if (e->cuda_drawn) {
@@ -1102,7 +1136,7 @@ static void close_engine(engine *e) {
 }
 
 static int parse(int argc, char **argv, options *o) {
-    static const char *const ways[WAYS] = {"surface", "rgba", "luma"};
+    static const char *const ways[WAYS] = {"surface", "plane", "rgba", "luma"};
     memset(o, 0, sizeof *o);
     o->width = 1280;
     o->height = 720;
@@ -1130,6 +1164,8 @@ static int parse(int argc, char **argv, options *o) {
         } else if (!strcmp(argv[i], "--ring")) {
             o->ring = atoi(value);
             known = o->ring > 0 && o->ring <= MOST_RING;
+        } else if (!strcmp(argv[i], "--map")) {
+            known = (o->map = atoi(value)) > 0;
         } else if (!strcmp(argv[i], "--kernels")) {
             o->kernels = value;
         } else if (!strcmp(argv[i], "--driver")) {
@@ -1162,8 +1198,8 @@ int main(int argc, char **argv) {
         close_engine(&e);
         return 0;
     }
-    if (e.o.way == SURFACE && !e.has_timelines) {
-        e.o.way = RGBA;   /* a driver without semaphores has no arrays either */
+    if (is_image(e.o.way) && !e.has_timelines) {
+        e.o.way = is_luma(e.o.way) ? LUMA : RGBA;   /* a driver without semaphores has no arrays either */
     }
     ok = open_pipeline(&e) && open_slots(&e) && open_vmaf(&e) && run(&e);
     close_engine(&e);

@@ -1,9 +1,9 @@
-/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what an
- * open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
+/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, edits
+ * tried per second, what an open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
  * content. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
- *         only=open|speed|latency     one part; default: all three
+ *         only=open|speed|latency|edits   one part; default: all four
  *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
  *         batch=N queue=N             config.gpu's; default: the library's choice
  *         model=vmaf_v0.6.1           a built-in one; none: features only
@@ -741,6 +741,168 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Edits: tries per second
+ * ------------------------------------------------------------------------------------------------ */
+
+enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
+
+/* Edits all over the frame, half of them where encoders have blocks; their samples are those of the reference there. */
+static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
+    const film *f = r->film;
+    const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];
+    uint32_t random = 1;
+    memset(edits, 0, sizeof *edits * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        vmafgpu_edit *e = &edits[i];
+        random = random * 1664525u + 1013904223u;
+        e->x = (int)((random >> 8) % (uint32_t)(f->clip.width - side + 1));
+        random = random * 1664525u + 1013904223u;
+        e->y = (int)((random >> 8) % (uint32_t)(f->clip.height - side + 1));
+        if (i % 2) {
+            e->x &= ~7;
+            e->y &= ~7;
+        }
+        e->width = e->height = side;
+        e->pitch = pitch;
+        e->memory = source_kinds[where];
+        e->no_score = !exact;
+        e->data = (const unsigned char *)r->frames[0][0].data[0] + e->y * pitch + (ptrdiff_t)e->x * f->sample_bytes;
+    }
+}
+
+static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pair) {
+    vmafgpu *v = open_or_die(config);
+    if (vmafgpu_edit_begin(v, NULL, &pair[0], NULL, &pair[1], NULL) != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
+    }
+    return v;
+}
+
+/* One line; whether something differs from the CPU. */
+static int bench_tries(const film *f, cuda *c, source where, int side, int exact, const options *o) {
+    vmafgpu_config config = gpu_config(f, o);
+    const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
+    const int checked = count < EDITS_CHECKED ? count : EDITS_CHECKED;
+    vmafgpu_edit *edits = (vmafgpu_edit *)take(sizeof *edits * (size_t)count);
+    vmafgpu_edit_score *scores = (vmafgpu_edit_score *)take(sizeof *scores * (size_t)count), expected[EDITS_CHECKED];
+    double seconds[MAX_REPEATS], host[MAX_REPEATS], one[MAX_REPEATS], commit[MAX_REPEATS];
+    int differs = 0;
+    reel r, plain;
+    vmafgpu *v, *cpu;
+    reel_open(&r, f, c, where);
+    reel_open(&plain, f, c, SOURCE_PAGEABLE);
+    config.edit_size = side;
+    config.threads = exact ? processors(16) : 1;
+    config.gpu.frames = source_kinds[where];
+    v = open_base(&config, r.frames[0]);
+    config = film_config(f);
+    config.edit_size = side;
+    config.threads = processors(16);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    cpu = open_base(&config, plain.frames[0]);
+    make_edits(&plain, side, checked, SOURCE_PAGEABLE, exact, edits);
+    if (vmafgpu_edit_try(cpu, edits, checked, expected, NULL) != VMAFGPU_OK) {
+        die("CPU: %s", vmafgpu_last_error(cpu));
+    }
+    make_edits(&r, side, count, where, exact, edits);
+    for (int i = -1; i < o->repeats; i++) {
+        const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        double start = now();
+        const int at = i < 0 ? 0 : i;
+        if (vmafgpu_edit_try(v, edits, count, scores, NULL) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        seconds[at] = now() - start;
+        host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
+        differs |= memcmp(scores, expected, sizeof *scores * (size_t)checked) != 0;
+        start = now();
+        (void)vmafgpu_edit_try(v, edits, 1, scores, NULL);
+        one[at] = now() - start;
+    }
+    for (int i = -1; i < o->repeats; i++) {
+        const double start = now();
+        if (vmafgpu_edit_commit(v, edits, checked < EDITS_COMMITTED ? checked : EDITS_COMMITTED, NULL) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        commit[i < 0 ? 0 : i] = now() - start;
+    }
+    printf("%4dx%-4d %4d %-8s %-7s %10.3f %9.3f %9.3f %9.1f %11.1f %7.1f  %s\n", side, side, f->clip.depth, source_names[where],
+           exact ? "score" : "change", (double)count / median(seconds, o->repeats) / 1e6,
+           1e6 * median(seconds, o->repeats) / count, 1e6 * median(host, o->repeats) / count, 1e6 * median(one, o->repeats),
+           1e6 * median(commit, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
+           differs ? "DIFFER from the CPU's" : "equal to the CPU's");
+    fflush(stdout);
+    vmafgpu_close(v);
+    vmafgpu_close(cpu);
+    reel_close(&r);
+    reel_close(&plain);
+    free(edits);
+    free(scores);
+    return differs;
+}
+
+/* Live pairs per second, each with a map in device memory of blocks of that size; 0: without. */
+static double bench_maps(const film *f, cuda *c, int block, const options *o) {
+    vmafgpu_config config = gpu_config(f, o);
+    double speeds[MAX_REPEATS];
+    uint64_t map = 0;
+    const int frames = o->frames ? o->frames : 256;
+    reel r;
+    vmafgpu *v;
+    reel_open(&r, f, c, SOURCE_DEVICE);
+    config.gpu.frames = VMAFGPU_MEMORY_DEVICE;
+    config.live = 1;
+    config.map_size = block;
+    v = open_or_die(&config);
+    CUDA_CALL(c, memory_take, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
+    for (int i = -1; i < o->repeats; i++) {
+        double start;
+        (void)vmafgpu_reset(v);
+        start = now();
+        for (int k = 0; k < frames; k++) {
+            const vmafgpu_frame *pair = r.frames[k % f->pairs];
+            if ((block && vmafgpu_map_next(v, (float *)(uintptr_t)map, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+                vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK) {
+                die("%s", vmafgpu_last_error(v));
+            }
+        }
+        if (vmafgpu_flush(v) != VMAFGPU_OK) {
+            die("%s", vmafgpu_last_error(v));
+        }
+        speeds[i < 0 ? 0 : i] = frames / (now() - start);
+    }
+    vmafgpu_close(v);
+    CUDA_CALL(c, memory_give, (map));
+    reel_close(&r);
+    return median(speeds, o->repeats);
+}
+
+static int bench_edits(const film *f, cuda *c, const options *o) {
+    static const int sides[] = {16, 64, 128};
+    int differs = 0;
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s", "us/try",
+           "host us", "one, us", "commit, us", "MB");
+    for (int way = 0; way < 3; way++) {
+        const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
+        for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+            if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version)) {
+                differs |= bench_tries(f, c, (source)where, sides[i], way == 2, o);
+            }
+        }
+    }
+    if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
+        const double plain = bench_maps(f, c, 0, o);
+        printf("maps with live pairs, in device memory: %.1f us a pair without", 1e6 / plain);
+        for (int block = 8; block <= 64; block *= 2) {
+            printf(", %.1f with blocks of %d", 1e6 / bench_maps(f, c, block, o), block);
+            fflush(stdout);
+        }
+        printf("\n");
+    }
+    return differs;
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
@@ -786,17 +948,17 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* The films of one size: bits that were asked for, or 8 and 10. */
-static int bench_size(int width, int height, cuda *c, const options *o, int is_latency) {
+/* The films of one size: bits that were asked for, or 8 and 10. other: what is measured instead of speed, or NULL. */
+static int bench_size(int width, int height, cuda *c, const options *o, int (*other)(const film *, cuda *, const options *)) {
     int differs = 0;
     for (int bits = o->bits ? o->bits : 8; bits <= (o->bits ? o->bits : 10); bits += 2) {
         film *f = film_make(width, height, bits, o);
-        for (int where = 0; !is_latency && where < SOURCE_COUNT; where++) {
+        for (int where = 0; !other && where < SOURCE_COUNT; where++) {
             if (o->source == SOURCE_COUNT || o->source == where) {
                 differs |= bench_speed(f, c, (source)where, o);
             }
         }
-        differs |= is_latency && bench_latency(f, c, o);
+        differs |= other && other(f, c, o);
         film_free(f);
     }
     return differs;
@@ -826,12 +988,15 @@ int main(int argc, char **argv) {
                cache ? cache : "not set");
     }
     if (is_wanted(&o, "latency")) {
-        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, 1);
+        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_latency);
+    }
+    if (is_wanted(&o, "edits")) {
+        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_edits);
     }
     if (is_wanted(&o, "speed")) {
         print_heading();
         for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
-            differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], c, &o, 0);
+            differs |= bench_size(o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], c, &o, NULL);
         }
     }
     for (int i = 0; i < o.devices; i++) {

@@ -102,11 +102,11 @@ edit_rows vmafgpu.h test_edits /^static void vmafgpu__edit_add_row(/,/^}/s/if (c
 edit_commit vmafgpu.h test_edits /^static void vmafgpu__edit_vif(/,/^}/s/if (commits \&\& s)/if (commits \&\& s == 1)/
 edit_base vmafgpu.h test_edits /^static void vmafgpu__begin(/,/^}/s/v->has_base = 0;//
 edit_settle vmafgpu.h test_edits /^static vmafgpu_result vmafgpu__edits_commit(/,/^}/s/vmafgpu__edits_settle(v);/VMAFGPU_OK;/
-edit_gradient vmafgpu.h test_edits /^static double vmafgpu__edit_slope(/,/^}/s/3 \*/2 */
-edit_map_vif vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_block(/,/^}/s/vmafgpu__divide_up(k \* size, unit)/k * size \/ unit/
+edit_gradient vmafgpu.h test_edits /^VMAFGPU__FN double vmafgpu__smooth_slope(/,/^}/s/3 \* sum/2 * sum/
+edit_map_vif vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__map_range(/,/^}/s/vmafgpu__divide_up(k \* size, unit)/k * size \/ unit/
 edit_map_adm vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/y < rows.end + 1/y < rows.end/
 edit_share vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/is_ideal ? 0 : f/f/
-edit_slope vmafgpu.h test_private /^static void vmafgpu__edit_add_slope(/,/^}/s/slope \/ 2048/slope \/ 2047/
+edit_slope vmafgpu.h test_private /^VMAFGPU__FN double vmafgpu__smooth_slope(/,/^}/s/1\.0 \/ 2048/1.0 \/ 2047/
 edit_scratch vmafgpu.h cuda:edits /^static uint64_t vmafgpu__edit_scratch_of(/,/^}/s/(vif\[i\] + 2 \* vmafgpu__vif_reach(s)) \/ 2 + 1/vif[i] \/ 2 + 1/
 edit_kernel_vif vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/changed.of\[i\].end + REACH/changed.of[i].end + REACH - 1/
 edit_kernel_terms vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/numerator += term - load(terms + to)/numerator += term/

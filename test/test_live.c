@@ -291,12 +291,13 @@ static void test_map_rules(void) {
     config.no_model = 1;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "there is no model");
     config.no_model = 0;
+    config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     config.backend = VMAFGPU_BACKEND_CUDA;
     check_refused(&config, VMAFGPU_ERROR_BACKEND, "config.map_size");
     config.backend = VMAFGPU_BACKEND_AUTO;
     context = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
-    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_size) are made by the CPU only");
+    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_size) of several GPUs are made by the CPU only");
     vmafgpu_close(context);
     film_free(&f);
 }

@@ -114,6 +114,62 @@ static void test_cube(void) {
     free(out);
 }
 
+/* The same colours in rows, as chroma that is not subsampled, on every level. */
+static void test_chroma_levels(void) {
+    static const vmafgpu__chroma_taps taps = {{0, 1, 0}, 1};
+    const vmafgpu__cpu_functions *const levels[] = {vmafgpu__choose_level(0), vmafgpu__choose_level(16), vmafgpu__choose_level(24)};
+    enum { ROW = 4099 };
+    static uint8_t pixels[4 * ROW], planes[2][2 * ROW];
+    const int rounds = test_depth() == TEST_ALL ? 1 << 12 : 4;
+    for (int round = 0; round < rounds; round++) {
+        for (int which = 0; which < 2 * 3 * 2 * 9; which++) {
+            const int is_long = which % 2, matrix = which / 2 % 3, is_full = which / 6 % 2, depth = 8 + which / 12;
+            const int one = is_long ? 1023 : 255;
+            uint8_t *const out[2] = {planes[0], planes[1]};
+            const uint8_t *const rows[3] = {NULL, pixels, NULL};
+            vmafgpu_config c = VMAFGPU_INIT;
+            vmafgpu__colour_plane plane[2];
+            vmafgpu__chroma_job job;
+            c.bit_depth = depth;
+            c.colour.matrix = (vmafgpu_matrix)(VMAFGPU_MATRIX_BT601 + matrix);
+            c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
+            for (int i = 0; i < 2; i++) {
+                plane[i] = vmafgpu__plan_colour(&c, 1 + i, one, 1);
+            }
+            for (int i = 0; i < ROW; i++) { /* many at the ends */
+                const uint32_t m = mix((uint32_t)(round * ROW + i));
+                const uint32_t word = i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
+                for (int k = 0; k < 4; k++) {
+                    pixels[4 * i + k] = (uint8_t)(word >> 8 * k);
+                }
+            }
+            job.form = &vmafgpu__pixel_forms[is_long ? VMAFGPU_PIXELS_RGB10A2 : VMAFGPU_PIXELS_RGBA8];
+            job.plane = plane;
+            job.across = job.down = &taps;
+            job.transfer = NULL;
+            job.wide = depth > 8;
+            job.step = 1 + job.wide;
+            job.shift = 0;
+            job.width = ROW;
+            snprintf(test_where, sizeof test_where, "chroma, %s, %s, %d bits from codes to %d", matrix_names[matrix],
+                     is_full ? "full" : "limited", depth, one);
+            for (int l = 0; l < 3; l++) {
+                long wrong = 0;
+                levels[l]->chroma_row(&job, rows, ROW, out);
+                for (int i = 0; i < 2 * ROW; i++) {
+                    uint16_t codes[3][VMAFGPU__MOST_PIXELS];
+                    vmafgpu__unpack_pixels(job.form, NULL, pixels + 4 * (i / 2), 1, codes);
+                    wrong += (job.wide ? vmafgpu__word(out[i % 2], i / 2) : out[i % 2][i / 2]) !=
+                             vmafgpu__colour_sample(&plane[i % 2], codes[0][0], codes[1][0], codes[2][0]);
+                }
+                if (!CHECK_INT(wrong, 0)) {
+                    printf("level %s\n", levels[l]->name);
+                }
+            }
+        }
+    }
+}
+
 /* Every depth, codes of 8 and 10 bits and every sum of weights, at what is nearest to the edges between samples. */
 static void test_shifts(void) {
     static const int weights[] = {1, 2, 4, 8, 16};
@@ -651,12 +707,12 @@ static void test_statements(void) {
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "a row takes 388");
     frame.pitch[0] = 0;
-    for (int kind = VMAFGPU_MEMORY_DEVICE; kind <= VMAFGPU_MEMORY_SURFACE; kind++) {
+    for (int kind = VMAFGPU_MEMORY_DEVICE; kind <= VMAFGPU_MEMORY_ARRAY; kind++) {
         frame.memory = (vmafgpu_memory_kind)kind;
         CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(v), "the backend is the CPU");
     }
-    frame.memory = (vmafgpu_memory_kind)(VMAFGPU_MEMORY_SURFACE + 1);
+    frame.memory = (vmafgpu_memory_kind)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "no kind of memory");
     /* RGB where the context lends planes */
@@ -797,6 +853,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     test_cube();
+    test_chroma_levels();
     test_shifts();
     test_halves();
     test_planes();

@@ -41,7 +41,7 @@ frames() { # ARGUMENT...
         --kernels "$work/simulated.ptx" --driver "$driver" "$@" > "$work/out" 2> "$work/err"
 }
 
-frames --way luma --size 320x180 --frames 8 --check
+frames --way plane --size 320x180 --frames 8 --map 16 --check
 status=$?
 if grep '^no ' "$work/out"; then
     skip 'Vulkan, see above'
@@ -50,6 +50,7 @@ check 'luma: status' [ $status -eq 0 ]
 check 'luma: nothing is said' [ ! -s "$work/err" ]
 check 'luma: all pairs' grep -q '^8 frames, 8 scored, 0 left out; mean [0-9.]*; ' "$work/out"
 check 'luma: the CPU agrees' grep -q '^8 of 8 scores are the CPU' "$work/out"
+check 'luma: maps' grep -q '^3 of 3 maps are the CPU' "$work/out"
 check 'rgba' frames --way rgba --size 322x182 --frames 4 --check
 check 'rgba: the CPU agrees' grep -q '^4 of 4 scores are the CPU' "$work/out"
 check 'images become buffers' frames --size 160x90 --frames 2 --check

@@ -114,6 +114,25 @@ static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *
     return config;
 }
 
+/* The base in blocks. */
+static void check_map(vmafgpu *const *v, int size) {
+    vmafgpu_block *blocks[2];
+    int across = 0, down = 0;
+    CHECK_INT(vmafgpu_edit_map(v[0], size, NULL, &across, &down), VMAFGPU_OK);
+    const size_t count = (size_t)(across * down);
+    for (int k = 0; k < 2; k++) {
+        blocks[k] = (vmafgpu_block *)calloc(count, sizeof *blocks[k]);
+        test_need(blocks[k] != NULL, "memory");
+        CHECK_INT(vmafgpu_edit_map(v[k], size, blocks[k], &across, &down), VMAFGPU_OK);
+    }
+    for (size_t i = 0; i < count; i++) {
+        CHECK_BITS(blocks[0][i].share, blocks[1][i].share);
+        CHECK(memcmp(&blocks[0][i].sums, &blocks[1][i].sums, sizeof blocks[0][i].sums) == 0);
+    }
+    free(blocks[0]);
+    free(blocks[1]);
+}
+
 static void check_score(const vmafgpu_score *got, const vmafgpu_score *expected, int columns) {
     check_row(got->values, expected->values, columns);
 }
@@ -186,6 +205,12 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
             CHECK(memcmp(&gradient[0], &gradient[1], sizeof gradient[0]) == 0);
         }
     }
+    const int largest = c->width > 300 ? 40 : 12;
+    where("map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
+    check_map(v, 4 + below(largest));
+    if (c->width < 300) {
+        check_map(v, below(2) ? 256 : 64);
+    }
     vmafgpu_close(v[0]);
     vmafgpu_close(v[1]);
     CHECK_INT(g->give(s.device), 0);
@@ -208,7 +233,6 @@ static void test_refused(gpu *g) {
     uint64_t device;
     vmafgpu_edit edits[3];
     vmafgpu_edit_score scores[3], before;
-    vmafgpu_block block;
     vmafgpu *v = open_checked(&config);
     int across, down;
     where("edits that are refused");
@@ -246,8 +270,6 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_map(v, 16, NULL, &across, &down), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_edit_map(v, 16, &block, &across, &down), VMAFGPU_ERROR_BACKEND);
-    CHECK_HAS(vmafgpu_last_error(v), "by the CPU only");
     /* Clips are scored as ever, and that ends the base. */
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
@@ -287,4 +309,145 @@ void test_edits(gpu *g) {
         }
     }
     test_refused(g);
+}
+
+/* ---- maps of pairs that are pushed ---- */
+
+typedef struct map_case {
+    const char *what;
+    int         width, height, depth, size, queue;
+    const char *model, *options;
+    const char *frames;
+} map_case;
+
+enum { MAP_FRAMES = 5, MAP_KINDS = 3 };
+
+/* The CPU's maps, in memory of every kind; every third pair has none. */
+static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
+    film f = film_make(c->what, c->width, c->height, c->depth, MAP_FRAMES, seed);
+    storage how;
+    vmafgpu_model_config model;
+    vmafgpu_config config = gpu_config(g, &f);
+    vmafgpu *v[2];
+    float *maps[MAP_FRAMES], *expected;
+    uint64_t device[MAP_FRAMES];
+    void *pinned[MAP_FRAMES];
+    memset(&how, 0, sizeof how);
+    how.kinds = c->frames;
+    reel r = reel_make(g, &f, &how);
+    memset(&model, 0, sizeof model);
+    model.version = c->model;
+    model.options = c->options;
+    config.models = &model;
+    config.model_count = 1;
+    config.live = 1;
+    config.map_size = c->size;
+    config.gpu.queue = c->queue;
+    config.gpu.stream = stream;
+    config.gpu.frames = reel_frame(&r, 0, 0)->memory;
+    where("maps of %s %dx%d %d bits in blocks of %d", c->what, c->width, c->height, c->depth, c->size);
+    v[0] = open_checked(&config);
+    check_on_gpu(g, v[0]);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    memset(&config.gpu, 0, sizeof config.gpu);
+    v[1] = open_checked(&config);
+    const int count = vmafgpu_map_blocks(v[0], NULL, NULL);
+    const size_t size = sizeof(float) * (size_t)count;
+    CHECK_INT(count, vmafgpu_map_blocks(v[1], NULL, NULL));
+    expected = (float *)malloc(size);
+    test_need(expected != NULL, "memory");
+    for (int i = 0; i < MAP_FRAMES; i++) {
+        const vmafgpu_memory_kind kind = i % MAP_KINDS == 0 ? VMAFGPU_MEMORY_DEVICE : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
+                                                                                                         : VMAFGPU_MEMORY_PINNED;
+        maps[i] = (float *)malloc(size);
+        test_need(maps[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0, "memory");
+        for (int k = 0; k < count; k++) {
+            maps[i][k] = -7;
+        }
+        memcpy(pinned[i], maps[i], size);
+        CHECK_INT(g->write(device[i], maps[i], size), 0);
+        if (i % 4 != 3) {
+            CHECK_INT(vmafgpu_map_next(v[0], kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
+                                             : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
+                                                                             : maps[i], kind), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_push(v[0], reel_frame(&r, i, 0), reel_frame(&r, i, 1)), VMAFGPU_OK);
+        if (kind == VMAFGPU_MEMORY_DEVICE) {   /* in stream order */
+            CHECK_INT(vmafgpu_wait_on_stream(v[0], stream, -1), VMAFGPU_OK);
+            CHECK_INT(g->read_later(maps[i], device[i], size, stream), 0);
+        }
+    }
+    CHECK_INT(vmafgpu_flush(v[0]), VMAFGPU_OK);
+    CHECK_INT(g->stream_wait(stream), 0);
+    for (int i = 0; i < MAP_FRAMES; i++) {
+        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+        const float *map = i % MAP_KINDS == 2 ? (const float *)pinned[i] : maps[i];
+        vmafgpu_score score[2];
+        CHECK_INT(vmafgpu_map_next(v[1], expected, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v[1], &reference, &distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next(v[0], &score[0]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next(v[1], &score[1]), VMAFGPU_OK);
+        check_row(score[0].values, score[1].values, vmafgpu_column_count(v[0]));
+        for (int k = 0; k < count; k++) {
+            CHECK_BITS(map[k], i % 4 == 3 ? -7 : expected[k]);
+        }
+        free(maps[i]);
+        CHECK_INT(g->give(device[i]), 0);
+        CHECK_INT(g->give_pinned(pinned[i]), 0);
+    }
+    check_on_gpu(g, v[0]);
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
+    free(expected);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+/* The GPU fails: what was on its way is not a number, and there are no more maps. */
+static void check_maps_lost(gpu *g) {
+    film f = film_make("texture+mix", 64, 48, 8, 2, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    float map[12];
+    where("maps, the GPU is lost");
+    config.live = 1;
+    config.map_size = 16;
+    vmafgpu *v = open_checked(&config);
+    memset(map, 0, sizeof map);
+    CHECK_INT(vmafgpu_map_blocks(v, NULL, NULL), 12);
+    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_map_next(v, (float *)(uintptr_t)2, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    for (int i = 0; i < 12; i++) {
+        CHECK(map[i] != map[i]);
+    }
+    CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
+    vmafgpu_close(v);
+    film_free(&f);
+}
+
+void test_maps(gpu *g) {
+    static const map_case cases[] = {
+        {"texture+mix", 96, 88, 8, 16, 2, "vmaf_v0.6.1", NULL, "d"},
+        {"texture+mix", 97, 89, 10, 4, 3, "vmaf_v0.6.1neg", "motion.motion_five_frame_window=true", "h"},
+        {"noise+grain", 130, 70, 12, 256, 1, "vmaf_v0.6.1", "motion.motion_fps_weight=0.7:motion.motion_max_val=5", "p"},
+        {"lines+grain", 64, 64, 8, 33, 1, "vmaf_b_v0.6.3", NULL, "d"},
+        {"texture+mix", 111, 65, 8, 9, 2, "vmaf_v0.6.1", "vif.vif_skip_scale0=true:adm.adm_skip_scale0=true:adm.adm_dlm_weight=0.7", "h"},
+        {"texture+mix", 1920, 1080, 8, 16, 0, "vmaf_v0.6.1", NULL, "d"},
+        {"blocks+mix", 1279, 719, 10, 8, 0, "vmaf_v0.6.1neg", NULL, "h"},
+        {"texture+grain", 3840, 2160, 8, 64, 0, "vmaf_4k_v0.6.1", NULL, "d"}};
+    void *stream = NULL;
+    CHECK_INT(g->stream_create(&stream, 1), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!g->is_simulated || cases[i].width < 300) {
+            check_maps(g, &cases[i], (uint32_t)i + 1, stream);
+        }
+    }
+    CHECK_INT(g->stream_destroy(stream), 0);
+    if (g->is_simulated) {
+        check_maps_lost(g);
+    }
 }

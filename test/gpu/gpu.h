@@ -38,6 +38,7 @@
     X(write, "cuMemcpyHtoD_v2", "hipMemcpyHtoD", (uint64_t to, const void *from, size_t size)) \
     X(write_later, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", \
       (uint64_t to, const void *from, size_t size, void *stream)) \
+    X(read_later, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", (void *to, uint64_t from, size_t size, void *stream)) \
     X(fill_later, "cuMemsetD8Async", "hipMemsetD8Async", \
       (uint64_t to, unsigned char value, size_t size, void *stream)) \
     X(array_create, "?cuArray3DCreate_v2", NULL, (void **array, const void *shape)) \
@@ -484,7 +485,7 @@ static inline void where(const char *format, ...) {
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(pieces) \
     X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
     X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(doubts) X(pixels) X(no_device) X(memory) X(illegal) \
-    X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(live) X(edits)
+    X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(live) X(edits) X(maps)
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)
 #undef GPU_GROUP

@@ -3,10 +3,11 @@
 #include "gpu.h"
 
 enum { FRAMES = 3, PICTURES = 2 * FRAMES };
+enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* CUDA's formats of arrays */
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
-    const char    *kinds;     /* 'h', 'p', 'd', and 's' for a surface, in turn */
+    const char    *kinds;     /* 'h', 'p', 'd', 's' for a surface and 'a' for an array, in turn */
     int            width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
@@ -60,8 +61,10 @@ typedef struct resource {
     uint64_t rest[16];
 } resource;
 
-static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int width, int height) {
-    enum { BYTES = 1, WORDS = 3, HALVES = 16, SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
+/* An array of bytes, words, halves or longer words (format), with what is in rows of the host; and a surface of it. */
+static void make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format, unsigned channels, void **array,
+                       uint64_t *surface) {
+    enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
     array_shape shape;
     copy_rows copy;
     resource of;
@@ -70,24 +73,30 @@ static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int wi
     memset(&of, 0, sizeof of);
     shape.width = (size_t)width;
     shape.height = (size_t)height;
-    shape.format = pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : pixels == VMAFGPU_PIXELS_RGB10A2 ? WORDS : BYTES;
-    shape.channels = pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4;
+    shape.format = format;
+    shape.channels = channels;
     shape.flags = SURFACE_LDST;
-    test_need(g->array_create(&p->array, &shape) == 0, "an array");
+    test_need(g->array_create(array, &shape) == 0, "an array");
     copy.from.kind = HOST;
-    copy.from.host = p->host.data[0];
-    copy.from.pitch = (size_t)p->host.pitch[0];
+    copy.from.host = rows;
+    copy.from.pitch = pitch;
     copy.to.kind = ARRAY;
-    copy.to.array = p->array;
-    copy.width = (size_t)width * (size_t)pixel_bytes[pixels];
+    copy.to.array = *array;
+    copy.width = (size_t)width * channels * (format == BYTES ? 1 : format == LONG ? 4 : 2);
     copy.height = (size_t)height;
     CHECK_INT(g->copy_rows(&copy, NULL), 0);
     CHECK_INT(g->stream_wait(NULL), 0);
-    of.array = p->array;
-    test_need(g->surface_create(&p->surface, &of) == 0, "a surface");
+    of.array = *array;
+    test_need(g->surface_create(surface, &of) == 0, "a surface");
+}
+
+static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int width, int height, char kind) {
+    make_array(g, p->host.data[0], (size_t)p->host.pitch[0], width, height,
+               pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : pixels == VMAFGPU_PIXELS_RGB10A2 ? LONG : BYTES,
+               pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4, &p->array, &p->surface);
     memset(&p->frame, 0, sizeof p->frame);
-    p->frame.data[0] = (const void *)(uintptr_t)p->surface;
-    p->frame.memory = VMAFGPU_MEMORY_SURFACE;
+    p->frame.data[0] = kind == 'a' ? p->array : (const void *)(uintptr_t)p->surface;
+    p->frame.memory = kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
 }
 
 /* What lies beside the pixels may not be read. */
@@ -142,8 +151,8 @@ static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) 
     p.host.pixels = pixels;
     if (kind == 'h') {
         p.frame = p.host;
-    } else if (kind == 's') {
-        make_surface(g, &p, pixels, c->width, c->height);
+    } else if (kind == 's' || kind == 'a') {
+        make_surface(g, &p, pixels, c->width, c->height, kind);
     } else {
         make_linear(g, &p, c, pixels, kind);
     }
@@ -207,7 +216,7 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config config = pixel_config(g, c, which), plain;
     vmafgpu *context, *cpu;
-    const int has_surface = strchr(c->kinds, 's') != NULL;
+    const int has_surface = strpbrk(c->kinds, "sa") != NULL;
     where("pixels %d and %d, '%s' %dx%d %d bits chroma %d layout %d margin %d", (int)c->pixels[0], (int)c->pixels[1], c->kinds,
           c->width, c->height, c->depth, (int)c->chroma, (int)c->layout, c->margin);
     if (has_surface && !g->surface_create) {
@@ -216,7 +225,8 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
     psnr.name = "psnr";
     config.features = &psnr;
     config.feature_count = which % 4 != 3; /* else luma alone */
-    config.gpu.frames = strspn(c->kinds, "ds") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
+    config.gpu.frames = strspn(c->kinds, "sa") == strlen(c->kinds)  ? VMAFGPU_MEMORY_SURFACE
+                        : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
                         : strchr(c->kinds, 'h')                    ? VMAFGPU_MEMORY_HOST
                                                                    : VMAFGPU_MEMORY_PINNED;
     plain = on_cpu(&config);
@@ -262,10 +272,19 @@ static void check_pixels_refused(gpu *g) {
             CHECK_INT(vmafgpu_push(context, &frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
             CHECK_HAS(vmafgpu_last_error(context), "reference is a surface, but with HIP");
         }
-        for (int i = 0; i < 2; i++) {
-            frame.pixels = i ? VMAFGPU_PIXELS_RGB24 : VMAFGPU_PIXELS_YUV;
+        frame.pixels = VMAFGPU_PIXELS_RGB24;
+        CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, but surfaces hold");
+        if (!g->is_hip) { /* an array that no surface can be made of */
+            const array_shape shape = {64, 32, 0, BYTES, 4, 0};
+            void *array = NULL;
+            test_need(g->array_create(&array, &shape) == 0, "an array");
+            frame.data[0] = array;
+            frame.pixels = VMAFGPU_PIXELS_RGBA8;
+            frame.memory = VMAFGPU_MEMORY_ARRAY;
             CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, but surfaces hold");
+            CHECK_HAS(vmafgpu_last_error(context), "distorted: the driver makes no surface of data[0]");
+            CHECK_INT(g->array_destroy(array), 0);
         }
         CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_OK);
     }
@@ -287,7 +306,12 @@ static void check_pixels_refused(gpu *g) {
 /* A kernel that is compiled wrongly is found at open. */
 static void check_pixels_self_test(gpu *g) {
     const pixel_case c = {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 32, 8, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 1};
-    static const char *const kernels[] = {"vmafgpu_pixels", "vmafgpu_pixels_chroma", NULL};
+    static const char *const kernels[][2] = {{"vmafgpu_pixels", "vmafgpu_pixels computes"},
+                                             {"vmafgpu_pixels_chroma", "vmafgpu_pixels computes"},
+                                             {"vmafgpu_surfaces", "vmafgpu_surfaces computes"},
+                                             {"vmafgpu_pixels_surface", "vmafgpu_pixels_surface computes"},
+                                             {"vmafgpu_pixels_surface_chroma", "vmafgpu_pixels_surface computes"},
+                                             {NULL, ""}};
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config config = pixel_config(g, &c, 1);
     psnr.name = "psnr";
@@ -297,12 +321,173 @@ static void check_pixels_self_test(gpu *g) {
     config.gpu.no_self_test = 0;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && g->is_simulated; i++) {
         vmafgpu *context = NULL;
-        where("self-test, %s", kernels[i] ? kernels[i] : "nothing wrong");
-        g->sim.plant(kernels[i]);
-        CHECK_INT(vmafgpu_open(&context, &config), kernels[i] ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
-        CHECK_HAS(vmafgpu_last_error(context), kernels[i] ? "what the kernel vmafgpu_pixels computes" : "");
+        const char *kernel = kernels[i][0];
+        where("self-test, %s", kernel ? kernel : "nothing wrong");
+        if (kernel && strstr(kernel, "surface") && g->is_hip) {
+            continue;
+        }
+        g->sim.plant(kernel);
+        CHECK_INT(vmafgpu_open(&context, &config), kernel ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
+        CHECK_HAS(vmafgpu_last_error(context), kernels[i][1]);
         vmafgpu_close(context);
     }
+}
+
+/* ---- planes of YUV in surfaces and arrays ---- */
+
+typedef struct plane_case {
+    int            width, height, depth;
+    vmafgpu_chroma chroma;
+    vmafgpu_layout layout;
+    char           kind;
+    int            bad; /* a plane with a sample that does not fit; 0: none */
+} plane_case;
+
+typedef struct plane_picture {
+    vmafgpu_frame  host, frame;
+    unsigned char *bytes;
+    void          *arrays[3];
+    uint64_t       surfaces[3];
+} plane_picture;
+
+/* In the low bits of P010, which nobody looks at in surfaces, there is something. */
+static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, const plane_case *c, int index) {
+    const int bytes = c->depth > 8 ? 2 : 1, shift = c->layout == VMAFGPU_SEMIPLANAR_HIGH ? 16 - c->depth : 0;
+    const int planes = c->layout == VMAFGPU_PLANAR ? 3 : 2;
+    const size_t size = vmafgpu_frame_size(config, 0);
+    plane_picture p;
+    memset(&p, 0, sizeof p);
+    p.bytes = (unsigned char *)calloc(2, size);
+    test_need(p.bytes != NULL, "memory");
+    p.host = p.frame = vmafgpu_frame_of(config, p.bytes, 0);
+    p.frame.memory = c->kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
+    for (int i = 0; i < planes; i++) {
+        const int channels = i && planes == 2 ? 2 : 1, half = i && c->chroma != VMAFGPU_444;
+        const int w = c->width >> half, h = i && c->chroma == VMAFGPU_420 ? c->height >> 1 : c->height;
+        const size_t pitch = (size_t)((c->width + half) >> half) * (size_t)(channels * bytes);
+        unsigned char *rows = p.bytes + ((const unsigned char *)p.host.data[i] - p.bytes), *other = rows + size;
+        for (int y = 0; y < h; y++) {
+            for (int x = 0; x < w * channels; x++) {
+                const uint32_t noise = pixel_noise((uint32_t)((y * 4096 + x) * 4 + i + (index & 1) * 77777));
+                uint32_t v = (((uint32_t)(x + index + 2 * y) & 127) + (noise & (index & 1 ? 31 : 7))) << (c->depth - 8);
+                v = c->bad == i + 1 && y == 3 && x == 5 ? 1u << c->depth : v << shift;
+                const uint32_t dirty = v | (noise >> 8 & ((1u << shift) - 1));
+                for (int k = 0; k < bytes; k++) {
+                    rows[(size_t)y * pitch + (size_t)(x * bytes + k)] = (unsigned char)(v >> 8 * k);
+                    other[(size_t)y * pitch + (size_t)(x * bytes + k)] = (unsigned char)(dirty >> 8 * k);
+                }
+            }
+        }
+        make_array(g, other, pitch, w, h, bytes == 1 ? BYTES : WORDS, (unsigned)channels, &p.arrays[i], &p.surfaces[i]);
+        p.frame.data[i] = c->kind == 'a' ? p.arrays[i] : (const void *)(uintptr_t)p.surfaces[i];
+    }
+    return p;
+}
+
+static void plane_picture_free(gpu *g, plane_picture *p) {
+    for (int i = 0; i < 3 && p->arrays[i]; i++) {
+        CHECK_INT(g->surface_destroy(p->surfaces[i]), 0);
+        CHECK_INT(g->array_destroy(p->arrays[i]), 0);
+    }
+    free(p->bytes);
+}
+
+static void check_planes(gpu *g, const plane_case *c) {
+    plane_picture pictures[PICTURES];
+    vmafgpu_feature_config psnr = VMAFGPU_INIT;
+    vmafgpu_config config = VMAFGPU_INIT, plain;
+    vmafgpu *context, *cpu;
+    where("planes in '%c' %dx%d %d bits chroma %d layout %d bad %d", c->kind, c->width, c->height, c->depth, (int)c->chroma,
+          (int)c->layout, c->bad);
+    config.width = c->width;
+    config.height = c->height;
+    config.bit_depth = c->depth;
+    config.chroma = c->chroma;
+    config.layout = c->layout;
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    config.gpu.driver_path = g->driver_path;
+    config.gpu.kernels_path = g->kernels_path;
+    config.gpu.no_self_test = g->is_simulated;
+    config.gpu.frames = VMAFGPU_MEMORY_SURFACE;
+    config.gpu.batch = 2;
+    psnr.name = "psnr";
+    config.features = &psnr;
+    config.feature_count = 1;
+    config.no_model = c->bad == 1; /* VIF would see the sample by itself */
+    plain = on_cpu(&config);
+    for (int i = 0; i < PICTURES; i++) {
+        pictures[i] = plane_picture_make(g, &config, c, i);
+    }
+    context = open_checked(&config);
+    cpu = open_checked(&plain);
+    if (context && cpu && c->bad) {
+        CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
+        CHECK_HAS(vmafgpu_last_error(context), c->bad == 1 ? "a luma sample" : "a chroma sample");
+    } else if (context && cpu) {
+        scores got, expected;
+        for (int i = 0; i < PICTURES; i += 2) {
+            CHECK_INT(vmafgpu_push(context, &pictures[i].frame, &pictures[i + 1].frame), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push(cpu, &pictures[i].host, &pictures[i + 1].host), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(cpu), VMAFGPU_OK);
+        got = scores_of(context);
+        expected = scores_of(cpu);
+        check_on_gpu(g, context);
+        check_same_scores(&got, &expected);
+        scores_free(&got);
+        scores_free(&expected);
+        vmafgpu_score a, b;
+        if (CHECK_INT(vmafgpu_score_pair(context, &pictures[0].frame, &pictures[2].frame, &pictures[3].frame, &a), VMAFGPU_OK) &&
+            CHECK_INT(vmafgpu_score_pair(cpu, &pictures[0].host, &pictures[2].host, &pictures[3].host, &b), VMAFGPU_OK)) {
+            CHECK_BITS(a.score, b.score);
+        }
+        /* A batch that is given up, and one that runs when the context is closed. */
+        for (int i = 0; i < 2; i++) {
+            CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
+    }
+    vmafgpu_close(context);
+    vmafgpu_close(cpu);
+    for (int i = 0; i < PICTURES; i++) {
+        plane_picture_free(g, &pictures[i]);
+    }
+}
+
+static void check_planes_refused(gpu *g) {
+    static const plane_case c = {64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0};
+    vmafgpu_config config = VMAFGPU_INIT;
+    vmafgpu *context = NULL;
+    config.width = c.width;
+    config.height = c.height;
+    config.layout = c.layout;
+    config.backend = g->vendor->backend;
+    config.gpu.driver_path = g->driver_path;
+    config.gpu.kernels_path = g->kernels_path;
+    config.gpu.frames = VMAFGPU_MEMORY_SURFACE;
+    where("planes that are refused");
+    if (g->is_hip) {
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+        CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frames is surface");
+        vmafgpu_close(context);
+        return;
+    }
+    plane_picture p = plane_picture_make(g, &config, &c, 0);
+    for (int i = 0; i < 2; i++) { /* not said at open; words */
+        config.gpu.frames = i ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+        config.bytes_per_sample = 1 + i;
+        context = open_checked(&config);
+        if (context) {
+            CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
+            CHECK_HAS(vmafgpu_last_error(context), i ? "reference is a surface, but samples of 8 bits are bytes"
+                                                     : "reference is a surface, but for planes of YUV");
+        }
+        vmafgpu_close(context);
+    }
+    plane_picture_free(g, &p);
 }
 
 /* When the GPU fails, what was in host memory goes on on the CPU, what was a surface does not. */
@@ -313,7 +498,7 @@ static void check_pixels_failure(gpu *g, char kind) {
     pixel_picture pictures[PICTURES];
     vmafgpu *context, *cpu;
     where("a failure, '%c'", kind);
-    if (!g->is_simulated || (kind == 's' && !g->surface_create)) {
+    if (!g->is_simulated || (strchr("sa", kind) && !g->surface_create)) {
         return;
     }
     for (int i = 0; i < PICTURES; i++) {
@@ -328,9 +513,9 @@ static void check_pixels_failure(gpu *g, char kind) {
         for (int i = 1; i < FRAMES; i++) {
             CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
         }
-        CHECK_INT(vmafgpu_flush(context), kind == 's' ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(context), strchr("sa", kind) ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
         CHECK_HAS(vmafgpu_backend_note(context), "failed");
-        if (kind != 's') {
+        if (!strchr("sa", kind)) {
             scores got = scores_of(context);
             check_same_scores(&got, &expected);
             scores_free(&got);
@@ -350,9 +535,9 @@ void test_pixels(gpu *g) {
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
         {{VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGB24}, "d", 97, 35, 8, VMAFGPU_420, VMAFGPU_PLANAR, 7, 1, 2},
         {{VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F}, "d", 67, 41, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, -12, 4, 0},
-        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "s", 131, 34, 10, VMAFGPU_422, VMAFGPU_PLANAR, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_BGRA8}, "sa", 131, 34, 10, VMAFGPU_422, VMAFGPU_PLANAR, 0, 0, 2},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "s", 65, 37, 8, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 0, 0, 1},
-        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpds", 130, 33, 12, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 3},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F}, "hpdsa", 130, 33, 12, VMAFGPU_420, VMAFGPU_PLANAR, 0, 0, 3},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2}, "hp", 66, 36, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 0, 0, 2},
         {{VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8}, "pd", 80, 40, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 4, 0, 2},
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB24}, "hdh", 84, 42, 16, VMAFGPU_422, VMAFGPU_SEMIPLANAR, 0, 3, 2},
@@ -361,8 +546,19 @@ void test_pixels(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_pixels(g, &cases[i], (int)i);
     }
+    static const plane_case planes[] = {
+        {128, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 0},   {131, 37, 8, VMAFGPU_420, VMAFGPU_PLANAR, 'a', 0},
+        {97, 35, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR_HIGH, 'a', 0}, {70, 34, 12, VMAFGPU_422, VMAFGPU_PLANAR, 's', 0},
+        {67, 33, 16, VMAFGPU_444, VMAFGPU_SEMIPLANAR, 's', 0},   {64, 32, 10, VMAFGPU_420, VMAFGPU_PLANAR, 's', 1},
+        {64, 32, 10, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 's', 2},
+    };
+    for (size_t i = 0; i < sizeof planes / sizeof *planes && g->surface_create; i++) {
+        check_planes(g, &planes[i]);
+    }
+    check_planes_refused(g);
     check_pixels_refused(g);
     check_pixels_self_test(g);
     check_pixels_failure(g, 'h');
     check_pixels_failure(g, 's');
+    check_pixels_failure(g, 'a');
 }

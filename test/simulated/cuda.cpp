@@ -365,8 +365,11 @@ struct Resource {
 static int create_surface(const Call &call, uint64_t *surface, const Resource &resource) {
     static uint64_t last = 0;
     const auto it = arrays.find(resource.array);
-    if (resource.kind != 0 || it == arrays.end() || !it->second.height) {
-        return call.mistake(INVALID_VALUE, "no array for surfaces");
+    if (resource.kind != 0 || it == arrays.end()) {
+        return call.mistake(INVALID_VALUE, "no array");
+    }
+    if (!it->second.height) {   /* one may ask */
+        return INVALID_VALUE;
     }
     *surface = ++last << 8 | 1;
     surfaces[*surface] = it->second;

@@ -158,6 +158,9 @@ template <class T> static inline T simulated_surface(uint64_t handle, uint32_t x
     const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row && y < it->second.height;
     return simulated_load(reinterpret_cast<const T *>(is_inside ? it->second.memory + y * it->second.pitch + x : 0));
 }
+GPU_FN uint32_t surface_byte(uint64_t surface, uint32_t x, uint32_t y) {
+    return simulated_surface<uint8_t>(surface, x, y);
+}
 GPU_FN uint32_t surface_word(uint64_t surface, uint32_t x, uint32_t y) {
     return simulated_surface<uint32_t>(surface, x, y);
 }

@@ -54,7 +54,7 @@ help:
 	@echo 'make demo       makes a small pair of clips and scores it'
 	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia,'
 	@echo '                $(BUILD)/vmafgpu_nvidia.h; needs nvcc, or clang 19 and later (Debian: clang-19), and ptxas for'
-	@echo '                machine code; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
+	@echo '                machine code, and xz; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
 	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
 	@echo '                GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'

@@ -44,7 +44,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,cuda32 cuda64 hip32 hip64 hip64_old)))
 
-.PHONY: all help demo mpi test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -61,6 +61,7 @@ help:
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
 	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
 	@echo '                reports beside those of libvmaf itself'
+	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
@@ -195,6 +196,9 @@ test: test-programs
 
 test-clients: libvmaf
 	@CC='$(CC)' test/clients.sh $(BUILD)
+
+test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
+	@test/emulated.sh $(BUILD)
 
 test-all:
 	@VMAF='$(VMAF)' test/matrix.sh all

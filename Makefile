@@ -49,7 +49,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-all test-clients test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -59,13 +59,14 @@ help:
 	@echo 'make demo       makes a small pair of clips and scores it'
 	@echo 'make blobs      the kernels for GPUs, put beside a program or compiled in. NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia,'
 	@echo '                $(BUILD)/vmafgpu_nvidia.h; needs nvcc, or clang 19 and later (Debian: clang-19), and ptxas for'
-	@echo '                machine code; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
+	@echo '                machine code, and xz; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
 	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
 	@echo '                GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
 	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
 	@echo '                reports beside those of libvmaf itself'
+	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
@@ -207,6 +208,9 @@ test: test-programs
 
 test-clients: libvmaf
 	@CC='$(CC)' test/clients.sh $(BUILD)
+
+test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
+	@test/emulated.sh $(BUILD)
 
 test-all:
 	@VMAF='$(VMAF)' test/matrix.sh all

@@ -354,7 +354,7 @@
  *   >>chains            a frame's pieces shared out among threads
  *   >>cpu               the backend on the CPU, and the choice of a level
  *   >>kernels           per feature: kernels, device memory, launches
- *   >>inflate           kernels as they are packed
+ *   >>lzma              kernels as they are packed
  *   >>driver            a vendor's API, found at run time, and the kernels for it
  *   >>gpu               the backend on a GPU
  *   >>vendors           what differs between NVIDIA and AMD
@@ -16756,204 +16756,180 @@ typedef char vmafgpu__functions_fit[(int)VMAFGPU__ADM_ROWS < (int)VMAFGPU__MAX_F
 VMAFGPU__COLD_END
 
 /* ================================================================================================
- * >>inflate                                      deflate's streams (RFC 1951), and CRC-32, as gzip has both
+ * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
  * ================================================================================================ */
-enum { VMAFGPU__CODE_LONGEST = 15, VMAFGPU__CODE_QUICK = 10, VMAFGPU__CODE_SYMBOLS = 288 };   /* bits, bits, symbols */
 
-/* A Huffman code, by its lengths: codes of one length are in the order of their symbols. */
-typedef struct vmafgpu__code {
-    uint16_t count[VMAFGPU__CODE_LONGEST + 1];   /* symbols of each length */
-    uint16_t symbol[VMAFGPU__CODE_SYMBOLS];      /* by code */
-    uint16_t quick[1 << VMAFGPU__CODE_QUICK];    /* by the next bits: the symbol, its length above; 0: it is longer, or none */
-} vmafgpu__code;
+/* The format of .lzma files: a byte that says how contexts are made, four with the size of the window and eight with that of all,
+ * neither of which is needed here; then bits by a range coder. Each bit has a probability of its context, of 2048. */
+enum { VMAFGPU__LZMA_HEAD = 13, VMAFGPU__LZMA_STATES = 12, VMAFGPU__LZMA_POSITIONS = 16, VMAFGPU__LZMA_LITERALS = 0x300 << 4 };
 
-typedef struct vmafgpu__inflater {
+typedef struct vmafgpu__lzma_lengths {
+    uint16_t is_more[2];                                /* than 7; than 15 */
+    uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
+} vmafgpu__lzma_lengths;
+
+typedef struct vmafgpu__lzma_odds {
+    uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS], is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];         /* a former distance; not the last, the one before, the one before that */
+    uint16_t slots[4][64], middle[128], low[16];        /* of distances */
+    vmafgpu__lzma_lengths lengths[2];                   /* with a new distance, with a former one */
+    uint16_t literals[VMAFGPU__LZMA_LITERALS];
+} vmafgpu__lzma_odds;
+
+typedef struct vmafgpu__lzma {
     const uint8_t *in, *in_end;
-    uint64_t held;                               /* bits that were taken, the next one lowest */
-    int      count;                              /* how many; below 0: more was asked for than there is */
-    uint8_t *out;
-    size_t   made, size;                         /* bytes that are out, and that shall be */
-    vmafgpu__code literals, distances;
-} vmafgpu__inflater;
+    uint32_t range, code;
+    int      is_cut;                                    /* more was asked for than there is */
+    vmafgpu__lzma_odds odds;
+} vmafgpu__lzma;
 
-static void vmafgpu__take_bytes(vmafgpu__inflater *s) {
-    while (s->count >= 0 && s->count <= 56 && s->in < s->in_end) {
-        s->held |= (uint64_t)*s->in++ << s->count;
-        s->count += 8;
-    }
+static void vmafgpu__lzma_refill(vmafgpu__lzma *s) {
+    if (s->range >> 24)
+        return;
+    s->is_cut |= s->in == s->in_end;
+    s->range <<= 8;
+    s->code = s->code << 8 | (s->in < s->in_end ? *s->in++ : 0);
 }
 
-/* At most 16. Beyond the end come zeros, and the count says so. */
-static unsigned vmafgpu__take_bits(vmafgpu__inflater *s, int bits) {
-    if (s->count < bits)
-        vmafgpu__take_bytes(s);
-    const unsigned value = (unsigned)s->held & ((1u << bits) - 1);
-    s->held >>= bits;
-    s->count -= s->count < bits ? s->count + 1 : bits;
+static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
+    const uint32_t bound = (s->range >> 11) * *odds;
+    const unsigned bit = s->code >= bound;
+    if (bit) {
+        s->range -= bound;
+        s->code -= bound;
+        *odds = (uint16_t)(*odds - (*odds >> 5));
+    } else {
+        s->range = bound;
+        *odds = (uint16_t)(*odds + ((2048 - *odds) >> 5));
+    }
+    vmafgpu__lzma_refill(s);
+    return bit;
+}
+
+/* A number of so many bits, highest first, each in the context of those before it. */
+static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
+    unsigned value = 1;
+    for (int i = 0; i < bits; i++)
+        value = 2 * value + vmafgpu__lzma_bit(s, odds + value);
+    return value - (1u << bits);
+}
+
+/* The same, lowest bit first. */
+static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits) {
+    unsigned value = 0, before = 1;
+    for (int i = 0; i < bits; i++) {
+        const unsigned bit = vmafgpu__lzma_bit(s, odds + before);
+        before = 2 * before + bit;
+        value |= bit << i;
+    }
     return value;
 }
 
-/* 0 if there cannot be so many codes of these lengths. There may be fewer: what has no code is found when it comes. */
-static int vmafgpu__make_code(vmafgpu__code *code, const uint8_t *lengths, int symbols) {
-    uint16_t next[VMAFGPU__CODE_LONGEST + 2];
-    unsigned place = 0, first = 0;
-    memset(code, 0, sizeof *code);
-    for (int i = 0; i < symbols; i++)
-        code->count[lengths[i]]++;
-    code->count[0] = 0;
-    for (int bits = 1; bits <= VMAFGPU__CODE_LONGEST; bits++) {
-        next[bits] = (uint16_t)place;
-        place += code->count[bits];
-        first = 2 * first + code->count[bits];
-        if (first > 1u << bits)
-            return 0;
+/* In the context of the byte behind the last copy's end, `expected`, as long as the bits are its; without one it is none. */
+static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
+    unsigned value = 1;
+    while (is_expected && value < 256) {
+        const unsigned other = expected >> 7 & 1;
+        value = 2 * value + vmafgpu__lzma_bit(s, odds + 256 * (1 + other) + value);
+        expected <<= 1;
+        is_expected = (value & 1) == other;
     }
-    for (int i = 0; i < symbols; i++)
-        if (lengths[i])
-            code->symbol[next[lengths[i]]++] = (uint16_t)i;
-    /* Codes come highest bit first, the others of the next bits may be any. */
-    first = place = 0;
-    for (int bits = 1; bits <= VMAFGPU__CODE_QUICK; bits++, first *= 2)
-        for (int i = 0; i < code->count[bits]; i++, first++) {
-            unsigned turned = 0;
-            for (int k = 0; k < bits; k++)
-                turned |= (first >> k & 1) << (bits - 1 - k);
-            const unsigned entry = code->symbol[place++] | (unsigned)bits << 9;
-            for (; turned < 1u << VMAFGPU__CODE_QUICK; turned += 1u << bits)
-                code->quick[turned] = (uint16_t)entry;
-        }
-    return 1;
+    while (value < 256)
+        value = 2 * value + vmafgpu__lzma_bit(s, odds + value);
+    return value & 255;
 }
 
-/* The next symbol; -1 if the bits are no code, or have come to an end. */
-static int vmafgpu__take_symbol(vmafgpu__inflater *s, const vmafgpu__code *code) {
-    if (s->count < VMAFGPU__CODE_LONGEST)
-        vmafgpu__take_bytes(s);
-    const unsigned quick = code->quick[s->held & ((1u << VMAFGPU__CODE_QUICK) - 1)];
-    int symbol = (int)(quick & 511), length = (int)(quick >> 9);
-    if (!quick) {
-        unsigned word = 0, first = 0, place = 0;
-        for (length = 1; length <= VMAFGPU__CODE_LONGEST; length++) {
-            word = 2 * word + (unsigned)(s->held >> (length - 1) & 1);
-            first *= 2;
-            if (word - first < code->count[length])
-                break;
-            first += code->count[length];
-            place += code->count[length];
-        }
-        if (length > VMAFGPU__CODE_LONGEST)
-            return -1;
-        symbol = code->symbol[place + word - first];
-    }
-    if (length > s->count)
-        return -1;
-    s->held >>= length;
-    s->count -= length;
-    return symbol;
+/* Less 2, the least. */
+static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *lengths, unsigned position) {
+    if (!vmafgpu__lzma_bit(s, &lengths->is_more[0]))
+        return vmafgpu__lzma_number(s, lengths->few[position], 3);
+    if (!vmafgpu__lzma_bit(s, &lengths->is_more[1]))
+        return 8 + vmafgpu__lzma_number(s, lengths->more[position], 3);
+    return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-static int vmafgpu__inflate_stored(vmafgpu__inflater *s) {
-    (void)vmafgpu__take_bits(s, s->count & 7);
-    const unsigned size = vmafgpu__take_bits(s, 16), inverse = vmafgpu__take_bits(s, 16);
-    if (s->count < 0 || (size ^ inverse) != 0xffff || size > s->size - s->made)
+/* Less 1. Steps double every two slots; of the bits in between, the four lowest have contexts, or all where they are few. */
+static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
+    const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
+    const int bits = (int)(slot / 2) - 1;
+    if (slot < 4)
+        return slot;
+    uint32_t rest = 0;
+    if (slot < 14)
+        return ((2 + slot % 2) << bits) + vmafgpu__lzma_turned(s, s->odds.middle + ((2 + slot % 2) << bits) - slot, bits);
+    for (int i = 4; i < bits; i++) {
+        s->range >>= 1;
+        rest = 2 * rest + (s->code >= s->range);
+        s->code -= s->code >= s->range ? s->range : 0;
+        vmafgpu__lzma_refill(s);
+    }
+    return ((2 + slot % 2) << bits) + 16 * rest + vmafgpu__lzma_turned(s, s->odds.low, 4);
+}
+
+/* The first `size` bytes of a stream; whether it has them. */
+static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
+    const uint8_t *const head = (const uint8_t *)in;
+    uint16_t *const odds = (uint16_t *)(void *)&s->odds;
+    uint32_t last[4] = {0, 0, 0, 0};                    /* distances, less 1 */
+    unsigned state = 0;                                 /* what came last: literals below 7 */
+    if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
-    for (unsigned i = 0; i < size; i++)
-        s->out[s->made++] = (uint8_t)vmafgpu__take_bits(s, 8);
-    return s->count >= 0;
-}
-
-static int vmafgpu__fixed_codes(vmafgpu__inflater *s) {
-    uint8_t lengths[VMAFGPU__CODE_SYMBOLS];
-    for (int i = 0; i < VMAFGPU__CODE_SYMBOLS; i++)
-        lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
-    (void)vmafgpu__make_code(&s->literals, lengths, VMAFGPU__CODE_SYMBOLS);
-    memset(lengths, 5, 30);
-    return vmafgpu__make_code(&s->distances, lengths, 30);
-}
-
-/* The codes of a dynamic block, which are lengths in a code of their own. */
-static int vmafgpu__dynamic_codes(vmafgpu__inflater *s) {
-    static const uint8_t order[19] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
-    static const uint8_t extra[3] = { 2, 3, 7 }, least[3] = { 3, 3, 11 };   /* of symbols 16 to 18, which repeat */
-    enum { LITERALS = 286, DISTANCES = 30 };
-    uint8_t lengths[LITERALS + DISTANCES];
-    const int literals = 257 + (int)vmafgpu__take_bits(s, 5), distances = 1 + (int)vmafgpu__take_bits(s, 5);
-    const int count = 4 + (int)vmafgpu__take_bits(s, 4), all = literals + distances;
-    memset(lengths, 0, sizeof lengths);
-    for (int i = 0; i < count; i++)
-        lengths[order[i]] = (uint8_t)vmafgpu__take_bits(s, 3);
-    if (literals > LITERALS || distances > DISTANCES || !vmafgpu__make_code(&s->literals, lengths, 19))
+    const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
+    if (byte_bits + place_bits > 4)
         return 0;
-    for (int i = 0; i < all;) {
-        const int symbol = vmafgpu__take_symbol(s, &s->literals);
-        if (symbol < 0 || (symbol == 16 && i == 0))
-            return 0;
-        const int again = symbol < 16 ? 1 : least[symbol - 16] + (int)vmafgpu__take_bits(s, extra[symbol - 16]);
-        if (again > all - i)
-            return 0;
-        memset(lengths + i, symbol < 16 ? symbol : symbol == 16 ? lengths[i - 1] : 0, (size_t)again);
-        i += again;
-    }
-    return s->count >= 0 && vmafgpu__make_code(&s->distances, lengths + literals, distances) &&
-           vmafgpu__make_code(&s->literals, lengths, literals);
-}
-
-/* Bytes, and pieces of what is out, up to the end of the block. */
-static int vmafgpu__inflate_coded(vmafgpu__inflater *s) {
-    enum { END = 256, LENGTHS = 29, DISTANCES = 30 };
-    for (;;) {
-        int symbol = vmafgpu__take_symbol(s, &s->literals);
-        if (symbol < 0 || symbol > END + LENGTHS)
-            return 0;
-        if (symbol == END)
-            return 1;
-        if (symbol < END) {
-            if (s->made == s->size)
-                return 0;
-            s->out[s->made++] = (uint8_t)symbol;
+    for (size_t i = 0; i < sizeof s->odds / sizeof *odds; i++)
+        odds[i] = 1024;
+    s->in = head + VMAFGPU__LZMA_HEAD + 5;
+    s->in_end = head + in_size;
+    s->range = 0xffffffffu;
+    s->code = (uint32_t)s->in[-4] << 24 | (uint32_t)s->in[-3] << 16 | (uint32_t)s->in[-2] << 8 | s->in[-1];
+    s->is_cut = 0;
+    for (size_t made = 0; made < size && !s->is_cut;) {
+        const unsigned position = (unsigned)made & position_mask;
+        if (!vmafgpu__lzma_bit(s, &s->odds.is_copy[state][position])) {
+            const unsigned context = (((unsigned)made & ((1u << place_bits) - 1)) << byte_bits) +
+                                     ((made ? out[made - 1] : 0u) >> (8 - byte_bits));
+            const int is_expected = state >= 7;
+            out[made] = (uint8_t)vmafgpu__lzma_literal(s, s->odds.literals + 0x300 * context, is_expected,
+                                                       is_expected ? out[made - last[0] - 1] : 0);
+            made++;
+            state = state < 4 ? 0 : state < 10 ? state - 3 : state - 6;
             continue;
         }
-        /* Lengths from 3 on, distances from 1 on, in steps that double every four and every two symbols. */
-        symbol -= END + 1;
-        const int length_bits = symbol < 8 || symbol == LENGTHS - 1 ? 0 : symbol / 4 - 1;
-        size_t length = symbol == LENGTHS - 1 ? 258 : 3 + (size_t)(symbol < 8 ? symbol : (4 + symbol % 4) << length_bits);
-        length += vmafgpu__take_bits(s, length_bits);
-        symbol = vmafgpu__take_symbol(s, &s->distances);
-        if (symbol < 0 || symbol >= DISTANCES)
+        size_t length = 0;
+        if (!vmafgpu__lzma_bit(s, &s->odds.is_again[0][state])) {
+            memmove(last + 1, last, 3 * sizeof *last);
+            length = 2 + vmafgpu__lzma_length(s, &s->odds.lengths[0], position);
+            last[0] = vmafgpu__lzma_distance(s, (unsigned)length - 2);
+            state = state < 7 ? 7 : 10;
+        } else if (vmafgpu__lzma_bit(s, &s->odds.is_again[1][state])) {
+            const unsigned k = vmafgpu__lzma_bit(s, &s->odds.is_again[2][state])
+                                   ? 2 + vmafgpu__lzma_bit(s, &s->odds.is_again[3][state])
+                                   : 1;
+            const uint32_t distance = last[k];
+            memmove(last + 1, last, k * sizeof *last);
+            last[0] = distance;
+        } else if (!vmafgpu__lzma_bit(s, &s->odds.is_long[state][position])) {
+            length = 1;
+            state = state < 7 ? 9 : 11;
+        }
+        if (!length) {
+            length = 2 + vmafgpu__lzma_length(s, &s->odds.lengths[1], position);
+            state = state < 7 ? 8 : 11;
+        }
+        if (last[0] >= made)
             return 0;
-        const int bits = symbol < 4 ? 0 : symbol / 2 - 1;
-        const size_t distance = 1 + (size_t)(symbol < 4 ? symbol : (2 + symbol % 2) << bits) + vmafgpu__take_bits(s, bits);
-        if (s->count < 0 || distance > s->made || length > s->size - s->made)
-            return 0;
-        const uint8_t *from = s->out + s->made - distance;
-        s->made += length;
+        const uint8_t *const from = out + made - last[0] - 1;
+        length = length < size - made ? length : size - made;
+        made += length;
         /* What is copied may be what was written just now: that doubles each time. */
-        for (size_t piece = distance; length > 0; piece *= 2) {
+        for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
-            memcpy(s->out + s->made - length, from, piece);
+            memcpy(out + made - length, from, piece);
             length -= piece;
         }
     }
-}
-
-/* Whether a stream is whole, has nothing behind it, and makes exactly `size` bytes, which go to `out`. */
-static int vmafgpu__inflate(vmafgpu__inflater *s, const void *in, size_t in_size, void *out, size_t size) {
-    int is_last = 0, is_good = 1;
-    memset(s, 0, sizeof *s);
-    s->in = (const uint8_t *)in;
-    s->in_end = s->in + in_size;
-    s->out = (uint8_t *)out;
-    s->size = size;
-    while (is_good && !is_last) {
-        is_last = (int)vmafgpu__take_bits(s, 1);
-        const unsigned kind = vmafgpu__take_bits(s, 2);
-        is_good = s->count >= 0 && kind < 3;
-        if (is_good && kind == 0)
-            is_good = vmafgpu__inflate_stored(s);
-        else if (is_good)
-            is_good = (kind == 1 ? vmafgpu__fixed_codes(s) : vmafgpu__dynamic_codes(s)) && vmafgpu__inflate_coded(s);
-    }
-    return is_good && s->made == size && s->in == s->in_end && s->count < 8;
+    return !s->is_cut;
 }
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
@@ -17310,25 +17286,22 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 /* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
  *
  * A container, in a file or in memory, is a mark, how many blobs there are, the CRC-32 of their descriptions, these, and
- * behind them the blobs, one behind the other; numbers are little-endian, of 32 bits. Compiled in, descriptions are a table,
- * and blobs are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
+ * behind them the streams, one behind the other; numbers are little-endian, of 32 bits. A description is the target, the size of
+ * the stream (0: it is that of the one in front) and its CRC-32, where in it the blob is and its size. Compiled in, descriptions are a
+ * table, and streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both. */
 
-/* A stream of deflate's. Of each `stride` bytes it has the first, then of each the second, and so on: instructions are
- * more alike that way. Where there is a base, another blob further in front, these bytes are what remains after those of the
- * base were taken away by exclusive or; behind them come moves, of 8 bytes, which say for the next so many bytes how much
- * further on in the base those lie (from beyond its end come zeros); and last the number of moves. */
+/* In a stream of LZMA's lie those of devices that are much alike, one behind the other; so a stream is unpacked up to the end
+ * of what is wanted. */
 typedef struct vmafgpu__blob {
     char        target[16];            /* "sm_90": machine code of that; "ptx_80": PTX for 8.0 and up; "gfx1100" */
-    char        base[16];              /* a target, or nothing */
-    const void *packed;
+    const void *packed;                /* the stream */
     uint32_t    is_text, packed_size;  /* text: rows of VMAFGPU__TEXT_ROW characters and NUL */
-    uint32_t    size;                  /* unpacked, moves included */
     uint32_t    crc;                   /* of the stream */
-    uint32_t    stride;
+    uint32_t    at, size;              /* unpacked */
 } vmafgpu__blob;
 
 enum {
-    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 48,
+    VMAFGPU__MAX_BLOBS = 64, VMAFGPU__CONTAINER_HEAD = 24, VMAFGPU__CONTAINER_ENTRY = 32,
     VMAFGPU__TEXT_ROW = 4000           /* characters, five for each four bytes; strings may have 4095 in C99 */
 };
 
@@ -17359,15 +17332,18 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
         vmafgpu__blob *blob = &blobs[i];
         memset(blob, 0, sizeof *blob);
         memcpy(blob->target, entry, sizeof blob->target - 1);
-        memcpy(blob->base, entry + 16, sizeof blob->base - 1);
         blob->packed = data + at;
-        blob->packed_size = vmafgpu__read_u32(entry + 32);
-        blob->size = vmafgpu__read_u32(entry + 36);
-        blob->crc = vmafgpu__read_u32(entry + 40);
-        blob->stride = vmafgpu__read_u32(entry + 44);
+        blob->packed_size = vmafgpu__read_u32(entry + 16);
+        blob->crc = vmafgpu__read_u32(entry + 20);
+        blob->at = vmafgpu__read_u32(entry + 24);
+        blob->size = vmafgpu__read_u32(entry + 28);
         if (blob->packed_size > size - at)
             return -1;
         at += blob->packed_size;
+        if (!blob->packed_size && i > 0) {
+            blob->packed = blob[-1].packed;
+            blob->packed_size = blob[-1].packed_size;
+        }
     }
     return at == size ? (int)count : -1;
 }
@@ -17391,95 +17367,35 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Whether a blob is what was packed; then it is unpacked. */
-static int vmafgpu__unpack_planes(const vmafgpu__blob *blob, const void *packed, uint8_t *bytes) {
-    vmafgpu__inflater inflater;
-    return vmafgpu__crc32(packed, blob->packed_size) == blob->crc &&
-           vmafgpu__inflate(&inflater, packed, blob->packed_size, bytes, blob->size);
-}
-
-/* Puts the bytes back where they were: those of whole strides, then the rest. */
-static void vmafgpu__join_planes(const vmafgpu__blob *blob, const uint8_t *planes, uint8_t *out) {
-    const size_t stride = blob->stride ? blob->stride : 1, lines = blob->size / stride, rest = lines * stride;
-    for (size_t i = 0; i < lines; i++)
-        for (size_t k = 0; k < stride; k++)
-            out[i * stride + k] = planes[k * lines + i];
-    memcpy(out + rest, planes + rest, blob->size - rest);
-}
-
-/* Makes what was packed of what remained and its base; 0 if moves lead out of it. */
-static int vmafgpu__add_base(vmafgpu__image *image, const vmafgpu__image *base) {
-    if (image->size < 4)
-        return 0;
-    const uint32_t moves = vmafgpu__read_u32(image->data + image->size - 4);
-    if (moves > (image->size - 4) / 8)
-        return 0;
-    const char *move = image->data + image->size - 4 - 8 * (size_t)moves;
-    const uint32_t size = (uint32_t)(move - image->data), base_size = (uint32_t)base->size;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < moves; i++, move += 8) {
-        const uint32_t length = vmafgpu__read_u32(move), from = at + vmafgpu__read_u32(move + 4);
-        if (length > size - at)
-            return 0;
-        const uint32_t there = from < base_size ? base_size - from : 0, count = length < there ? length : there;
-        for (uint32_t k = 0; k < count; k++)
-            image->data[at + k] ^= base->data[from + k];
-        at += length;
-    }
-    image->size = size;
-    image->data[size] = '\0';
-    return 1;
-}
-
-/* A blob's bytes as they were put into the stream, as an image; a reason if it is damaged or there is no memory. */
-static int vmafgpu__unpack_stream(vmafgpu *v, const vmafgpu__blob *blob, const char *name, vmafgpu__image *image,
-                                  char *reason, size_t size) {
-    const size_t room = blob->size + (size_t)1, text_room = blob->is_text ? blob->packed_size : 0;
-    int is_good = blob->size <= VMAFGPU__LARGEST_IMAGE;
-    uint8_t *const bytes = is_good ? (uint8_t *)vmafgpu__take(v, room + text_room) : NULL;
-    image->data = bytes ? (char *)vmafgpu__take(v, room) : NULL;
+/* The k-th blob as an image; a reason if it is damaged or there is no memory. */
+static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
+                           size_t size) {
+    const vmafgpu__blob *blob = &blobs[k];
+    const size_t end = (size_t)blob->at + blob->size, text_room = blob->is_text ? blob->packed_size : 0;
+    int is_good = blob->at <= VMAFGPU__LARGEST_IMAGE && blob->size <= VMAFGPU__LARGEST_IMAGE;
+    vmafgpu__lzma *const state = is_good ? (vmafgpu__lzma *)vmafgpu__take(v, sizeof *state + end + text_room) : NULL;
+    image->data = state ? (char *)vmafgpu__take(v, blob->size + (size_t)1) : NULL;
     if (is_good && !image->data) {
-        vmafgpu__give(v, bytes);
-        vmafgpu__sentence(reason, size, "no host memory to unpack kernels: %.1f MB", (double)(2 * room + text_room) / 1e6);
+        vmafgpu__give(v, state);
+        vmafgpu__sentence(reason, size, "no host memory to unpack kernels: %.1f MB",
+                          (double)(end + text_room + blob->size) / 1e6);
         return 0;
     }
     if (is_good) {
+        uint8_t *const bytes = (uint8_t *)(state + 1), *const text = bytes + end;
         if (blob->is_text)
-            vmafgpu__read_text(blob->packed, bytes + room, blob->packed_size);
-        is_good = vmafgpu__unpack_planes(blob, blob->is_text ? bytes + room : blob->packed, bytes);
+            vmafgpu__read_text(blob->packed, text, blob->packed_size);
+        const void *const packed = blob->is_text ? text : blob->packed;
+        is_good = vmafgpu__crc32(packed, blob->packed_size) == blob->crc &&
+                  vmafgpu__unpack_lzma(state, packed, blob->packed_size, bytes, end);
+        memcpy(image->data, bytes + blob->at, is_good ? blob->size : 0);
+        image->data[is_good ? blob->size : 0] = '\0';
     }
-    if (is_good)
-        vmafgpu__join_planes(blob, bytes, (uint8_t *)image->data);
-    vmafgpu__give(v, bytes);
+    vmafgpu__give(v, state);
     image->size = is_good ? blob->size : 0;
     vmafgpu__sentence(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
     if (!is_good)
         vmafgpu__sentence(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
-    return is_good;
-}
-
-/* The k-th blob as an image. */
-static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image, char *reason,
-                           size_t size) {
-    const vmafgpu__blob *blob = &blobs[k];
-    vmafgpu__image base;
-    int i = 0, is_good;
-    memset(&base, 0, sizeof base);
-    if (!vmafgpu__unpack_stream(v, blob, name, image, reason, size))
-        return 0;
-    if (!blob->base[0])
-        return 1;
-    while (i < k && strcmp(blobs[i].target, blob->base))
-        i++;
-    is_good = 0;
-    if (i == k)
-        vmafgpu__sentence(reason, size, "%.250s needs the %s, which is not there", image->name, blob->base);
-    else if (vmafgpu__unpack(v, blobs, i, name, &base, reason, size)) {
-        is_good = vmafgpu__add_base(image, &base);
-        if (!is_good)
-            vmafgpu__sentence(reason, size, "%.250s is damaged: it does not fit the %s", image->name, blob->base);
-    }
-    vmafgpu__give(v, base.data);
     return is_good;
 }
 

@@ -10,7 +10,7 @@
 #   code does that within divisions).
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
-# - The container and the C header hold these and the machine code that was made, in at most 6 MB.
+# - The container and the C header hold these and the machine code that was made, in at most 4 MB.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -321,7 +321,7 @@ for target in $nvidia_targets; do
 done
 case $parts in *sm_75*) ;; *) parts="$parts ptx_75 $baseline" ;; esac
 # shellcheck disable=SC2086
-check_container nvidia $((6 << 20)) $parts ptx_80 "$matrix"
+check_container nvidia $((4 << 20)) $parts ptx_80 "$matrix"
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

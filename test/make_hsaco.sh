@@ -58,6 +58,7 @@ if ! find_amd_clang; then
         '(apt-get install clang-19 lld-19)'
     exit 0
 fi
+has_xz || exit 0
 
 targets=${GFX:-$amd_targets}
 for_each "$targets" object
@@ -77,7 +78,7 @@ done
 [ -n "$made" ] || die "$(compiler_version clang) with its lld knows none of $targets"
 entries=
 for target in $made; do
-    entries="$entries $target 4 $work/$target.hsaco"
+    entries="$entries $target $work/$target.hsaco"
 done
 # shellcheck disable=SC2086
 container amd $entries || die "cannot pack the code objects in $work"

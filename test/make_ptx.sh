@@ -75,6 +75,7 @@ if [ -z "$compiler" ]; then
         "(apt-get install clang-19, or CUDA's nvcc)"
     exit 0
 fi
+has_xz || exit 0
 ptxas=${PTXAS:-$(find_tool ptxas)}
 
 image 75 vmafgpu_kernels.ptx &
@@ -99,7 +100,7 @@ for target in $targets; do
         die "the machine code for sm_$target failed"
         ;;
     *)
-        entries="$entries sm_$target 16 $work/sm_$target.cubin"
+        entries="$entries sm_$target $work/sm_$target.cubin"
         made="$made sm_$target"
         ;;
     esac
@@ -107,7 +108,7 @@ done
 for target in 75 80; do
     # there are no others below 8.0
     case $made in *sm_75*) [ $target -eq 75 ] && continue ;; esac
-    entries="$entries ptx_$target 1 $(ptx_of $target)"
+    entries="$entries ptx_$target $(ptx_of $target)"
 done
 # shellcheck disable=SC2086
 container nvidia $entries || die "cannot pack the kernels in $work"

@@ -65,6 +65,9 @@ check 'tests'
 # with the kernels that the tests have built
 step 'amd runtime without a card' test/amd_runtime.sh build
 
+# Takes the emulator of AMD's GPUs, else it says that it is skipped.
+[ -z "$all" ] || step 'AMD code objects, emulated' make test-emulated
+
 # Takes libvmaf's own tool, with float features, in VMAF; else it says that it is skipped.
 [ -z "$all" ] || step 'beside libvmaf' test/beside.sh build
 

@@ -66,6 +66,8 @@ map_pair vmafgpu.h test_live /^static void vmafgpu__map_pair(/,/^}/s/vmafgpu__ad
 gpu_fleet vmafgpu.h cuda:devices /^static void vmafgpu__deal_until(/,/^}/s/handed = first < f->history ? (int)first : f->history/handed = 0/
 gpu_stage vmafgpu.h cuda:lend /^static void vmafgpu__stage_rows(/,/^}/s/note_bad_row(a, y + k)/note_bad_row(a, y)/
 gpu_convert vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__stage(/,/^}/s/for (; passes; passes--)/for (passes = passes > 0; passes; passes--)/
+lzma vmafgpu.h test_blobs /^static int vmafgpu__unpack_lzma(/,/^}/s/state < 10 ? state - 3 : state - 6/state < 10 ? state - 3 : state - 5/
+lzma_family vmafgpu.h test_blobs /^static int vmafgpu__unpack(/,/^}/s/bytes + blob->at/bytes/
 vendors_cuda vmafgpu.h cuda:images /^static int vmafgpu__is_whole_text(/,/^}/s/end >= length \&\& !memcmp.*;/end >= length;/
 vendors_hip vmafgpu.h hip:images /^static int vmafgpu__is_bundle(/,/^}/s/|| size > image->size - offset//
 finish vmafgpu.h test_figures /^static void vmafgpu__vif_finish(/,/^}/s/65025.0/65024.0/

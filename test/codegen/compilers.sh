@@ -45,7 +45,7 @@ is_current() {
     done
 }
 
-# Of targets whose code is much alike, the first one is the base of the others.
+# Targets whose code is much alike and that stand beside each other are packed as one stream.
 family() { # TARGET
     case $1 in
     sm_8?) echo sm_8x ;;
@@ -59,38 +59,46 @@ family() { # TARGET
     esac
 }
 
-# container VENDOR (TARGET STRIDE FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has
-# not changed since the last time is not compressed again. STRIDE: how long instructions are, mostly.
+# How LZMA makes contexts of the byte in front and of the place: PTX is text, instructions have 16 bytes, or words of four.
+contexts() { # TARGET
+    case $1 in
+    ptx_*) echo lc=4,lp=0,pb=0 ;;
+    sm_*) echo lc=0,lp=4,pb=4 ;;
+    *) echo lc=2,lp=2,pb=2 ;;
+    esac
+}
+
+has_xz() {
+    command -v xz > /dev/null || { say 'no xz, with which kernels are packed: nothing built (apt-get install xz-utils)'; return 1; }
+}
+
+# container VENDOR (TARGET FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. What has not
+# changed since the last time is not compressed again.
 container() {
     vendor=$1
     shift
     packer=$work/pack_blobs.$vendor
     is_current "$packer" "$root/test/pack_blobs.c" || ${HOSTCC:-cc} -O2 "$root/test/pack_blobs.c" -o "$packer" || return
     packed=
-    bases=
     while [ $# -gt 0 ]; do
         kin=$(family "$1")
-        base=-
-        base_file=
-        case $bases in
-        *" $kin="*)
-            base=${bases##*" $kin="}
-            base=${base%% *}
-            base_file=${base#*:}
-            base=${base%%:*}
-            ;;
-        *) bases="$bases $kin=$1:$3 " ;;
-        esac
-        gz=$3${base_file:+.from.$base}.gz
-        if ! is_current "$gz" "$packer" "$3" ${base_file:+"$base_file"}; then
-            "$packer" planes "$2" "$3" ${base_file:+"$base_file"} > "$3.planes" && gzip -9nc "$3.planes" > "$gz" || return
-            rm "$3.planes"
+        stream=$work/$kin.lzma
+        name=$stream
+        files=
+        while [ $# -gt 0 ] && [ "$(family "$1")" = "$kin" ]; do
+            files="$files $2"
+            packed="$packed $1 $2 $name"
+            name=-
+            shift 2
+        done
+        # shellcheck disable=SC2086
+        if [ "$(cat "$stream.of" 2> /dev/null)" != "$files" ] || ! is_current "$stream" $files; then
+            cat $files | xz -c --format=lzma "--lzma1=preset=9e,dict=16MiB,$(contexts "$kin")" > "$stream" || return
+            echo "$files" > "$stream.of"
         fi
-        packed="$packed $1 $2 $base $gz"
-        shift 3
     done
     # shellcheck disable=SC2086
-    "$packer" container "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
+    "$packer" "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
 }
 
 # Runs COMMAND for each of LIST, as many at a time as there are processors: each takes every n-th.

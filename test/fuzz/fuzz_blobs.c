@@ -1,4 +1,4 @@
-/* Property: whatever deflate's stream, container or text holds, nothing outside of it is read and nothing outside of its room
+/* Property: whatever LZMA's stream, container or text holds, nothing outside of it is read and nothing outside of its room
  * is written; what is taken has just the size that was said. The first byte says which, and how large what comes out is. This
  * file looks inside, so that it has the implementation, all of it private. */
 #define VMAFGPU_STATIC
@@ -14,7 +14,7 @@ static void unpack(vmafgpu *v, const vmafgpu__blob *blobs, int i) {
     char reason[512] = "";
     memset(&made, 0, sizeof made);
     if (vmafgpu__unpack(v, blobs, i, "fuzz", &made, reason, sizeof reason)
-            ? (blobs[i].base[0] ? made.size >= blobs[i].size : made.size != blobs[i].size) || made.data[made.size] != 0
+            ? made.size != blobs[i].size || made.data[made.size] != 0
             : reason[0] == 0) {
         abort();
     }
@@ -24,7 +24,6 @@ static void unpack(vmafgpu *v, const vmafgpu__blob *blobs, int i) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef VMAFGPU_NO_GPU
-    static const uint32_t strides[4] = {0, 1, 4, 16};
     static vmafgpu v;
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
     if (size == 0) {
@@ -36,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         blobs[0].packed_size = (uint32_t)(size - 1);
         blobs[0].size = (uint32_t)(data[0] >> 3) << (data[0] >> 1 & 3) * 4;
         blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
-        blobs[0].stride = strides[data[0] >> 1 & 3];
+        blobs[0].at = data[0] >> 1 & 1 ? 5 : 0;
         unpack(&v, blobs, 0);
     } else {           /* a container: that of its entries, and of three blobs in four, is right */
         vmafgpu__image image;
@@ -51,17 +50,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         image.data = (char *)copy;
         image.size = size - 1;
         count = image.size >= 24 ? vmafgpu__read_u32(copy + 16) % 128 : 0;
-        if (image.size >= 24 + (size_t)48 * count && image.size >= 24) {
-            crc = vmafgpu__crc32(copy + 24, (size_t)48 * count);
+        if (image.size >= 24 + (size_t)32 * count && image.size >= 24) {
+            crc = vmafgpu__crc32(copy + 24, (size_t)32 * count);
             memcpy(copy + 20, &crc, 4);
         }
         (void)vmafgpu__is_container(&image);
         read = vmafgpu__read_container(&image, blobs);
         for (int i = 0; i < read; i++) {
-            if (i % 4 != 3) { /* bases stand in front of those that have them */
+            if (i % 4 != 3) {
                 blobs[i].crc = vmafgpu__crc32(blobs[i].packed, blobs[i].packed_size);
             }
             blobs[i].size %= 1 << 20;
+            blobs[i].at %= 1 << 16;
             unpack(&v, blobs, i);
         }
         free(copy);

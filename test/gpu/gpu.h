@@ -69,6 +69,8 @@ typedef struct gpu {
     void         *library;
     int           is_simulated;
     simulated_gpu sim;     /* only if it is */
+    int         (*emulated_live)(unsigned long long counts[8]); /* only if the library runs code objects on the CPU: what is left */
+    int           is_slow; /* one of both */
     void         *context; /* CUDA's */
 #define GPU_FIELD(name, cuda, hip, arguments) int (*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
@@ -102,6 +104,8 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
     GPU_FUNCTIONS(GPU_LOOK_UP)
 #undef GPU_LOOK_UP
     g->is_simulated = simulated_find(g->library, &g->sim);
+    (void)gpu_find_function(g, "?amdemuLive", &g->emulated_live, sizeof g->emulated_live);
+    g->is_slow = g->is_simulated || g->emulated_live;
 }
 
 /* Starts a group of tests: on a simulated GPU as after loading, with work in this order. The first device is
@@ -147,6 +151,10 @@ static inline void gpu_end(gpu *g) {
         }
         CHECK_INT(g->sim.live_bytes(), 0);
         CHECK_STR(g->sim.report(), "");
+    }
+    if (g->emulated_live) {
+        unsigned long long counts[8];
+        CHECK_INT(g->emulated_live(counts), 0);
     }
 }
 
@@ -351,7 +359,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_simulated;   /* which takes long there; groups self_test and failures have it */
+    config.gpu.no_self_test = g->is_slow;   /* which takes long there; groups self_test and failures have it */
     return config;
 }
 

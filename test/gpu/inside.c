@@ -2,6 +2,7 @@
 #define VMAFGPU_IMPLEMENTATION
 #include "../../vmafgpu.h"
 #include "gpu.h"
+#include "../lzma.h"
 
 /* ---- CAMBI's sums ---- */
 
@@ -509,20 +510,13 @@ void test_doubts(gpu *g) {
 /* ---- containers: which blob is taken ---- */
 
 static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
-    unsigned char *entry = container + 24 + 48 * i, *blob = container + *at;
-    const uint32_t numbers[4] = {(uint32_t)size + 5, (uint32_t)size, 0, 1};
-    const uint32_t length = (uint32_t)(size | (~size & 0xffff) << 16);
-    blob[0] = 1; /* the last block, as it is */
-    memcpy(blob + 1, &length, 4);
-    memcpy(blob + 5, data, size);
-    memset(entry, 0, 48);
+    unsigned char *entry = container + 24 + 32 * i, *stream = container + *at;
+    const size_t packed = lzma_literals(data, size, stream);
+    const uint32_t numbers[4] = {(uint32_t)packed, vmafgpu__crc32(stream, packed), 0, (uint32_t)size};
+    memset(entry, 0, 32);
     memcpy(entry, target, strlen(target));
-    memcpy(entry + 32, numbers, sizeof numbers);
-    {
-        const uint32_t crc = vmafgpu__crc32(blob, size + 5);
-        memcpy(entry + 40, &crc, 4);
-    }
-    *at += size + 5;
+    memcpy(entry + 16, numbers, sizeof numbers);
+    *at += packed;
 }
 
 /* Kernels for the simulated GPU: a text for CUDA, the head of a code object for HIP; or what no driver takes. */
@@ -568,7 +562,7 @@ void test_containers(gpu *g) {
     expected = cpu_score(&f, &config);
     config.gpu.kernels_path = NULL;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        static unsigned char container[4096];
+        static unsigned char container[8192];
         const char *own = g->is_hip ? (g->sim.lanes() == 32 ? "gfx1100" : "gfx942") : g->sim.lanes() == 32 ? "sm_80" : "sm_75";
         const char *const lists[2] = {cases[c].good, cases[c].bad};
         size_t at = 24;
@@ -591,11 +585,11 @@ void test_containers(gpu *g) {
                 }
             }
             count = i;
-            at = pass ? at : (size_t)(24 + 48 * count);
+            at = pass ? at : (size_t)(24 + 32 * count);
         }
         memcpy(container, "vmafgpu kernels\n", 16);
         {
-            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(48 * count))};
+            const uint32_t numbers[2] = {(uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count))};
             memcpy(container + 16, numbers, sizeof numbers);
         }
         config.gpu.kernels = container;

@@ -188,7 +188,7 @@ static vmafgpu_config pixel_config(const gpu *g, const pixel_case *c, int which)
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.no_self_test = g->is_simulated;
+    config.gpu.no_self_test = g->is_slow;
     config.gpu.batch = c->batch;
     return config;
 }

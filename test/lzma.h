@@ -1,0 +1,63 @@
+/* Packs as .lzma files are packed, without any copies: streams for containers that tests make. `out` has room for 8 * size + 32
+ * bytes; how many there are. */
+#ifndef LZMA_H
+#define LZMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct range_coder {
+    unsigned char *out;
+    uint64_t       low, held; /* bytes of which a carry may change any: the first, then some of 255 */
+    uint32_t       range;
+    unsigned char  first;
+} range_coder;
+
+static inline void range_shift(range_coder *r) {
+    const unsigned carry = (unsigned)(r->low >> 32);
+    if (carry || (uint32_t)r->low < 0xff000000u) {
+        for (unsigned byte_before = r->first; r->held; r->held--, byte_before = 255) {
+            *r->out++ = (unsigned char)(byte_before + carry);
+        }
+        r->first = (unsigned char)(r->low >> 24);
+    }
+    r->held++;
+    r->low = (r->low & 0xffffff) << 8;
+}
+
+static inline void range_bit(range_coder *r, uint16_t *odds, unsigned bit) {
+    const uint32_t bound = (r->range >> 11) * *odds;
+    r->low += bit ? bound : 0;
+    r->range = bit ? r->range - bound : bound;
+    *odds = (uint16_t)(bit ? *odds - (*odds >> 5) : *odds + ((2048 - *odds) >> 5));
+    while (r->range < 1u << 24) {
+        r->range <<= 8;
+        range_shift(r);
+    }
+}
+
+static inline size_t lzma_literals(const void *data, size_t size, unsigned char *out) {
+    range_coder r = {out + 13, 0, 1, 0xffffffffu, 0};
+    uint16_t is_copy = 1024, odds[256];
+    for (int i = 0; i < 256; i++) {
+        odds[i] = 1024;
+    }
+    for (int i = 0; i < 13; i++) {
+        out[i] = i < 5 ? 0 : 255; /* no contexts; a size that is not known */
+    }
+    for (size_t i = 0; i < size; i++) {
+        const unsigned value = ((const unsigned char *)data)[i];
+        range_bit(&r, &is_copy, 0);
+        for (unsigned k = 0, before = 1; k < 8; k++) {
+            const unsigned bit = value >> (7 - k) & 1;
+            range_bit(&r, &odds[before], bit);
+            before = 2 * before + bit;
+        }
+    }
+    for (int i = 0; i < 5; i++) {
+        range_shift(&r);
+    }
+    return (size_t)(r.out - out);
+}
+
+#endif

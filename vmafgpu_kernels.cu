@@ -2783,13 +2783,20 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
+    const int64_t next = (int64_t)AT_ONCE * pitch;
+    if (INSIDE)
+        in += (int64_t)row * pitch;
 #pragma unroll 11
     for (int i = 0; i < (Kind::ROWS + AT_ONCE - 1) / AT_ONCE; i++) {
         if (Kind::ROWS % AT_ONCE && first + i * AT_ONCE >= Kind::ROWS)
             break;
+        if (INSIDE) {
+            copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in);
+            in += next;
+            continue;
+        }
         /* The outermost rows of a tile may lie farther out than the border rule knows; nobody needs them. */
-        const int32_t source =
-            INSIDE ? row + i * AT_ONCE : adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
+        const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
@@ -2839,15 +2846,20 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     const int32_t word = (int32_t)lane_index() % ROW_LANES, column = x + word * WORD_SAMPLES;
     if (word >= WORDS || column < 0 || column >= launch.geometry.w)
         return;
+    constexpr int AT_ONCE = LANES / ROW_LANES;
+    const int32_t first = 1 + (int32_t)lane_index() / ROW_LANES, from = y - 1 + first, below = launch.geometry.h - (y - 1);
+    const int32_t end = below < LANES - 1 ? below : LANES - 1;
+    const int64_t next = (int64_t)AT_ONCE * launch.output_pitch;
 #pragma unroll
     for (int f = 0; f < 2; f++) {
-        unsigned char *out = scratch + launch.output[f] + (int64_t)column * Kind::LOW_BYTES;
+        unsigned char *out = scratch + launch.output[f] + (int64_t)from * launch.output_pitch + (int64_t)column * Kind::LOW_BYTES;
+        const uint32_t *in = tile + f * Kind::PLANE + first * Kind::STRIDE + word;
 #pragma unroll 4
-        for (int32_t i = 1 + (int32_t)lane_index() / ROW_LANES; i < LANES - 1; i += LANES / ROW_LANES) {
-            const int32_t row = y - 1 + i;
-            if (row >= 0 && row < launch.geometry.h)
-                store((uint32_t *)(out + (int64_t)row * launch.output_pitch),
-                      tile[f * Kind::PLANE + i * Kind::STRIDE + word]);
+        for (int32_t i = first; i < end; i += AT_ONCE) {
+            if (y - 1 + i >= 0)
+                store((uint32_t *)out, *in);
+            out += next;
+            in += AT_ONCE * Kind::STRIDE;
         }
     }
 }

@@ -83,7 +83,7 @@
  * float_down(v)             a word as a float, toward zero
  * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
  * opaque(v)                 v; the compiler does not know it
- * add_where(sum, v, where)  sum += v where it is said to, of 32 or 64 bits
+ * add_where(sum, v, where)  sum += v where it is said to
  * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
  *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
  *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
@@ -311,13 +311,9 @@ GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
 /* A factor stays one, and its product one operation. */
 GPU_FN uint32_t opaque(uint32_t v) { asm("" : "+r"(v)); return v; }
-/* One operation each. */
+/* One operation. */
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
-}
-GPU_FN void add_where(uint64_t &sum, uint32_t v, bool where) {
-    asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p mad.wide.u32 %0, %1, %3, %0; }"
-        : "+l"(sum) : "r"(v), "r"((uint32_t)where), "r"(opaque(1u)));
 }
 
 #ifdef GPU_MATRIX
@@ -1142,14 +1138,13 @@ GPU_FN bool vif_double_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu
     r = fused(fused(-x1, r, 1.0), r, r);
     /* The nearest integer, less one: 3 * 2^51 - 1 is added. */
     const uint32_t below = (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));
-    const uint32_t left = below * (uint32_t)s1 - ((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);   /* signed: -m, or s1 - m */
+    const uint32_t left = below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);   /* signed: -m, or s1 - m */
     const uint32_t c1 = below + (left >> 31);   /* c - 1 */
-    const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1;
+    const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1, most = s1 | gain.any;
+    const uint32_t explained = (uint32_t)((int32_t)c1 < most ? (int32_t)c1 : most);
     const uint32_t unsure = (two + ((uint32_t)s1 >> 23)) + (below >> 16);
     *n1 = (uint32_t)larger - c1 + VMAFGPU__VIF_NOISE;
-    *n2 = (uint32_t)larger + VMAFGPU__VIF_NOISE;
-    if (gain.is_one && *n1 + (uint32_t)s1 < *n2)
-        *n2 = *n1 + (uint32_t)s1;
+    *n2 = *n1 + explained;
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
@@ -1187,6 +1182,13 @@ GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgp
     return certain;
 }
 
+/* How many logarithms, N at most, of numbers from 2 * VMAFGPU__VIF_NOISE on a sum is of: it tells by itself. */
+template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
+    constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
+    static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
+    return sum / LEAST;
+}
+
 GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
     return (uint32_t)(vif_log(n2, table) - vif_log(n1, table));
 }
@@ -1216,9 +1218,8 @@ template <int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const ui
 /* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
 template <int N> GPU_FN void vif_double_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
                                                    const int32_t *s2, const int32_t *s12, VifSums *sums) {
-    enum { ONE = 1 << 24 };
     const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
-    uint32_t logs = 0;                 /* and ONE for each */
+    uint32_t logs = 0;
     bool doubt = false;
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -1227,11 +1228,11 @@ template <int N> GPU_FN void vif_double_statistics(const vmafgpu__vif_gain &gain
         const bool is_sure = vif_double_levels(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
         add_where(sums->numerator, vif_term(n1, n2, table), has_term);
         doubt = doubt || (has_term && !is_sure);
-        add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table) + ONE, has_log);
-        add_where(sums->flat_noise, (uint32_t)s2[i], !has_log);
+        add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table), has_log);
+        sums->flat_noise += (uint64_t)(has_log ? 0 : (uint32_t)s2[i]) * gain.one;
     }
-    sums->logs += logs / ONE;
-    sums->denominator += logs % ONE;
+    sums->logs += vif_log_count<N>(logs);
+    sums->denominator += logs;
     if (doubt)
         vif_correct<N>(gain, table, two, s1, s2, s12, sums);
 }
@@ -2822,13 +2823,20 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
+    const int64_t next = (int64_t)AT_ONCE * pitch;
+    if (INSIDE)
+        in += (int64_t)row * pitch;
 #pragma unroll 11
     for (int i = 0; i < (Kind::ROWS + AT_ONCE - 1) / AT_ONCE; i++) {
         if (Kind::ROWS % AT_ONCE && first + i * AT_ONCE >= Kind::ROWS)
             break;
+        if (INSIDE) {
+            copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in);
+            in += next;
+            continue;
+        }
         /* The outermost rows of a tile may lie farther out than the border rule knows; nobody needs them. */
-        const int32_t source =
-            INSIDE ? row + i * AT_ONCE : adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
+        const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
@@ -2878,15 +2886,20 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     const int32_t word = (int32_t)lane_index() % ROW_LANES, column = x + word * WORD_SAMPLES;
     if (word >= WORDS || column < 0 || column >= launch.geometry.w)
         return;
+    constexpr int AT_ONCE = LANES / ROW_LANES;
+    const int32_t first = 1 + (int32_t)lane_index() / ROW_LANES, from = y - 1 + first, below = launch.geometry.h - (y - 1);
+    const int32_t end = below < LANES - 1 ? below : LANES - 1;
+    const int64_t next = (int64_t)AT_ONCE * launch.output_pitch;
 #pragma unroll
     for (int f = 0; f < 2; f++) {
-        unsigned char *out = scratch + launch.output[f] + (int64_t)column * Kind::LOW_BYTES;
+        unsigned char *out = scratch + launch.output[f] + (int64_t)from * launch.output_pitch + (int64_t)column * Kind::LOW_BYTES;
+        const uint32_t *in = tile + f * Kind::PLANE + first * Kind::STRIDE + word;
 #pragma unroll 4
-        for (int32_t i = 1 + (int32_t)lane_index() / ROW_LANES; i < LANES - 1; i += LANES / ROW_LANES) {
-            const int32_t row = y - 1 + i;
-            if (row >= 0 && row < launch.geometry.h)
-                store((uint32_t *)(out + (int64_t)row * launch.output_pitch),
-                      tile[f * Kind::PLANE + i * Kind::STRIDE + word]);
+        for (int32_t i = first; i < end; i += AT_ONCE) {
+            if (y - 1 + i >= 0)
+                store((uint32_t *)out, *in);
+            out += next;
+            in += AT_ONCE * Kind::STRIDE;
         }
     }
 }

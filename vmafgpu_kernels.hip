@@ -163,7 +163,7 @@ GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }
 /* These keep NVIDIA's compiler from splitting a factor. */
 GPU_FN uint64_t opaque(uint64_t v) { return v; }
 GPU_FN uint32_t opaque(uint32_t v) { return v; }
-template <class T> GPU_FN void add_where(T &sum, uint32_t v, bool where) { sum += where ? v : 0; }
+GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) { sum += where ? v : 0; }
 
 #endif /* GPU_PRIMITIVES */
 

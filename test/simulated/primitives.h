@@ -320,7 +320,7 @@ GPU_FN uint32_t truncate(double v) {
 GPU_FN uint32_t opaque(uint32_t v) {
     return v;
 }
-template <class T> GPU_FN void add_where(T &sum, uint32_t v, bool where) {
+GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     sum += where ? v : 0;
 }
 GPU_FN uint64_t opaque(uint64_t v) {

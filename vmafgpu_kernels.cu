@@ -4215,14 +4215,30 @@ GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    bool is_even;   /* words lie at even addresses */
+    const uint8_t *before;   /* of what moves: what is taken from that */
+    int64_t before_pitch;
+    bool is_even;            /* words lie at even addresses */
 };
+
+/* Luma now and before. */
+GPU_FN SpeedPlane speed_changing_plane(const vmafgpu__speed_low_launch &launch) {
+    const vmafgpu__gpu_chroma &luma = launch.chroma[block_z()];
+    SpeedPlane plane;
+    plane.data = (const uint8_t *)luma.plane[block_y()][0];
+    plane.pitch = luma.pitch[block_y()][0];
+    plane.before = (const uint8_t *)luma.plane[block_y()][1];
+    plane.before_pitch = luma.pitch[block_y()][1];
+    plane.is_even = true;
+    return plane;
+}
 
 GPU_FN SpeedPlane speed_plane(const vmafgpu__speed_low_launch &launch) {
     const vmafgpu__gpu_chroma &chroma = launch.chroma[block_z()];
     SpeedPlane plane;
     plane.data = (const uint8_t *)chroma.plane[block_y() & 1][block_y() >> 1];
     plane.pitch = chroma.pitch[block_y() & 1][block_y() >> 1];
+    plane.before = nullptr;
+    plane.before_pitch = 0;
     plane.is_even = ((uint64_t)plane.data | (uint64_t)plane.pitch) % 2 == 0;
     return plane;
 }
@@ -4234,7 +4250,16 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
+/* CHANGES: what a sample has changed by, as if it had 8 bits. */
+template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    if constexpr (CHANGES) {
+        const uint8_t *now = plane.data + y * plane.pitch + (int64_t)x * launch.bytes,
+                      *before = plane.before + y * plane.before_pitch + (int64_t)x * launch.bytes;
+        const int32_t change = launch.bytes == 1 ? (int32_t)load(now) - (int32_t)load(before)
+                                                 : (int32_t)load((const uint16_t *)now) - (int32_t)load((const uint16_t *)before);
+        return (float)change * launch.unit;
+    }
     return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
 }
 
@@ -4242,6 +4267,7 @@ GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; 
 GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
 
 /* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
@@ -4252,19 +4278,20 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
         float value = speed_weight(upper) * speed_weight(left) *
-                      speed_sample(launch, plane, speed_index(left), speed_index(upper));
+                      speed_sample<CHANGES>(launch, plane, speed_index(left), speed_index(upper));
         value += speed_weight(upper) * speed_weight(right) *
-                 speed_sample(launch, plane, speed_index(right), speed_index(upper));
+                 speed_sample<CHANGES>(launch, plane, speed_index(right), speed_index(upper));
         value += speed_weight(lower) * speed_weight(left) *
-                 speed_sample(launch, plane, speed_index(left), speed_index(lower));
+                 speed_sample<CHANGES>(launch, plane, speed_index(left), speed_index(lower));
         value += speed_weight(lower) * speed_weight(right) *
-                 speed_sample(launch, plane, speed_index(right), speed_index(lower));
+                 speed_sample<CHANGES>(launch, plane, speed_index(right), speed_index(lower));
         sum += launch.taps[t + launch.reach] * value;
     }
     return sum;
 }
 
 /* A sample after any prescale. */
+template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     float value = 0, weights = 0;
 #pragma unroll 1
@@ -4274,7 +4301,7 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
             const float weight = speed_weight(down) * speed_weight(across);
-            value += weight * speed_sample(launch, plane, speed_index(across), speed_index(down));
+            value += weight * speed_sample<CHANGES>(launch, plane, speed_index(across), speed_index(down));
             weights += weight;
         }
     }
@@ -4282,20 +4309,20 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 }
 
 /* The taps down a column around row y. */
-template <bool SCALED>
+template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
     if (SCALED && launch.sources == 2)
-        return speed_bilinear_column(launch, plane, x, y);
+        return speed_bilinear_column<CHANGES>(launch, plane, x, y);
 #pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         float sample;
         if constexpr (SCALED)
-            sample = speed_resample(launch, plane, x, from);
+            sample = speed_resample<CHANGES>(launch, plane, x, from);
         else
-            sample = speed_sample(launch, plane, x, from);
+            sample = speed_sample<CHANGES>(launch, plane, x, from);
         sum += launch.taps[t + reach] * sample;
     }
     return sum;
@@ -4395,9 +4422,9 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. */
-template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
-    const SpeedPlane plane = speed_plane(launch);
+/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. CHANGES: of what moves. */
+template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
+    const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
         return;
     const int32_t across = (launch.low_columns + launch.block_columns - 1) / launch.block_columns;
@@ -4414,7 +4441,7 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
     if (!is_done) {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
-            sums[i] = speed_column<STEP == 0>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
+            sums[i] = speed_column<STEP == 0, CHANGES>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
                                               y << VMAFGPU__SPEED_SHIFT);
         }
     }
@@ -4432,6 +4459,7 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
 /* By bytes from one sample to the next. The tables of the prescale have kernels of their own: where there is none, nvcc
  * reads from them nevertheless, ahead of the condition. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
+GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0, true>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
@@ -5345,8 +5373,13 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     if (thread > 0)
         return;
     const bool is_singular[2] = { speed_is_singular(launch, reference), speed_is_singular(launch, distorted) };
+    score = is_singular[0] != is_singular[1] ? 0.0f : quotient(score, (float)blocks);
+    if (launch.words) {
+        store(launch.words + (int64_t)block_z() * launch.word_stride, (double)score);
+        return;
+    }
     vmafgpu__speed_sums *out = &launch.sums[block_z()].speed[launch.variant];
-    store(&out->score[block_x()], is_singular[0] != is_singular[1] ? 0.0f : quotient(score, (float)blocks));
+    store(&out->score[block_x()], score);
     store(&out->singular[block_x()], (int32_t)(is_singular[0] || is_singular[1]));
 }
 
@@ -5752,6 +5785,45 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
+/* A sample that is made of others, to the words whose bits are set in `seen`. */
+GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
+                           uint32_t &seen) {
+    float value = 0, weights = 0;
+#pragma unroll 1
+    for (int32_t k = 0; k < launch.sources; k++) {
+        const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
+#pragma unroll 1
+        for (int32_t i = 0; i < launch.sources; i++) {
+            const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
+            const float weight = speed_weight(down) * speed_weight(across);
+            const uint32_t word = load_sample(data + speed_index(down) * pitch + (int64_t)speed_index(across) * launch.step, 0,
+                                              launch.bytes);
+            seen |= word;
+            value += weight * ((float)(int32_t)(word >> launch.shift) * launch.unit - 128.0f);
+            weights += weight;
+        }
+    }
+    return launch.has_weights ? quotient(value, weights) : value;
+}
+
+GPU_FN void float_planes(const vmafgpu__float_planes_launch &launch) {
+    const uint32_t z = block_z() / 2;
+    const int f = (int)(block_z() % 2);
+    const uint8_t *data = (const uint8_t *)launch.source[z][f].data;
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__PLANES_THREADS + thread_index()), y = (int32_t)block_y();
+    uint32_t seen = 0;
+    if (!data)
+        return;
+    if (x < launch.width)
+        store((float *)(launch.scratch + z * launch.scratch_size + launch.output[f]) + (int64_t)y * launch.pitch + x,
+              planes_sample(launch, data, launch.source[z][f].pitch, x, y, seen));
+    seen = warp_or(seen);
+    if (f && (seen & launch.mask) && lane_index() == 0)
+        atomic_or(&launch.illegal[z], 4u);
+}
+
+GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) { float_planes(launch); }
+
 /* Where a picture's rows are. */
 struct FloatPicture { const uint8_t *data; int64_t pitch; };
 
@@ -5919,12 +5991,22 @@ GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 
 /* ================================================================================================
  * >>float motion                                 what blurred references differ by
  * ================================================================================================ */
+
+/* The reference before (0) and this one (1). */
+GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    FloatPicture picture;
+    picture.data = launch.bytes == 4 ? launch.scratch + z * launch.scratch_size + launch.input[f]
+                                     : (const uint8_t *)(f ? pair.reference : pair.before[0]);
+    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4 : f ? pair.reference_pitch : pair.before_pitch[0];
+    return picture;
+}
+
 GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, REACH = VMAFGPU__BLUR_MOTION_REACH };
     static_assert(2 * ROWS * THREADS * 4 == VMAFGPU__FMOTION_SHARED, "shared memory");
     const uint32_t z = block_z();
-    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
-    if (!pair.before[0])
+    if (!launch.batch.pair[z].before[0])
         return;
     const int32_t across = vmafgpu__blur_columns(REACH), thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * across,
                   y0 = (int32_t)block_y() * ROWS;
@@ -5932,12 +6014,12 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     const int32_t column = mirror(x0 - REACH + thread, launch.width);
 #pragma unroll 1
     for (int f = 0; f < 2; f++) {
-        const uint8_t *data = (const uint8_t *)(f ? pair.reference : pair.before[0]);
-        const int64_t pitch = f ? pair.reference_pitch : pair.before_pitch[0];
+        const FloatPicture picture = motion_picture(launch, z, f);
         float v[ROWS + 2 * REACH];
 #pragma unroll
         for (int k = 0; k < ROWS + 2 * REACH; k++)
-            v[k] = float_sample(data + mirror(y0 - REACH + k, launch.height) * pitch, column, launch.bytes, launch.unit);
+            v[k] = float_sample(picture.data + mirror(y0 - REACH + k, launch.height) * picture.pitch, column, launch.bytes,
+                                launch.unit);
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             float sum = 0;
@@ -5948,7 +6030,7 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
         }
     }
     block_barrier();
-    float *out = (float *)(launch.scratch + z * launch.scratch_size);
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.output[0]);
 #pragma unroll 1
     for (int32_t i = thread; i < ROWS * (across / 4); i += THREADS) {
         const int32_t row = i / (across / 4), x = i % (across / 4) * 4, y = y0 + row;
@@ -5963,6 +6045,51 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
+
+/* A blurred pixel: down the columns, then along the row. */
+GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
+    enum { REACH = VMAFGPU__BLUR_MOTION_REACH };
+    float sum = 0;
+#pragma unroll 1
+    for (int i = -REACH; i <= REACH; i++) {
+        const int32_t column = mirror(x + i, launch.width);
+        float down = 0;
+#pragma unroll
+        for (int k = -REACH; k <= REACH; k++)
+            down += blur_tap(launch, REACH + k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, column,
+                                                               launch.bytes, launch.unit);
+        sum += blur_tap(launch, REACH + i) * down;
+    }
+    return sum;
+}
+
+/* The same of smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
+GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
+    const uint32_t z = block_z();
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FMOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
+    if (!launch.batch.pair[z].before[0] || x >= launch.small_width)
+        return;
+    float pixel[2];
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        const FloatPicture picture = motion_picture(launch, z, f);
+        pixel[f] = 0;
+#pragma unroll 1
+        for (int k = 0; k < 2; k++) {
+            const uint64_t down = load(launch.rows + 2 * (int64_t)y + k);
+#pragma unroll 1
+            for (int i = 0; i < 2; i++) {
+                const uint64_t across = load(launch.columns + 2 * (int64_t)x + i);
+                pixel[f] += speed_weight(down) * speed_weight(across) *
+                            motion_blurred(launch, picture, speed_index(across), speed_index(down));
+            }
+        }
+    }
+    store((float *)(launch.scratch + z * launch.scratch_size + launch.output[0]) + (int64_t)y * launch.output_pitch + x,
+          magnitude(pixel[0] - pixel[1]));
+}
+
+GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FMOTION_SMALL_THREADS, 4) { float_motion_small(launch); }
 
 /* ================================================================================================
  * >>float ansnr                                  smoothed pictures and what they differ by

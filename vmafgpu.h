@@ -3118,7 +3118,7 @@ typedef struct vmafgpu__float_planes_launch {
 /* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
-    VMAFGPU__SSIM_BLOCK_COLUMNS = 64, VMAFGPU__SSIM_BLOCK_LINES = 32,
+    VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
     /* Of windows: their rows; then sums of each warp, which means have as well. */

@@ -6335,6 +6335,17 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
+/* A float that is not negative as a double. Conversions go at a quarter of the rate of sums of doubles and hold SSIM up; where it is
+ * known that numbers are 0 or far from the least ones, some are made by shifts. 0 is 2^-127 then, which no sum sees that is not
+ * all zeros, and beside SSIM's constants nobody sees such a sum either. */
+template <bool BY_SHIFTS> GPU_FN double widened(float v) {
+    if constexpr (BY_SHIFTS) {
+        const uint32_t bits = bits_of(v);
+        return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
+    }
+    return (double)v;
+}
+
 /* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
 GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
     const uint32_t z = block_z() / 2;
@@ -6370,6 +6381,30 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     store(out, (float)sum);
 }
 
+/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it. */
+template <bool IS_LUMA>
+GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
+    int32_t column[9];
+    double sum = 0;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        column[i] = ssim_mirror(x - 4 + i, from.width);
+#pragma unroll
+    for (int j = 0; j < 9; j++) {
+        const uint8_t *row = picture.data + ssim_mirror(y - 4 + j, from.height) * picture.pitch;
+#pragma unroll
+        for (int i = 0; i < 9; i++) {
+            const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
+                        sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
+            if (IS_LUMA && i % 2)
+                sum = tap < 0 ? sum - widened<true>(sample * -tap) : sum + widened<true>(sample * tap);
+            else
+                sum += (double)(sample * tap);
+        }
+    }
+    return (float)(IS_LUMA && sum > -1e-30 && sum < 1e-30 ? 0 : sum);
+}
+
 /* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
@@ -6378,25 +6413,12 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     float *out;
     if (!ssim_place(launch, to, x, y, out))
         return;
-    int32_t column[9];
-    double sum = 0;
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        column[i] = ssim_mirror(2 * x - 4 + i, from.width);
-#pragma unroll
-    for (int j = 0; j < 9; j++) {
-        const uint8_t *row = picture.data + ssim_mirror(2 * y - 4 + j, from.height) * picture.pitch;
-#pragma unroll
-        for (int i = 0; i < 9; i++) {
-            const float product = ssim_sample(row, column[i], from.bytes, launch.unit) *
-                                  vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i];
-            sum += (double)product;
-        }
-    }
-    store(out, (float)sum);
+    store(out, from.bytes == 4 ? ssim_low_passed<false>(picture, from, launch.unit, 2 * x, 2 * y)
+                               : ssim_low_passed<true>(picture, from, launch.unit, 2 * x, 2 * y));
 }
 
 /* The row of a window that begins at column x. */
+template <bool IS_LUMA>
 GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
     double sum[VMAFGPU__SSIM_PLANES] = {};
 #pragma unroll
@@ -6405,11 +6427,26 @@ GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes,
         const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
 #pragma unroll
         for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-            sum[i] += (double)products[i];
+            sum[i] += i < 2 ? (double)products[i] : widened<IS_LUMA>(products[i]);
     }
 #pragma unroll
     for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
         out[i] = (float)sum[i];
+}
+
+/* The means in a window, of rows that begin at line[0], line[pitch], ... and for the next mean `next` further on. */
+template <bool IS_LUMA>
+GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&mean)[VMAFGPU__SSIM_PLANES]) {
+#pragma unroll
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
+        double down = 0;
+#pragma unroll
+        for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
+            const float product = line[k * next + j * pitch] * vmafgpu__ssim_taps[j];
+            down += k < 2 ? (double)product : widened<IS_LUMA>(product);
+        }
+        mean[k] = (float)down;
+    }
 }
 
 /* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
@@ -6447,7 +6484,7 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
 }
 
 /* The terms of a strip, or the sums of all. */
-template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
         PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
@@ -6463,9 +6500,11 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
 #pragma unroll 1
     for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
         const int32_t x = x0 + i % COLUMNS, y = y0 + i / COLUMNS;
-        const int64_t inside = y < scale.height ? y : scale.height - 1;
         float out[PLANES];
-        ssim_along(a.data + inside * a.pitch, b.data + inside * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
+        if (y >= scale.height)
+            break;
+        ssim_along<IS_LUMA>(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, IS_LUMA || KEEPS ? scale.bytes : 4,
+                            launch.unit, out);
 #pragma unroll
         for (int k = 0; k < PLANES; k++)
             lines[k * (LINES * COLUMNS) + i] = out[k];
@@ -6478,16 +6517,7 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
         double l, c;
         if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
             continue;
-#pragma unroll
-        for (int k = 0; k < PLANES; k++) {
-            double down = 0;
-#pragma unroll
-            for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
-                const float product = lines[k * (LINES * COLUMNS) + j * COLUMNS + i] * vmafgpu__ssim_taps[j];
-                down += (double)product;
-            }
-            mean[k] = (float)down;
-        }
+        ssim_down<IS_LUMA>(lines + i, COLUMNS, LINES * COLUMNS, mean);
         ssim_terms(mean, l, c, s);
         const double wide = (double)s, all = l * c * wide;
         if (KEEPS) {
@@ -6516,6 +6546,16 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
         store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
                   (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
 }
+
+GPU_FN void ssim_all_windows(const vmafgpu__ssim_launch &launch) {
+    if (launch.scale[launch.at].bytes == 4)
+        ssim_windows<false, false>(launch);
+    else
+        ssim_windows<false, true>(launch);
+}
+
+/* Of any samples: it is rarely wanted. */
+GPU_FN void ssim_kept_windows(const vmafgpu__ssim_launch &launch) { ssim_windows<true, false>(launch); }
 
 /* Block x is a scale. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
@@ -6550,8 +6590,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_all_windows(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_kept_windows(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 

@@ -21373,11 +21373,16 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no
+/* How many frames after one have no score without that one. */
+static int vmafgpu__spoils(const vmafgpu *v) {
+    return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
+}
+
+/* A frame has no score if it failed itself, or one that it is measured against. What comes after it is collected no
  * further than its motion looks ahead when it is given, so the last failure is the one that counts. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
-    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count &&
-           (v->seed_count || v->failed_position == position);
+    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
+           (v->seed_count || v->failed_position <= position);
 }
 
 /* The value of a temporal extractor that counts for the frame at that position, which comes next. */
@@ -24365,7 +24370,7 @@ static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_res
     enum { AHEAD = 2 };   /* frames that motion looks ahead at most */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
-                      : distance >= -(int64_t)v->seed_count && distance <= AHEAD ? v->failure
+                      : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
                                                                                       : vmafgpu_result_string(result);
     return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, why);
 }

@@ -174,6 +174,19 @@ kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/
 kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_halve(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
+kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/
+kernel_speed_change vmafgpu_kernels.cu plain:measured /^GPU_FN SpeedPlane speed_changing_plane(/,/^}/s/plane\[block_y()\]\[1\]/plane[0][1]/
+kernel_speed_words vmafgpu_kernels.cu plain:measured /^GPU_FN void speed_score(/,/^}/s/block_z() \* launch.word_stride/block_z()/
+kernel_float_planes vmafgpu_kernels.cu plain:measured /^GPU_FN float planes_sample(/,/^}/s/launch.has_weights ? quotient(value, weights) : value/value/
+kernel_float_planes_illegal vmafgpu_kernels.cu plain:looks_back /^GPU_FN void float_planes(/,/^}/s/if (f \&\& /if (!f \&\& /
+kernel_float_motion_small vmafgpu_kernels.cu plain:measured /^GPU_FN void float_motion_small(/,/^}/s/speed_weight(down) \* speed_weight(across)/speed_weight(down) * speed_weight(down)/
+looks_back_ring vmafgpu.h cuda:looks_back /^static vmafgpu__target vmafgpu__find_earlier(/,/^}/s/position % g->distorted_ring/position % g->flight/
+looks_back_chroma vmafgpu.h cuda:looks_back /^static void vmafgpu__launch_filling(/,/^}/s/if (g->keeps_chroma)/if (0)/
+looks_back_distorted vmafgpu.h cuda:looks_back /^static void vmafgpu__launch_filling(/,/^}/s/pair->distorted_pitch, 1, distorted, 0/pair->distorted_pitch, 1, plane, 0/
+looks_back_kept vmafgpu.h cuda:looks_back /^static void vmafgpu__keep_frame(/,/^}/s/\*frame = kept;/(void)kept;/
+looks_back_lost vmafgpu.h cuda:looks_back /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/(k == 0 || g->keeps_pairs)/k == 0/
+looks_back_spoilt vmafgpu.h cuda:looks_back /^static int vmafgpu__spoils(/,/^}/s/vmafgpu__keeps_pairs(v)/0/
+looks_back_handed vmafgpu.h cuda:change_over /^static void vmafgpu__hand_over(/,/^}/s/vmafgpu__keeps_pairs(v) ? job->distorted : NULL/NULL/
 kernel_hvs vmafgpu_kernels.cu plain:measured /GPU_FN void hvs_eight(/,/^}/s/hvs_part<7489, 13>/hvs_part<7489, 12>/
 kernel_sequence_ties vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN typename Sum::Bits sum_after(/,/^}/s/steps.odd : steps.even/steps.even : steps.even/
 kernel_sequence_ends vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/after <= end/after <= end + Sum::ROOM/

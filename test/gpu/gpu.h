@@ -303,6 +303,14 @@ static inline void picture_spoil(gpu *g, const picture *p) {
     }
 }
 
+/* Sets a bit in one sample of a picture. */
+static inline void picture_mar(gpu *g, picture *p, size_t byte, int bit) {
+    p->bytes[byte] |= (unsigned char)(1 << bit);
+    if (p->address) {
+        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+    }
+}
+
 static inline reel reel_make(gpu *g, const film *f, const storage *how) {
     reel r;
     r.f = f;

@@ -204,6 +204,45 @@ void test_measured_dies(gpu *g) {
 
 /* ---- what looks back at other planes than luma of the reference ---- */
 
+/* An illegal sample takes along the pairs that look at it. A seed's, which comes alone, too. */
+static void check_marred(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
+    enum { FRAMES = 6, BAD = 2 };
+    const measured m = {"texture+mix", 160, 160, 10, 420, FRAMES, {"d", 0, 0, 0, 0, 0}, 2, 0, feature};
+    film f = measured_film(&m);
+    char text[640];
+    vmafgpu_feature_config features[MOST_FEATURES];
+    vmafgpu_config config = measured_config(g, &f, &m, text, features);
+    reel r = reel_make(g, &f, &m.how);
+    scores expected = cpu_score(&f, &config);
+    picture *bad = &r.pictures[2 * (is_seed ? 0 : BAD) + side];
+    vmafgpu *context = open_checked(&config);
+    vmafgpu_score score;
+    where("marred %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", seed" : "");
+    picture_mar(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
+    if (context && is_seed) {
+        CHECK_INT(vmafgpu_seed(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
+    }
+    for (int i = is_seed; i < FRAMES && context; i++) {
+        CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+    }
+    if (context) {
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
+        for (int i = is_seed; i < FRAMES; i++) {
+            const int is_spoilt = i >= first && i <= last;
+            CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            if (is_spoilt) {
+                CHECK_HAS(vmafgpu_last_error(context), plane ? "chroma" : "luma");
+            } else if (!is_seed) {
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            }
+        }
+    }
+    vmafgpu_close(context);
+    reel_free(g, &r);
+    scores_free(&expected);
+    film_free(&f);
+}
+
 /* Frames are overwritten as soon as they may be, and the GPU may die on the way. */
 void test_looks_back(gpu *g) {
     static const char *const kinds[] = {"d", "p", "dp", "h"};
@@ -256,4 +295,9 @@ void test_looks_back(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
+    check_marred(g, "speed_temporal", 1, 0, 0, 2, 3);
+    check_marred(g, "speed_temporal", 0, 0, 0, 2, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 0, 2, 0, 1, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 1, 1, 0, 1, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 0, 1, 1, 1, 1);
 }

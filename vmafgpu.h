@@ -34,8 +34,8 @@
  *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
  *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
  *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
- *     speed_chroma, psnr, psnr_hvs, ciede and the float ones, on GPUs as well, and speed_temporal on the CPU; per-frame values,
- *     pooling, psnr's aggregates;
+ *     speed_chroma, speed_temporal, psnr, psnr_hvs, ciede and the float ones, on GPUs as well; per-frame values, pooling,
+ *     psnr's aggregates;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
@@ -80,7 +80,7 @@
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
  *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
- *   speed_temporal   CPU; speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
+ *   speed_temporal   speed_temporal (not by several GPUs): how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
  *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
@@ -92,12 +92,12 @@
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4; others CPU | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
+ *           vif_prescale (ps) 1, 0.1..4 | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
  *   float_motion   motion, motion2, motion3; looks at the reference only
- *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false; CPU
- *           motion_add_uv (mau) false; CPU; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false
+ *           motion_add_uv (mau) false, not by several GPUs; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
  *           debug true: without it there is no column motion
  *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures

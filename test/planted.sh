@@ -171,7 +171,7 @@ kernel_float_ansnr vmafgpu_kernels.cu plain:measured /^GPU_FN void float_ansnr(/
 kernel_float_adm vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_threshold(/,/^}/s/side\[VMAFGPU__FADM_COLUMNS - 1\]/side[VMAFGPU__FADM_COLUMNS]/
 kernel_float_adm_reciprocal vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_restore(/,/^}/s/1.0f - x \* y/1.0f - y * y/
 kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/,/^}/s/half = factor \/ 2/half = 0/
-kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_halve(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
+kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN float ssim_low_passed(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
 kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/

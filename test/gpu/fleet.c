@@ -878,6 +878,13 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
     vmafgpu_close(context);
+    config = devices_config(g, &f, both, 2);
+    config.feature_count = 1;
+    config.features = &(vmafgpu_feature_config){"float_motion", "motion_add_uv=true"};
+    config.chroma = VMAFGPU_420;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+    CHECK_HAS(vmafgpu_last_error(context), "float_motion with several GPUs is measured by the CPU only");
+    vmafgpu_close(context);
 
     config = devices_config(g, &f, both, 1);
     config.gpu.threads = threads; /* one is a fleet, too */

@@ -105,7 +105,7 @@
  *           enable_db false: in decibels | clip_db false: at most what the picture's size and depth allow
  *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
  *           enable_lcs false: adds float_ms_ssim_l_scale0..4, likewise _c_ and _s_ | enable_db, clip_db: as in float_ssim
- *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr; CPU: above 2097152 pixels of 16 bits, as float_moment
+ *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; these have no options
  *
  * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
@@ -2988,7 +2988,8 @@ typedef struct vmafgpu__speed_launch {
  * rounded to floats. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
-enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4 };
+enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4,
+       VMAFGPU__SQUARES_KEPT = 1 << 18 };       /* terms that are kept at a time, about */
 
 /* Block y works on a plane, block x on some of its rows. */
 typedef struct vmafgpu__squares_launch {
@@ -3001,6 +3002,17 @@ typedef struct vmafgpu__squares_launch {
     vmafgpu__gpu_pair   pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
+
+/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
+typedef struct vmafgpu__square_terms_launch {
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint32_t pairs;                         /* bit set: the pair is wanted */
+    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
+    int32_t  width, first, end;             /* rows first .. end - 1 */
+    int32_t  pitch;                         /* floats from a term to the next one of the group */
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
+} vmafgpu__square_terms_launch;
 
 /* Planes of floats of which every row is added up from left to right, then these sums from the top. Places are bytes in a
  * pair's scratch. */
@@ -14299,7 +14311,8 @@ typedef struct vmafgpu__site {
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t doubted;                     /* sums of SSIM that are in doubt whatever they are: for tests, the self-test as well */
+    uint32_t doubted;                     /* sums that are in doubt whatever they are, of SSIM a bit each: for tests, the self-test
+                                             as well */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -14339,7 +14352,7 @@ typedef struct vmafgpu__gpu_measured {
     void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
     /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
      * would not help. NULL: never. */
-    int (*amend)(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words);
+    int (*amend)(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words);
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -15687,22 +15700,85 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
 #endif /* !VMAFGPU_NO_PSNR */
 
 #ifndef VMAFGPU_NO_FLOAT
-/* Sums of squares of words stay below 2^53 where there are no more of them than that; beyond libvmaf's chain of doubles may
- * round. */
-static const char *vmafgpu__gpu_float_psnr_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return v->config.bit_depth > 12 && (int64_t)v->config.width * v->config.height > 1 << 21
-               ? "more than 2097152 pixels of 16 bits" : NULL;
+enum { VMAFGPU__GSQUARES_ALL, VMAFGPU__GSQUARES_TERMS, VMAFGPU__GSQUARES_SUMS };
+
+/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
+static int vmafgpu__gpu_squares_may_round(const vmafgpu_config *c) {
+    return c->bit_depth > 12;
 }
 
+static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int kernel) {
+    const int may_round = vmafgpu__gpu_squares_may_round(site->config);
+    return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
+           : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
+           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ciede_sums"
+                                                          : NULL;
+}
+
+/* Rows whose terms are kept at a time, and groups of these. */
+static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
+    const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
+    *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
+    return rows;
+}
+
+static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    int groups;
+    (void)e;
+    vmafgpu__gpu_squares_strip(&v->config, &groups);
+    return vmafgpu__gpu_squares_may_round(&v->config)
+               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
+}
+
+/* One sum once more, in libvmaf's order. */
+static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__square_terms_launch terms;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    int groups;
+    const int strip = vmafgpu__gpu_squares_strip(c, &groups);
+    memset(&terms, 0, sizeof terms);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = terms.scratch = work->scratch;
+    sums.scratch_size = terms.scratch_size = vmafgpu__gpu_float_psnr_scratch(work->v, e);
+    sums.pairs = terms.pairs = work->again;
+    sums.words = work->words + word;
+    sums.word_stride = work->word_stride;
+    sums.plane[0].pitch = terms.pitch = (int32_t)vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE);
+    terms.kind = kind;
+    terms.width = c->width;
+    memcpy(terms.pair, work->batch->pair, sizeof terms.pair);
+    for (; terms.first < c->height; terms.first = terms.end) {
+        terms.end = terms.first + strip < c->height ? terms.first + strip : c->height;
+        sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
+                           work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_TERMS, &shape, &terms);
+        vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_SUMS, &shape, &sums);
+        sums.before += sums.plane[0].groups;
+    }
+}
+
+/* Sums, of luma and of its square; behind them a bit for each that is a double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    (void)e;
-    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_ROUNDED, 1);
+    const int count = e->feature->measure->values;
+    if (!work->again)
+        vmafgpu__squares_enqueue(work, count == 4 ? VMAFGPU__SQUARES_MOMENTS : VMAFGPU__SQUARES_ROUNDED, 1);
+    for (int k = 0; k < count && work->again; k++)
+        if (work->found[count].whole >> k & 1)
+            vmafgpu__gpu_squares_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-static void vmafgpu__gpu_float_moment_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    (void)e;
-    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_MOMENTS, 1);
+/* Sums that may have been rounded are found again. */
+static int vmafgpu__gpu_float_psnr_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const int count = e->feature->measure->values;
+    if (words[count].whole || !vmafgpu__gpu_squares_may_round(site->config))
+        return 0;
+    for (int k = count == 4 ? 2 : 0; k < count; k++)
+        words[count].whole |= (uint64_t)(words[k].whole >> 53 || site->doubted) << k;
+    return words[count].whole != 0;
 }
 
 static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
@@ -15710,20 +15786,23 @@ static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extr
     const double unit = (double)vmafgpu__float_unit(&v->config);
     const int count = e->feature->measure->values;
     for (int k = 0; k < count; k++)
-        out[k].real = (double)words[k].whole * (count == 4 && k < 2 ? unit : unit * unit);
+        out[k].real = (words[count].whole >> k & 1 ? words[k].real : (double)words[k].whole) *
+                      (count == 4 && k < 2 ? unit : unit * unit);
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    1, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
+    1 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    4, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_moment_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
+    4 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
 #endif /* !VMAFGPU_NO_FLOAT */
 
@@ -15985,8 +16064,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
 
 /* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
  * is done again with a list of those that are known, each colour once. */
-static int vmafgpu__gpu_ciede_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(v->config.bit_depth);
+static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
                   places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
     vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
@@ -16770,10 +16849,10 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
 }
 
 /* Sums in doubt are found again; then they are in none. */
-static int vmafgpu__gpu_ssim_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_ssim_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
     vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
     const int is_in_doubt = doubts[0].whole != doubts[1].whole;
-    (void)v;
+    (void)site;
     doubts[1] = doubts[0];
     return is_in_doubt;
 }
@@ -18076,10 +18155,10 @@ static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const 
     for (int i = 0; i < slot->batch.pairs; i++) {
         const size_t at = vmafgpu__place_of_words(v->gpu, e, i);
         vmafgpu__value *words = (vmafgpu__value *)(void *)(slot->results + at);
-        int again = slot->batch.pair[i].distorted ? measure->amend(v, e, words) : 0;
+        int again = slot->batch.pair[i].distorted ? measure->amend(work.site, e, words) : 0;
         work.again = (uint32_t)1 << i;
         work.found = words;
-        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(v, e, words)) {
+        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(work.site, e, words)) {
             (void)VMAFGPU__GPU_CALL(v, copy_in, (slot->device_results + at, words, size, work.stream));
             measure->enqueue(&work, e);
             (void)VMAFGPU__GPU_CALL(v, copy_out, (words, slot->device_results + at, size, work.stream));

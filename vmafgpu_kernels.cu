@@ -5480,6 +5480,26 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
+/* Zeros behind the last one, to the end of its group. */
+GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
+    enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
+    const uint32_t z = block_z();
+    const vmafgpu__gpu_pair &pair = launch.pair[z];
+    const int32_t n = (int32_t)(block_x() * VMAFGPU__SQUARES_THREADS + thread_index()),
+                  count = launch.width * (launch.end - launch.first);
+    if (!(launch.pairs >> z & 1) || n >= (count + GROUP - 1) / GROUP * GROUP)
+        return;
+    uint64_t square = 0;
+    if (n < count) {
+        const int32_t x = n % launch.width, y = launch.first + n / launch.width;
+        const uint32_t a = load((const uint16_t *)((const uint8_t *)pair.reference + (int64_t)y * pair.reference_pitch) + x),
+                       b = load((const uint16_t *)((const uint8_t *)pair.distorted + (int64_t)y * pair.distorted_pitch) + x);
+        square = rounded_square(launch.kind == 0 ? (int32_t)a - (int32_t)b : launch.kind == 1 ? (int32_t)a : (int32_t)b);
+    }
+    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(n % GROUP) * launch.pitch + n / GROUP, (float)square);
+}
+
+GPU_KERNEL(vmafgpu_square_terms, vmafgpu__square_terms_launch, VMAFGPU__SQUARES_THREADS, 4) { square_terms(launch); }
 GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
 
 /* ================================================================================================

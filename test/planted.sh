@@ -159,6 +159,8 @@ kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/
 measured_words vmafgpu.h cuda:measured /^static int vmafgpu__count_words(/,/^}/s/e->words = count/e->words = 0/
 measured_position vmafgpu.h cuda:measured_dies /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/job.position = position - k/job.position = position/
 kernel_squares vmafgpu_kernels.cu plain:measured s/return (uint64_t)(float)(uint32_t)/return (uint64_t)(uint32_t)/
+kernel_square_terms vmafgpu_kernels.cu plain:doubts /^GPU_FN void square_terms(/,/^}/s/launch.first + n/n/
+squares_may_round vmafgpu.h cuda:doubts /^static int vmafgpu__gpu_float_psnr_amend(/,/^}/s/>> 53/>> 63/
 kernel_squares_chroma vmafgpu_kernels.cu plain:measured /^template <int KIND> GPU_FN void squares_of(/,/^}/s/plane ? launch.shift : 0/0/
 kernel_float_rows vmafgpu_kernels.cu plain:measured /^GPU_FN void float_rows(/,/^}/s/tile\[lane \* STRIDE + k\]/tile[lane * STRIDE + (k ^ 1)]/
 kernel_float_rows_64 vmafgpu_kernels.cu amd:measured /^GPU_FN void float_rows(/,/^}/s/AT_ONCE = LANES \/ TILE/AT_ONCE = 1/

@@ -19115,9 +19115,15 @@ static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     return done;
 }
 
+/* Whether such frames are kept with chroma: who keeps whole pairs has it checked once more. */
+static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
+    return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
+}
+
 /* Copies such a frame to a plane. */
-static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_canonical, int with_chroma, unsigned char *plane) {
+static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_canonical, unsigned char *plane) {
     const vmafgpu__gpu *g = v->gpu;
+    const int with_chroma = vmafgpu__is_chroma_kept(g);
     if (frame->memory != VMAFGPU_MEMORY_PINNED)
         return;
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
@@ -19135,7 +19141,7 @@ static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_
 
 /* Bytes of a frame that is kept so. */
 static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
-    return g->keeps_chroma ? g->plane.size : g->plane.plane_size[0];
+    return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
 /* Copies such frames, so that all that is done with can be given back. */
@@ -19147,9 +19153,9 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
         if (!vmafgpu__is_held(g, item))
             continue;
         unsigned char *plane = g->kept + (size_t)(position % g->history) * vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs);
-        vmafgpu__keep_frame(v, &item->reference, &item->canonical[0], g->keeps_chroma, plane);
+        vmafgpu__keep_frame(v, &item->reference, &item->canonical[0], plane);
         if (g->keeps_pairs && item->has_distorted)
-            vmafgpu__keep_frame(v, &item->distorted, &item->canonical[1], 0, plane + vmafgpu__kept_size(g));
+            vmafgpu__keep_frame(v, &item->distorted, &item->canonical[1], plane + vmafgpu__kept_size(g));
     }
 }
 

@@ -34,8 +34,8 @@
  *     float, vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1 and vmaf_float_b_v0.6.3; and any
  *     other model file of libvmaf (JSON) or embedded array that uses the features below; several models over one pass;
  *   - all features of libvmaf 3.2.0 with all their options: adm, vif and motion (the integer ones), cambi (banding) and
- *     speed_chroma, psnr, psnr_hvs, ciede and the float ones, on GPUs as well, and speed_temporal on the CPU; per-frame values,
- *     pooling, psnr's aggregates;
+ *     speed_chroma, speed_temporal, psnr, psnr_hvs, ciede and the float ones, on GPUs as well; per-frame values, pooling,
+ *     psnr's aggregates;
  *   - 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2, 4:4:4, planar, NV12-like and P010-like, any pitch, 16x16 to 16384x16384;
  *   - clips whole or in segments with the same bits, single pairs without history, threads inside one frame;
  *   - on the CPU, on NVIDIA GPUs of compute capability 7.5 and up, or on AMD GPUs from gfx900 (Vega) to gfx1201 (RDNA 4),
@@ -80,7 +80,7 @@
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
  *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
- *   speed_temporal   CPU; speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
+ *   speed_temporal   speed_temporal (not by several GPUs): how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
  *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
@@ -92,12 +92,12 @@
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4; others CPU | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
+ *           vif_prescale (ps) 1, 0.1..4 | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
  *   float_motion   motion, motion2, motion3; looks at the reference only
- *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false; CPU
- *           motion_add_uv (mau) false; CPU; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false
+ *           motion_add_uv (mau) false, not by several GPUs; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
  *           debug true: without it there is no column motion
  *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures
@@ -105,7 +105,7 @@
  *           enable_db false: in decibels | clip_db false: at most what the picture's size and depth allow
  *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
  *           enable_lcs false: adds float_ms_ssim_l_scale0..4, likewise _c_ and _s_ | enable_db, clip_db: as in float_ssim
- *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr; CPU: above 2097152 pixels of 16 bits, as float_moment
+ *   float_ansnr    float_ansnr, float_anpsnr | float_psnr   float_psnr
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; these have no options
  *
  * MODELS OF V1 (libvmaf 3.2.0, June 2026) see banding and chroma besides detail and motion: give frames with data[1]
@@ -2543,6 +2543,15 @@ typedef struct vmafgpu__gpu_chroma {
     int64_t     pitch[2][2];
 } vmafgpu__gpu_chroma;
 
+/* What a pair looks back at besides: chroma of the reference before, as the caller laid it out; the distorted frame before,
+ * canonical. NULL: there is none, or it is not wanted. */
+typedef struct vmafgpu__gpu_past {
+    const void *chroma[2];
+    int64_t     chroma_pitch[2];
+    const void *distorted;
+    int32_t     distorted_pitch;
+} vmafgpu__gpu_past;
+
 typedef struct vmafgpu__batch {
     vmafgpu__sums    *sums;                 /* [pairs], cleared before the first launch */
     int32_t           pairs;
@@ -2555,7 +2564,7 @@ typedef struct vmafgpu__batch {
 typedef struct vmafgpu__shape { uint32_t grid[3], threads, shared; } vmafgpu__shape;
 
 /* Planes to be read before the batch: to be written canonical, to be checked, or both. One block covers 8 rows. */
-enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 2, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
+enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
@@ -2970,6 +2979,7 @@ typedef struct vmafgpu__speed_low_launch {
     uint32_t mask;                          /* bits of a word that are not 0 in an illegal one */
     float   unit;
     float   taps[VMAFGPU__SPEED_TAPS];
+    /* Of what moves: of each side the luma now and before, in the places of u and v. */
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
@@ -2995,6 +3005,8 @@ typedef struct vmafgpu__speed_launch {
     float    noise, base;
     int32_t  weighting;
     const void *log_table;                  /* vmafgpu__log2_table */
+    double  *words;                         /* of the first pair: where the only score goes; NULL: scores are among the sums */
+    int32_t  word_stride;
 } vmafgpu__speed_launch;
 
 /* ---- what is measured by itself ---- */
@@ -3003,7 +3015,8 @@ typedef struct vmafgpu__speed_launch {
  * rounded to floats. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
-enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4 };
+enum { VMAFGPU__SQUARES_THREADS = 128, VMAFGPU__SQUARES_ROWS = 8, VMAFGPU__SQUARES_SUMS = 4,
+       VMAFGPU__SQUARES_KEPT = 1 << 18 };       /* terms that are kept at a time, about */
 
 /* Block y works on a plane, block x on some of its rows. */
 typedef struct vmafgpu__squares_launch {
@@ -3016,6 +3029,17 @@ typedef struct vmafgpu__squares_launch {
     vmafgpu__gpu_pair   pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
+
+/* The squares of some rows one by one, as floats in the groups of vmafgpu__sequence_launch. */
+typedef struct vmafgpu__square_terms_launch {
+    unsigned char *scratch;                 /* of the first pair */
+    uint64_t scratch_size;
+    uint32_t pairs;                         /* bit set: the pair is wanted */
+    int32_t  kind;                          /* of differences, of the reference's samples, of the distorted frame's; words all */
+    int32_t  width, first, end;             /* rows first .. end - 1 */
+    int32_t  pitch;                         /* floats from a term to the next one of the group */
+    vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
+} vmafgpu__square_terms_launch;
 
 /* Planes of floats of which every row is added up from left to right, then these sums from the top. Places are bytes in a
  * pair's scratch. */
@@ -3073,6 +3097,8 @@ enum {
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4,   /* bytes of shared memory of one thing smoothed */
     VMAFGPU__FVIF_SHARED = 5 * VMAFGPU__BLUR_LINE,
     VMAFGPU__FMOTION_SHARED = 2 * VMAFGPU__BLUR_LINE,
+    VMAFGPU__FMOTION_SMALL_THREADS = 128,
+    VMAFGPU__FMOTION_SUMS = 2 * 3,          /* of each plane at both scales */
     VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8,   /* a thread has a column of so many pixels */
     VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
     VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
@@ -3105,12 +3131,33 @@ typedef struct vmafgpu__blur_launch {
     int32_t  reach;
     float    taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1];   /* zeros before and behind */
     vmafgpu__float_vif_limits limits;
+    const uint64_t *columns, *rows;         /* of smaller pictures: two entries for each of their columns and rows, as in
+                                               vmafgpu__float_planes_launch... */
+    int32_t  small_width, small_height;     /* ...and their size */
 } vmafgpu__blur_launch;
+
+/* Pictures of floats from samples, of another size or from where features in floats do not look. Block y is a row, block z a
+ * pair's picture. */
+enum { VMAFGPU__PLANES_THREADS = 256 };
+
+typedef struct vmafgpu__float_planes_launch {
+    unsigned char  *scratch;                /* of the first pair */
+    uint64_t        scratch_size;
+    uint64_t        output[2];              /* there */
+    const uint64_t *columns, *rows;         /* per sample `sources` entries: index, and the bits of a float above */
+    uint32_t       *illegal;                /* [pairs] */
+    int32_t  sources, has_weights;          /* has_weights: the weights do not sum to 1 */
+    int32_t  width, height, pitch;          /* of the output; in floats */
+    int32_t  bytes, step, shift;            /* of a sample; from one to the next */
+    uint32_t mask;                          /* bits of a word that are not 0 in an illegal one of the second picture */
+    float    unit;
+    struct { const void *data; int64_t pitch; } source[VMAFGPU__MAX_BATCH][2];   /* NULL: there is none */
+} vmafgpu__float_planes_launch;
 
 /* A block of SSIM makes windows of so many columns and rows, from as many rows and those that the last windows see. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
-    VMAFGPU__SSIM_BLOCK_COLUMNS = 64, VMAFGPU__SSIM_BLOCK_LINES = 32,
+    VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
     /* Of windows: their rows; then sums of each warp, which means have as well. */
@@ -6408,6 +6455,14 @@ static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
         if (e->feature->measure && e->feature->measure->every_frame && (!chroma || e->needs_chroma))
             return 1;
     }
+    return 0;
+}
+
+/* Whether some feature looks at both frames before a pair. */
+static int vmafgpu__keeps_pairs(const vmafgpu *v) {
+    for (int i = 0; i < v->extractor_count; i++)
+        if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
+            return 1;
     return 0;
 }
 
@@ -12560,6 +12615,11 @@ static void vmafgpu__fmotion_plane_size(const vmafgpu_config *c, int plane, int 
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
+/* Of a side of luma at scale 1, which chroma has as well. */
+static int vmafgpu__fmotion_half(int size) {
+    return (int)(size * 0.5 + 0.5);
+}
+
 static vmafgpu_result vmafgpu__fmotion_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int uv = e->option[VMAFGPU__FMOTION_UV] != 0;
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
@@ -12613,8 +12673,8 @@ static void vmafgpu__fmotion_layout_state(const vmafgpu *v, const vmafgpu__extra
     if (vmafgpu__fmotion_is_zero(e))
         return;
     state->pitch = (size_t)v->config.width * (v->config.bit_depth > 8 ? 2 : 1);
-    state->small_w = (int)(v->config.width * 0.5 + 0.5);
-    state->small_h = (int)(v->config.height * 0.5 + 0.5);
+    state->small_w = vmafgpu__fmotion_half(v->config.width);
+    state->small_h = vmafgpu__fmotion_half(v->config.height);
     for (int plane = 0; plane < vmafgpu__fmotion_planes(e); plane++)
         for (int i = 0; i < 2; i++) {
             int w, h;
@@ -14516,7 +14576,8 @@ typedef struct vmafgpu__site {
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t doubted;                     /* sums of SSIM that are in doubt whatever they are: for tests, the self-test as well */
+    uint32_t doubted;                     /* sums that are in doubt whatever they are, of SSIM a bit each: for tests, the self-test
+                                             as well */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -14525,6 +14586,7 @@ struct vmafgpu__work {
     const vmafgpu__site  *site;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma;    /* [VMAFGPU__MAX_BATCH] */
+    const vmafgpu__gpu_past *past;        /* likewise */
     void *const   *functions;             /* by the feature's own numbers */
     const int     *resident;              /* of those with a block: how many of them the device runs at once */
     unsigned char *scratch;               /* of the first pair */
@@ -14555,7 +14617,7 @@ typedef struct vmafgpu__gpu_measured {
     void (*settle)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
     /* Of a pair that is done: whether it must be done again, with words that are then as the kernels are to find them. -1: that
      * would not help. NULL: never. */
-    int (*amend)(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words);
+    int (*amend)(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words);
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -14573,6 +14635,41 @@ typedef struct vmafgpu__gpu_feature {
     int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
 } vmafgpu__gpu_feature;
+
+/* What several GPUs do not hand to each other, for a sentence. */
+static VMAFGPU__UNUSED const char *vmafgpu__lacks_one_of_many(const vmafgpu *v) {
+    const int count = v->config.gpu.device_count;
+    return count > 1 || count == VMAFGPU_ALL_DEVICES ? "several GPUs" : NULL;
+}
+
+#if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
+/* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
+ * since those of the bilinear method may be read before it is known to be another one. */
+static int vmafgpu__source_entries(int method) {
+    vmafgpu__speed_source source;
+    vmafgpu__speed_source_of(method, 1, 1, 0, &source);
+    return source.count;
+}
+
+static size_t vmafgpu__source_table_size(int method, int count) {
+    const int entries = vmafgpu__source_entries(method);
+    return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
+}
+
+/* What makes `count` samples of `size`. Returns the size; out NULL: that only. */
+static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
+    const size_t entries = vmafgpu__source_table_size(method, count);
+    if (out)
+        memset(out, 0, sizeof *out * entries);
+    for (int i = 0; out && i < count; i++) {
+        vmafgpu__speed_source source;
+        vmafgpu__speed_source_of(method, size, count, i, &source);
+        for (int k = 0; k < source.count; k++)
+            *out++ = (uint64_t)vmafgpu__float_bits(source.weight[k]) << 32 | (uint32_t)source.at[k];
+    }
+    return entries;
+}
+#endif
 
 /* From a sample of chroma to the next, in bytes. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
@@ -15495,29 +15592,19 @@ static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_var
     return out;
 }
 
-/* Entries of the prescale's table for each sample. */
-static int vmafgpu__speed_sources(const vmafgpu__speed_variant *x) {
-    vmafgpu__speed_source source;
-    vmafgpu__speed_source_of(x->method, x->width, x->scaled_width, 0, &source);
-    return source.count;
-}
-
-/* Entries of the table of a side with so many samples after the prescale. There are two for each at least, since those
- * of the bilinear prescale may be read before it is known to be another one. */
+/* Entries of the table of a side with so many samples after the prescale. */
 static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int count) {
-    const int sources = vmafgpu__speed_sources(x);
-    return x->resampled ? (size_t)count * (size_t)(sources < 2 ? 2 : sources) : 0;
+    return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* What makes these samples, as the kernels read it. */
-static void vmafgpu__speed_table(const vmafgpu__speed_variant *x, int size, int count, uint64_t *out) {
-    memset(out, 0, sizeof *out * vmafgpu__speed_table_size(x, count));
-    for (int i = 0; x->resampled && i < count; i++) {
-        vmafgpu__speed_source source;
-        vmafgpu__speed_source_of(x->method, size, count, i, &source);
-        for (int k = 0; k < source.count; k++)
-            *out++ = (uint64_t)vmafgpu__float_bits(source.weight[k]) << 32 | (uint32_t)source.at[k];
+/* What makes the samples after the prescale: those of the columns, then those of the rows. Returns how many entries there are. */
+static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
+    const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
+    if (out && x->resampled) {
+        vmafgpu__source_table(x->method, x->width, x->scaled_width, out);
+        vmafgpu__source_table(x->method, x->height, x->scaled_height, out + columns);
     }
+    return columns + vmafgpu__speed_table_size(x, x->scaled_height);
 }
 
 static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs, int threads, int shared) {
@@ -15545,9 +15632,9 @@ static int vmafgpu__speed_chunk_columns(const vmafgpu__speed_variant *x) {
     return used < VMAFGPU__SPEED_CHUNK ? used : VMAFGPU__SPEED_CHUNK;
 }
 
-/* The shape of a launch for so many pairs. */
-static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int pairs) {
-    const int planes = VMAFGPU__SPEED_PLANES, blocks = x->blocks_across * x->blocks_down;
+/* The shape of a launch for so many planes of so many pairs. */
+static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, int kernel, int planes, int pairs) {
+    const int blocks = x->blocks_across * x->blocks_down;
     vmafgpu__shape out;
     memset(&out, 0, sizeof out);
     switch (kernel) {
@@ -15577,7 +15664,7 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
                              VMAFGPU__SPEED_ENTROPY_THREADS, VMAFGPU__SPEED_ENTROPY_SHARED);
         break;
     default:
-        vmafgpu__speed_shape(&out, 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS, VMAFGPU__SPEED_SCORE_SHARED);
+        vmafgpu__speed_shape(&out, planes / 2, 1, pairs, VMAFGPU__SPEED_SCORE_THREADS, VMAFGPU__SPEED_SCORE_SHARED);
     }
     return out;
 }
@@ -15589,7 +15676,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     out->scratch = scratch;
     out->layout = vmafgpu__speed_scratch_of(x);
     out->illegal = illegal;
-    out->sources = x->resampled ? vmafgpu__speed_sources(x) : 1;
+    out->sources = x->resampled ? vmafgpu__source_entries(x->method) : 1;
     out->has_weights = x->method == VMAFGPU__SPEED_LANCZOS4;
     out->columns = x->resampled ? tables : NULL;
     out->rows = x->resampled ? tables + vmafgpu__speed_table_size(x, x->scaled_width) : NULL;
@@ -15638,6 +15725,8 @@ static void vmafgpu__speed_fill(vmafgpu__speed_launch *out, const vmafgpu__speed
     out->noise = x->noise;
     out->base = x->base;
     out->weighting = x->weighting;
+    out->words = NULL;
+    out->word_stride = 0;
 }
 
 enum { VMAFGPU__SPEED_LOG_ENTRIES = sizeof vmafgpu__log2_table / sizeof(uint64_t) };
@@ -15666,15 +15755,8 @@ static size_t vmafgpu__gpu_speed_tables(const vmafgpu__site *site, unsigned char
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     if (out)
         memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
-    for (int i = 0; i < site->plan->speed_variants; i++) {
-        const vmafgpu__speed_variant *x = &site->plan->speed[i];
-        const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
-        if (to) {
-            vmafgpu__speed_table(x, x->width, x->scaled_width, to + used);
-            vmafgpu__speed_table(x, x->height, x->scaled_height, to + used + columns);
-        }
-        used += columns + vmafgpu__speed_table_size(x, x->scaled_height);
-    }
+    for (int i = 0; i < site->plan->speed_variants; i++)
+        used += vmafgpu__speed_tables(&site->plan->speed[i], to ? to + used : NULL);
     return used * sizeof(uint64_t);
 }
 
@@ -15696,14 +15778,14 @@ static void vmafgpu__gpu_speed_enqueue(const vmafgpu__work *work) {
         vmafgpu__speed_fill(&launch, x, i, scratch, work->batch->sums, pairs, log_table);
         const int is_checked = !low.mask || vmafgpu__speed_all_wide(&low, count);
         for (int kernel = 0; kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
-            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, count);
+            const vmafgpu__shape shape = vmafgpu__speed_shape_of(x, kernel, VMAFGPU__SPEED_PLANES, count);
             const int is_check = kernel == VMAFGPU__SPEED_CHECK || kernel == VMAFGPU__SPEED_CHECK_SCALED;
             const int is_first = kernel < VMAFGPU__SPEED_FLAT, is_scaled = kernel >= VMAFGPU__SPEED_CHECK_SCALED;
             if ((is_first && is_scaled != x->resampled) || (is_check && is_checked))
                 continue;
             vmafgpu__enqueue(work, kernel, &shape, is_first ? (void *)&low : (void *)&launch);
         }
-        table += vmafgpu__speed_table_size(x, x->scaled_width) + vmafgpu__speed_table_size(x, x->scaled_height);
+        table += vmafgpu__speed_tables(x, NULL);
     }
 }
 
@@ -15715,6 +15797,102 @@ static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
     2, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
     vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
+};
+
+/* ---- the same of what moves: two planes, of the reference and of the distorted frame ---- */
+
+static const char *vmafgpu__gpu_temporal_kernel(const vmafgpu__site *site, int kernel) {
+    (void)site;
+    return kernel == VMAFGPU__SPEED_LOW_SCALED                                ? "vmafgpu_speed_change"
+           : kernel >= VMAFGPU__SPEED_FLAT && kernel < VMAFGPU__SPEED_KERNELS ? vmafgpu__speed_kernel_name(kernel, 1)
+                                                                              : NULL;
+}
+
+/* Its kernel always reads tables: without a prescale each sample is made of itself. */
+static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+    vmafgpu__speed_variant x;
+    vmafgpu__speed_resolve(e, c->width, c->height, 0, &x);
+    x.method = x.resampled ? x.method : (int)VMAFGPU__SPEED_NEAREST;
+    x.resampled = 1;
+    return x;
+}
+
+static const char *vmafgpu__gpu_temporal_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    (void)e;
+    return vmafgpu__lacks_one_of_many(v);
+}
+
+static uint64_t vmafgpu__gpu_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, e);
+    return vmafgpu__speed_scratch_of(&x).size;
+}
+
+/* Entries before the tables of extractor `e`; NULL: all. */
+static size_t vmafgpu__temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+    size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
+    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
+        if (v->extractors[i].feature->measure == &vmafgpu__speed_temporal_measure) {
+            const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, &v->extractors[i]);
+            used += vmafgpu__speed_tables(&x, out ? out + used : NULL);
+        }
+    return used;
+}
+
+static size_t vmafgpu__gpu_temporal_tables(const vmafgpu__site *site, unsigned char *out) {
+    if (out)
+        memcpy(out, vmafgpu__log2_table, sizeof vmafgpu__log2_table);
+    return sizeof(uint64_t) * vmafgpu__temporal_tables(site->v, NULL, (uint64_t *)(void *)out);
+}
+
+static void vmafgpu__gpu_temporal_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
+    const vmafgpu_config *c = work->site->config;
+    const vmafgpu__batch *batch = work->batch;
+    const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(c, e);
+    const int has_one = e->option[VMAFGPU__SPEED_REF_DIFF] != 0;
+    float *scratch = (float *)(void *)work->scratch;
+    vmafgpu__speed_low_launch low;
+    vmafgpu__speed_launch launch;
+    uint32_t pairs = 0;
+    memset(&low, 0, sizeof low);
+    vmafgpu__speed_fill_low(&low, c, &x, scratch,
+                            (const uint64_t *)(const void *)work->tables + vmafgpu__temporal_tables(work->v, e, NULL), work->illegal);
+    low.bytes = low.step = c->bit_depth == 8 ? 1 : 2;
+    low.shift = 0;
+    low.mask = 0;
+    for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++) {
+        const vmafgpu__gpu_pair *pair = &batch->pair[i];
+        if (!pair->distorted || !pair->before[0] || !work->past[i].distorted)
+            continue;
+        pairs |= (uint32_t)1 << i;
+        low.chroma[i].plane[0][0] = pair->reference;
+        low.chroma[i].pitch[0][0] = pair->reference_pitch;
+        low.chroma[i].plane[0][1] = pair->before[0];
+        low.chroma[i].pitch[0][1] = pair->before_pitch[0];
+        low.chroma[i].plane[1][0] = has_one ? pair->reference : pair->distorted;
+        low.chroma[i].pitch[1][0] = has_one ? pair->reference_pitch : pair->distorted_pitch;
+        low.chroma[i].plane[1][1] = work->past[i].distorted;
+        low.chroma[i].pitch[1][1] = work->past[i].distorted_pitch;
+    }
+    vmafgpu__speed_fill(&launch, &x, 0, scratch, NULL, pairs, work->tables);
+    launch.words = work->words;
+    launch.word_stride = work->word_stride;
+    for (int kernel = VMAFGPU__SPEED_LOW_SCALED; pairs && kernel < VMAFGPU__SPEED_KERNELS; kernel++) {
+        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&x, kernel, 2, batch->pairs);
+        vmafgpu__enqueue(work, kernel, &shape, kernel == VMAFGPU__SPEED_LOW_SCALED ? (void *)&low : (void *)&launch);
+    }
+}
+
+static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
+                                         vmafgpu__value *out) {
+    (void)v, (void)e;
+    *out = *words;
+}
+
+static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
+    1, vmafgpu__gpu_temporal_lacks, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
+};
+static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
+    2, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
 };
 #endif /* !VMAFGPU_NO_SPEED */
 
@@ -15788,22 +15966,85 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
 #endif /* !VMAFGPU_NO_PSNR */
 
 #ifndef VMAFGPU_NO_FLOAT
-/* Sums of squares of words stay below 2^53 where there are no more of them than that; beyond libvmaf's chain of doubles may
- * round. */
-static const char *vmafgpu__gpu_float_psnr_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return v->config.bit_depth > 12 && (int64_t)v->config.width * v->config.height > 1 << 21
-               ? "more than 2097152 pixels of 16 bits" : NULL;
+enum { VMAFGPU__GSQUARES_ALL, VMAFGPU__GSQUARES_TERMS, VMAFGPU__GSQUARES_SUMS };
+
+/* Sums of squares of words can get to 2^53, from where on libvmaf's chain of doubles may round. */
+static int vmafgpu__gpu_squares_may_round(const vmafgpu_config *c) {
+    return c->bit_depth > 12;
 }
 
+static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int kernel) {
+    const int may_round = vmafgpu__gpu_squares_may_round(site->config);
+    return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
+           : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
+           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ciede_sums"
+                                                          : NULL;
+}
+
+/* Rows whose terms are kept at a time, and groups of these. */
+static int vmafgpu__gpu_squares_strip(const vmafgpu_config *c, int *groups) {
+    const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
+    *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
+    return rows;
+}
+
+static uint64_t vmafgpu__gpu_float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+    int groups;
+    (void)e;
+    vmafgpu__gpu_squares_strip(&v->config, &groups);
+    return vmafgpu__gpu_squares_may_round(&v->config)
+               ? vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE) * VMAFGPU__SEQUENCE_GROUP * sizeof(float) : 0;
+}
+
+/* One sum once more, in libvmaf's order. */
+static void vmafgpu__gpu_squares_enqueue_again(const vmafgpu__work *work, const vmafgpu__extractor *e, int word, int kind) {
+    const vmafgpu_config *c = work->site->config;
+    vmafgpu__square_terms_launch terms;
+    vmafgpu__sequence_launch sums;
+    vmafgpu__shape shape;
+    int groups;
+    const int strip = vmafgpu__gpu_squares_strip(c, &groups);
+    memset(&terms, 0, sizeof terms);
+    memset(&sums, 0, sizeof sums);
+    sums.scratch = terms.scratch = work->scratch;
+    sums.scratch_size = terms.scratch_size = vmafgpu__gpu_float_psnr_scratch(work->v, e);
+    sums.pairs = terms.pairs = work->again;
+    sums.words = work->words + word;
+    sums.word_stride = work->word_stride;
+    sums.plane[0].pitch = terms.pitch = (int32_t)vmafgpu__round_up((uint64_t)groups, VMAFGPU__CHAIN_TILE);
+    terms.kind = kind;
+    terms.width = c->width;
+    memcpy(terms.pair, work->batch->pair, sizeof terms.pair);
+    for (; terms.first < c->height; terms.first = terms.end) {
+        terms.end = terms.first + strip < c->height ? terms.first + strip : c->height;
+        sums.plane[0].groups = vmafgpu__divide_up(c->width * (terms.end - terms.first), VMAFGPU__SEQUENCE_GROUP);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(sums.plane[0].groups * (int)VMAFGPU__SEQUENCE_GROUP, VMAFGPU__SQUARES_THREADS), 1,
+                           work->batch->pairs, VMAFGPU__SQUARES_THREADS, 0);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_TERMS, &shape, &terms);
+        vmafgpu__set_shape(&shape, 1, 1, work->batch->pairs, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+        vmafgpu__enqueue(work, VMAFGPU__GSQUARES_SUMS, &shape, &sums);
+        sums.before += sums.plane[0].groups;
+    }
+}
+
+/* Sums, of luma and of its square; behind them a bit for each that is a double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    (void)e;
-    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_ROUNDED, 1);
+    const int count = e->feature->measure->values;
+    if (!work->again)
+        vmafgpu__squares_enqueue(work, count == 4 ? VMAFGPU__SQUARES_MOMENTS : VMAFGPU__SQUARES_ROUNDED, 1);
+    for (int k = 0; k < count && work->again; k++)
+        if (work->found[count].whole >> k & 1)
+            vmafgpu__gpu_squares_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-static void vmafgpu__gpu_float_moment_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
-    (void)e;
-    vmafgpu__squares_enqueue(work, VMAFGPU__SQUARES_MOMENTS, 1);
+/* Sums that may have been rounded are found again. */
+static int vmafgpu__gpu_float_psnr_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const int count = e->feature->measure->values;
+    if (words[count].whole || !vmafgpu__gpu_squares_may_round(site->config))
+        return 0;
+    for (int k = count == 4 ? 2 : 0; k < count; k++)
+        words[count].whole |= (uint64_t)(words[k].whole >> 53 || site->doubted) << k;
+    return words[count].whole != 0;
 }
 
 static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
@@ -15811,20 +16052,23 @@ static void vmafgpu__gpu_float_psnr_settle(const vmafgpu *v, const vmafgpu__extr
     const double unit = (double)vmafgpu__float_unit(&v->config);
     const int count = e->feature->measure->values;
     for (int k = 0; k < count; k++)
-        out[k].real = (double)words[k].whole * (count == 4 && k < 2 ? unit : unit * unit);
+        out[k].real = (words[count].whole >> k & 1 ? words[k].real : (double)words[k].whole) *
+                      (count == 4 && k < 2 ? unit : unit * unit);
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_psnr_measure = {
-    1, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
+    1 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
 };
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
-    4, vmafgpu__gpu_float_psnr_lacks, NULL, vmafgpu__gpu_float_moment_enqueue, vmafgpu__gpu_float_psnr_settle, NULL
+    4 + 1, NULL, vmafgpu__gpu_float_psnr_scratch, vmafgpu__gpu_float_psnr_enqueue, vmafgpu__gpu_float_psnr_settle,
+    vmafgpu__gpu_float_psnr_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
 #endif /* !VMAFGPU_NO_FLOAT */
 
@@ -16086,8 +16330,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
 
 /* Nearly all pixels in doubt are what they were taken for. If one is not, or there were more of them than have a place, the pair
  * is done again with a list of those that are known, each colour once. */
-static int vmafgpu__gpu_ciede_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
-    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(v->config.bit_depth);
+static int vmafgpu__gpu_ciede_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
+    const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(site->config->bit_depth);
     const int64_t count = (int64_t)words[VMAFGPU__CIEDE_COUNT].whole, before = (int64_t)words[VMAFGPU__CIEDE_KNOWN].whole,
                   places = VMAFGPU__CIEDE_DOUBTS - before, listed = count < places ? count : places;
     vmafgpu__value *list = words + VMAFGPU__CIEDE_LIST;
@@ -16126,9 +16370,9 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
 
 /* ---- float_vif: per scale what pixels add, and the next scale's pictures; then all sums ---- */
 
-enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_CHAINS };
+enum { VMAFGPU__FVIF_8, VMAFGPU__FVIF_4, VMAFGPU__FVIF_ANY, VMAFGPU__FVIF_SHRINK, VMAFGPU__FVIF_PLANES, VMAFGPU__FVIF_CHAINS };
 
-/* Device memory of one pair: pictures of scales 1 to 3, terms and their rows' sums, of numerator and denominator. */
+/* Device memory of one pair: pictures of scales 1 to 3, and of scale 0 after a prescale, terms and their rows' sums, of numerator and denominator. */
 typedef struct vmafgpu__fvif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -16140,7 +16384,7 @@ static vmafgpu__fvif_places vmafgpu__fvif_places_of(const vmafgpu__fvif_state *x
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int i = 0; i < 2; i++) {
             const int32_t pitch = vmafgpu__chain_pitch(x->w[s]);
-            out.picture[s][i] = s ? vmafgpu__place_plane(&out.size, pitch, x->h[s]) : 0;
+            out.picture[s][i] = s || x->resampled ? vmafgpu__place_plane(&out.size, pitch, x->h[s]) : 0;
             out.terms[s][i] = vmafgpu__place_plane(&out.size, pitch, x->h[s]);
             out.sums[s][i] = vmafgpu__place_plane(&out.size, 1, x->h[s]);
         }
@@ -16156,7 +16400,8 @@ static int vmafgpu__fvif_kernel_of(int reach) {
 }
 
 static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink" };
+    static const char *const names[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif", "vmafgpu_float_shrink",
+                                         "vmafgpu_float_planes" };
     int is_used = kernel == VMAFGPU__FVIF_SHRINK;
     if (kernel >= VMAFGPU__FVIF_CHAINS)
         return vmafgpu__chain_kernel(kernel - VMAFGPU__FVIF_CHAINS);
@@ -16166,16 +16411,31 @@ static const char *vmafgpu__gpu_fvif_kernel(const vmafgpu__site *site, int kerne
         if (e->feature->measure != &vmafgpu__fvif_measure)
             continue;
         vmafgpu__fvif_resolve(site->v, e, &x);
+        is_used |= kernel == VMAFGPU__FVIF_PLANES && x.resampled;
         for (int s = vmafgpu__fvif_is_first(e); s < VMAFGPU__SCALES; s++)
             is_used |= vmafgpu__fvif_kernel_of(x.reach[s]) == kernel;
     }
     return is_used ? names[kernel] : NULL;
 }
 
-static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    vmafgpu__fvif_state x;
-    vmafgpu__fvif_resolve(v, e, &x);
-    return x.resampled ? "vif_prescale" : NULL;
+/* Entries before the tables of extractor `e`'s prescale, the columns' and then the rows'; NULL: all. */
+static size_t vmafgpu__fvif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
+    size_t used = 0;
+    for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
+        vmafgpu__fvif_state x;
+        if (v->extractors[i].feature->measure != &vmafgpu__fvif_measure)
+            continue;
+        vmafgpu__fvif_resolve(v, &v->extractors[i], &x);
+        if (!x.resampled)
+            continue;
+        used += vmafgpu__source_table(x.method, v->config.width, x.w[0], out ? out + used : NULL);
+        used += vmafgpu__source_table(x.method, v->config.height, x.h[0], out ? out + used : NULL);
+    }
+    return used;
+}
+
+static size_t vmafgpu__gpu_fvif_tables(const vmafgpu__site *site, unsigned char *out) {
+    return sizeof(uint64_t) * vmafgpu__fvif_tables(site->v, NULL, (uint64_t *)(void *)out);
 }
 
 static uint64_t vmafgpu__gpu_fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -16188,6 +16448,55 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     memset(launch->taps, 0, sizeof launch->taps);
     memcpy(launch->taps + VMAFGPU__BLUR_ROWS - 1, taps, (size_t)(2 * reach + 1) * sizeof *taps);
     launch->reach = reach;
+}
+
+/* A launch that makes pictures of w x h, whose samples come next: whether they are u or v, else canonical luma. `tables`: of the
+ * columns, then of the rows. */
+static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h, const uint64_t *tables,
+                                 uint64_t scratch_size, const uint64_t *output, vmafgpu__float_planes_launch *out) {
+    const vmafgpu_config *c = work->site->config;
+    memset(out, 0, sizeof *out);
+    out->scratch = work->scratch;
+    out->scratch_size = scratch_size;
+    memcpy(out->output, output, sizeof out->output);
+    out->columns = tables;
+    out->rows = tables + vmafgpu__source_table_size(method, w);
+    out->illegal = work->illegal;
+    out->sources = vmafgpu__source_entries(method);
+    out->has_weights = method == VMAFGPU__SPEED_LANCZOS4;
+    out->width = w;
+    out->height = h;
+    out->pitch = vmafgpu__chain_pitch(w);
+    out->bytes = is_chroma ? c->bytes_per_sample : c->bit_depth == 8 ? 1 : 2;
+    out->step = is_chroma ? vmafgpu__chroma_step(c) : out->bytes;
+    out->shift = is_chroma ? vmafgpu__sample_shift(c) : 0;
+    out->mask = is_chroma && c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
+    out->unit = vmafgpu__float_unit(c);
+}
+
+static void vmafgpu__enqueue_planes(const vmafgpu__work *work, int kernel, vmafgpu__float_planes_launch *launch) {
+    vmafgpu__shape shape;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch->width, VMAFGPU__PLANES_THREADS), launch->height, 2 * work->batch->pairs,
+                       VMAFGPU__PLANES_THREADS, 0);
+    vmafgpu__enqueue(work, kernel, &shape, launch);
+}
+
+/* Luma after the prescale. */
+static void vmafgpu__fvif_enqueue_scaled(const vmafgpu__work *work, const vmafgpu__extractor *e, const vmafgpu__fvif_state *x,
+                                         const vmafgpu__fvif_places *layout) {
+    vmafgpu__float_planes_launch launch;
+    const uint64_t *tables = (const uint64_t *)(const void *)work->tables + vmafgpu__fvif_tables(work->v, e, NULL);
+    vmafgpu__fill_planes(work, 0, x->method, x->w[0], x->h[0], tables, layout->size, layout->picture[0], &launch);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        const vmafgpu__gpu_pair *pair = &work->batch->pair[i];
+        if (!pair->distorted)
+            continue;
+        launch.source[i][0].data = pair->reference;
+        launch.source[i][0].pitch = pair->reference_pitch;
+        launch.source[i][1].data = pair->distorted;
+        launch.source[i][1].pitch = pair->distorted_pitch;
+    }
+    vmafgpu__enqueue_planes(work, VMAFGPU__FVIF_PLANES, &launch);
 }
 
 /* What pixels of a scale add. */
@@ -16213,9 +16522,11 @@ static void vmafgpu__gpu_fvif_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.batch = *work->batch;
     launch.scratch = work->scratch;
     launch.scratch_size = layout.size;
-    launch.bytes = c->bit_depth == 8 ? 1 : 2;
+    launch.bytes = x.resampled ? 4 : c->bit_depth == 8 ? 1 : 2;
     launch.unit = vmafgpu__float_unit(c);
     launch.limits = x.limits;
+    if (x.resampled && chains.pairs)
+        vmafgpu__fvif_enqueue_scaled(work, e, &x, &layout);
     for (int s = 0; s < VMAFGPU__SCALES && chains.pairs; s++) {
         float taps[VMAFGPU__BLUR_TAPS];
         launch.width = x.w[s];
@@ -16259,89 +16570,179 @@ static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor 
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
+    2 * VMAFGPU__SCALES, NULL, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
-    0, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fvif_measure
+    0, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
 };
 
-/* ---- float_motion: what pixels differ by, then the sum ---- */
+/* ---- float_motion: what pixels differ by, then the sums ---- */
 
-enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_CHAINS };
+enum { VMAFGPU__FMOTION_DIFFERENCES, VMAFGPU__FMOTION_SMALL, VMAFGPU__FMOTION_MAKE_PLANES, VMAFGPU__FMOTION_CHECK,
+       VMAFGPU__FMOTION_CHAINS };
 
 static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int kernel) {
-    (void)site;
-    return kernel == VMAFGPU__FMOTION_DIFFERENCES ? "vmafgpu_float_motion"
-                                                  : vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
+    static const char *const names[] = { "vmafgpu_float_motion", "vmafgpu_float_motion_small", "vmafgpu_float_planes",
+                                         "vmafgpu_squares" };
+    int is_used = kernel == VMAFGPU__FMOTION_DIFFERENCES;
+    if (kernel >= VMAFGPU__FMOTION_CHAINS)
+        return vmafgpu__chain_kernel(kernel - VMAFGPU__FMOTION_CHAINS);
+    for (int i = 0; i < site->v->extractor_count; i++) {
+        const vmafgpu__extractor *e = &site->v->extractors[i];
+        if (e->feature->measure != &vmafgpu__fmotion_measure)
+            continue;
+        is_used |= kernel == VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_SCALE1] != 0;
+        is_used |= kernel > VMAFGPU__FMOTION_SMALL && e->option[VMAFGPU__FMOTION_UV] != 0 &&
+                   (kernel != VMAFGPU__FMOTION_CHECK || site->config->bytes_per_sample == 2);
+    }
+    return is_used ? names[kernel] : NULL;
 }
 
 static const char *vmafgpu__gpu_fmotion_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)v;
-    return vmafgpu__fmotion_is_zero(e)                        ? NULL
-           : e->option[VMAFGPU__FMOTION_UV] != 0     ? "motion_add_uv"
-           : e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? "motion_add_scale1"
-                                                     : NULL;
+    return e->needs_chroma ? vmafgpu__lacks_one_of_many(v) : NULL;
 }
 
-/* Terms; behind them their rows' sums. */
-static uint64_t vmafgpu__fmotion_place(const vmafgpu_config *c, uint64_t *sums) {
-    uint64_t size = 0;
-    vmafgpu__place_plane(&size, vmafgpu__chain_pitch(c->width), c->height);
-    *sums = vmafgpu__place_plane(&size, 1, c->height);
-    return size;
+/* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
+ * now. */
+typedef struct vmafgpu__fmotion_places {
+    uint64_t size;
+    uint64_t picture[2], terms[3][2], sums[3][2];
+    int      w[3][2], h[3][2], scales, planes;
+} vmafgpu__fmotion_places;
+
+static vmafgpu__fmotion_places vmafgpu__fmotion_places_of(const vmafgpu_config *c, const vmafgpu__extractor *e) {
+    vmafgpu__fmotion_places out;
+    memset(&out, 0, sizeof out);
+    out.planes = vmafgpu__fmotion_planes(e);
+    out.scales = e->option[VMAFGPU__FMOTION_SCALE1] != 0 ? 2 : 1;
+    for (int plane = 0; plane < out.planes; plane++)
+        for (int s = 0; s < out.scales; s++) {
+            int w, h;
+            vmafgpu__fmotion_plane_size(c, plane, &w, &h);
+            out.w[plane][s] = s ? vmafgpu__fmotion_half(c->width) : w;
+            out.h[plane][s] = s ? vmafgpu__fmotion_half(c->height) : h;
+            out.terms[plane][s] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[plane][s]), out.h[plane][s]);
+            out.sums[plane][s] = vmafgpu__place_plane(&out.size, 1, out.h[plane][s]);
+        }
+    for (int i = 0; i < 2 && out.planes > 1; i++)
+        out.picture[i] = vmafgpu__place_plane(&out.size, vmafgpu__chain_pitch(out.w[1][0]), out.h[1][0]);
+    return out;
 }
 
 static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
-    uint64_t sums;
-    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_place(&v->config, &sums);
+    return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_places_of(&v->config, e).size;
+}
+
+/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `small`: where these begin. */
+static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *small) {
+    const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
+    size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
+    used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
+    *small = used;
+    used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__fmotion_half(c->width), out ? out + used : NULL);
+    return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__fmotion_half(c->height), out ? out + used : NULL);
+}
+
+static size_t vmafgpu__gpu_fmotion_tables(const vmafgpu__site *site, unsigned char *out) {
+    size_t small;
+    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &small);
+}
+
+/* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
+static void vmafgpu__fmotion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__fmotion_places *layout, int plane) {
+    vmafgpu__float_planes_launch launch;
+    vmafgpu__fill_planes(work, 1, VMAFGPU__SPEED_NEAREST, layout->w[plane][0], layout->h[plane][0],
+                         (const uint64_t *)(const void *)work->tables, layout->size, layout->picture, &launch);
+    for (int i = 0; i < work->batch->pairs; i++) {
+        launch.source[i][0].data = work->past[i].chroma[plane - 1];
+        launch.source[i][0].pitch = work->past[i].chroma_pitch[plane - 1];
+        launch.source[i][1].data = work->chroma[i].plane[0][plane - 1];
+        launch.source[i][1].pitch = work->chroma[i].pitch[0][plane - 1];
+    }
+    vmafgpu__enqueue_planes(work, VMAFGPU__FMOTION_MAKE_PLANES, &launch);
 }
 
 static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const vmafgpu_config *c = work->site->config;
-    const uint32_t pairs = vmafgpu__pairs_with(work->batch, 1);
+    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(c, e);
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
     vmafgpu__shape shape;
-    uint64_t sums;
+    size_t small;
     float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
     int reach, blocks = 0;
     const float *given = vmafgpu__fmotion_taps(e, &reach);
-    if (vmafgpu__fmotion_is_zero(e) || !pairs)
+    if (vmafgpu__fmotion_is_zero(e))
         return;
+    vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
+    vmafgpu__fmotion_tables(c, NULL, &small);
     memset(&launch, 0, sizeof launch);
     launch.batch = *work->batch;
     launch.scratch = work->scratch;
-    launch.scratch_size = vmafgpu__fmotion_place(c, &sums);
+    launch.scratch_size = layout.size;
     launch.bytes = c->bit_depth == 8 ? 1 : 2;
     launch.unit = vmafgpu__float_unit(c);
-    launch.width = c->width;
-    launch.height = c->height;
-    launch.output_pitch = vmafgpu__chain_pitch(c->width);
+    launch.columns = (const uint64_t *)(const void *)work->tables + small;
+    launch.rows = launch.columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
+    memcpy(launch.input, layout.picture, sizeof launch.input);
     /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
     vmafgpu__blur_taps(&launch, taps, VMAFGPU__BLUR_MOTION_REACH);
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(c->width, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
-                       vmafgpu__divide_up(c->height, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
-                       VMAFGPU__FMOTION_SHARED);
-    vmafgpu__enqueue(work, VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
-    vmafgpu__begin_chains(&chains, work, launch.scratch_size, pairs);
-    vmafgpu__add_chain(&chains, &blocks, work->site->lanes, 0, sums, c->width, c->height);
-    vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
+    /* Distorted chroma must be legal as well: its squares are sums that nobody reads. */
+    if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
+        vmafgpu__work check = *work;
+        check.functions += VMAFGPU__FMOTION_CHECK;
+        check.words += VMAFGPU__FMOTION_SUMS;
+        vmafgpu__squares_enqueue(&check, VMAFGPU__SQUARES, 3);
+    }
+    for (int plane = 0; plane < layout.planes; plane++) {
+        if (plane)
+            vmafgpu__fmotion_enqueue_chroma(work, &layout, plane);
+        launch.bytes = plane ? 4 : launch.bytes;
+        launch.width = layout.w[plane][0];
+        launch.height = layout.h[plane][0];
+        launch.small_width = layout.w[plane][1];
+        launch.small_height = layout.h[plane][1];
+        launch.input_pitch = vmafgpu__chain_pitch(launch.width);
+        for (int s = 0; s < layout.scales && chains.pairs; s++) {
+            const int w = layout.w[plane][s], h = layout.h[plane][s];
+            launch.output[0] = layout.terms[plane][s];
+            launch.output_pitch = vmafgpu__chain_pitch(w);
+            if (s)
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, VMAFGPU__FMOTION_SMALL_THREADS), h, work->batch->pairs,
+                                   VMAFGPU__FMOTION_SMALL_THREADS, 0);
+            else
+                vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, vmafgpu__blur_columns(VMAFGPU__BLUR_MOTION_REACH)),
+                                   vmafgpu__divide_up(h, VMAFGPU__BLUR_ROWS), work->batch->pairs, VMAFGPU__BLUR_THREADS,
+                                   VMAFGPU__FMOTION_SHARED);
+            vmafgpu__enqueue(work, s ? VMAFGPU__FMOTION_SMALL : VMAFGPU__FMOTION_DIFFERENCES, &shape, &launch);
+            vmafgpu__add_chain(&chains, &blocks, work->site->lanes, layout.terms[plane][s], layout.sums[plane][s], w, h);
+        }
+    }
+    if (chains.pairs)
+        vmafgpu__enqueue_chains(work, &chains, VMAFGPU__FMOTION_CHAINS, blocks);
 }
 
 static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words,
                                         vmafgpu__value *out) {
-    (void)e;
-    out[0].real = (double)((float)words[0].real / (float)(v->config.width * v->config.height));
+    const vmafgpu__fmotion_places layout = vmafgpu__fmotion_places_of(&v->config, e);
+    out[0].real = 0;
+    for (int plane = 0; plane < layout.planes; plane++) {
+        float mean = 0;
+        for (int s = 0; s < layout.scales; s++)
+            mean += (float)(words++)->real / (float)(layout.w[plane][s] * layout.h[plane][s]);
+        out[0].real += (double)mean;
+    }
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    1, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue, vmafgpu__gpu_fmotion_settle, NULL
+    VMAFGPU__FMOTION_SUMS + 3, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
+    vmafgpu__gpu_fmotion_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
-    2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fmotion_measure
+    2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
 };
 
 /* ---- float_ansnr: what pixels add to signal and noise, then the sums ---- */
@@ -16714,10 +17115,10 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
 }
 
 /* Sums in doubt are found again; then they are in none. */
-static int vmafgpu__gpu_ssim_amend(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__value *words) {
+static int vmafgpu__gpu_ssim_amend(const vmafgpu__site *site, const vmafgpu__extractor *e, vmafgpu__value *words) {
     vmafgpu__value *doubts = words + e->feature->gpu->measure->words - 2;
     const int is_in_doubt = doubts[0].whole != doubts[1].whole;
-    (void)v;
+    (void)site;
     doubts[1] = doubts[0];
     return is_in_doubt;
 }
@@ -17538,6 +17939,7 @@ typedef struct vmafgpu__slot {
     unsigned char *results;                /* pinned; sums of each pair, their `illegal`, `claimed` of the kernels, words of pairs */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
+    vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
     vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS];       /* frames in RGB... */
     unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];         /* ...which, by vmafgpu__pixels_kind_of() */
@@ -17614,7 +18016,10 @@ struct vmafgpu__gpu {
 
     int     batch, queue;
     int     history;                       /* frames before a pair that its motion looks at, 0..2 */
-    int     ring, flight;                  /* planes of references and of distorted frames */
+    int     keeps_pairs;                   /* likewise at the distorted frame before */
+    int     keeps_chroma;                  /* likewise at chroma of the reference before */
+    int     flight;                        /* pairs on their way */
+    int     ring, distorted_ring;          /* planes of references and of distorted frames */
     int     sample_bytes;                  /* of canonical planes */
     int     is_plain;                      /* whether the caller's samples have the canonical form */
     int     is_canonical;                  /* and whether their planes may be read as they are */
@@ -17997,6 +18402,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, con
     work.site = &g->site;
     work.batch = &slot->batch;
     work.chroma = slot->chroma;
+    work.past = slot->past;
     work.functions = holding->functions;
     work.resident = holding->resident;
     work.scratch = (unsigned char *)(uintptr_t)(slot->scratch + holding->scratch);
@@ -18042,10 +18448,10 @@ static void vmafgpu__amend_feature(vmafgpu *v, const vmafgpu__slot *slot, const 
     for (int i = 0; i < slot->batch.pairs; i++) {
         const size_t at = vmafgpu__place_of_words(v->gpu, e, i);
         vmafgpu__value *words = (vmafgpu__value *)(void *)(slot->results + at);
-        int again = slot->batch.pair[i].distorted ? measure->amend(v, e, words) : 0;
+        int again = slot->batch.pair[i].distorted ? measure->amend(work.site, e, words) : 0;
         work.again = (uint32_t)1 << i;
         work.found = words;
-        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(v, e, words)) {
+        for (; again > 0 && !v->gpu->is_dead; again = measure->amend(work.site, e, words)) {
             (void)VMAFGPU__GPU_CALL(v, copy_in, (slot->device_results + at, words, size, work.stream));
             measure->enqueue(&work, e);
             (void)VMAFGPU__GPU_CALL(v, copy_out, (words, slot->device_results + at, size, work.stream));
@@ -18265,23 +18671,57 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
+/* What a pair looks back at: references one and two before, the distorted frame before; without data: not wanted. */
+enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
+
 /* Adds a pair, whose planes are on their way, to the slot's batch. */
-static void vmafgpu__add_pair(vmafgpu__slot *slot, vmafgpu__target reference, vmafgpu__target distorted,
+static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *reference, const vmafgpu__target *distorted,
                               const vmafgpu__target *before) {
     vmafgpu__gpu_chroma *chroma = &slot->chroma[slot->batch.pairs];
+    vmafgpu__gpu_past *past = &slot->past[slot->batch.pairs];
     vmafgpu__gpu_pair *pair = &slot->batch.pair[slot->batch.pairs++];
-    pair->reference = reference.data;
-    pair->reference_pitch = reference.pitch;
-    pair->distorted = distorted.data;
-    pair->distorted_pitch = distorted.pitch;
+    pair->reference = reference->data;
+    pair->reference_pitch = reference->pitch;
+    pair->distorted = distorted->data;
+    pair->distorted_pitch = distorted->pitch;
     for (int i = 0; i < 2; i++) {
         pair->before[i] = before[i].data;
         pair->before_pitch[i] = before[i].pitch;
-        chroma->plane[0][i] = reference.chroma[i];
-        chroma->pitch[0][i] = reference.chroma_pitch[i];
-        chroma->plane[1][i] = distorted.chroma[i];
-        chroma->pitch[1][i] = distorted.chroma_pitch[i];
+        chroma->plane[0][i] = reference->chroma[i];
+        chroma->pitch[0][i] = reference->chroma_pitch[i];
+        chroma->plane[1][i] = distorted->chroma[i];
+        chroma->pitch[1][i] = distorted->chroma_pitch[i];
+        past->chroma[i] = before[0].chroma[i];
+        past->chroma_pitch[i] = before[0].chroma_pitch[i];
     }
+    past->distorted = before[VMAFGPU__PAST_DISTORTED].data;
+    past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
+}
+
+/* Where a frame is that was submitted some positions ago: in the batch that gathers, or on its plane. */
+static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position, int is_distorted) {
+    const vmafgpu__gpu *g = v->gpu;
+    const int64_t i = position - slot->first;
+    const uint64_t plane = is_distorted ? vmafgpu__device_plane(g, g->device_distorted, position % g->distorted_ring)
+                                        : vmafgpu__device_plane(g, g->device_references, position % g->ring);
+    vmafgpu__target target;
+    memset(&target, 0, sizeof target);
+    target.data = (const void *)(uintptr_t)plane;
+    target.pitch = (int32_t)g->plane.pitch[0];
+    if (g->keeps_chroma && !is_distorted) {
+        const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)plane, 1);
+        vmafgpu__aim_at_chroma(v, &copy, &target);
+    }
+    if (i < 0)
+        return target;
+    const vmafgpu__gpu_pair *pair = &slot->batch.pair[i];
+    target.data = is_distorted ? pair->distorted : pair->reference;
+    target.pitch = is_distorted ? pair->distorted_pitch : pair->reference_pitch;
+    for (int k = 0; k < 2 && g->keeps_chroma && !is_distorted; k++) {
+        target.chroma[k] = slot->chroma[i].plane[0][k];
+        target.chroma_pitch[k] = slot->chroma[i].pitch[0][k];
+    }
+    return target;
 }
 
 /* Makes the slot wait for the caller's stream: what a pair's import or kernels read is ready then. */
@@ -18336,19 +18776,44 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     slot->is_running = 1;
 }
 
+/* Copies chroma of a reference, in device memory of the caller's, to its plane. */
+static void vmafgpu__keep_chroma(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__gpu_chroma *chroma, uint64_t plane) {
+    vmafgpu__gpu *g = v->gpu;
+    for (int i = 0; i < g->plane.planes; i++) {
+        const uint64_t to = plane + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1];
+        const ptrdiff_t pitch = (ptrdiff_t)chroma->pitch[0][i];
+        const int height = vmafgpu__chroma_height(&v->config), rows = vmafgpu__is_copied(pitch) ? height : 1;
+        for (int y = 0; y < height && !g->is_dead && (uintptr_t)chroma->plane[0][i] != (uintptr_t)to; y += rows)
+            (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
+                                  g->vendor->copy_rows(g, to + (uint64_t)y * g->plane.pitch[1], g->plane.pitch[1],
+                                                       (const uint8_t *)chroma->plane[0][i] + y * pitch,
+                                                       rows > 1 ? (size_t)pitch : g->chroma_width, g->chroma_width, (size_t)rows, 1,
+                                                       slot->streams[0]));
+    }
+}
+
 /* Launches the batch that is being filled, full or not. */
 static void vmafgpu__launch_filling(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
     if (g->launched == g->submitted)
         return;
-    /* References that the next batch looks at stay on the device although the caller takes the frames back. */
+    if (g->keeps_chroma)
+        vmafgpu__await_caller(v, slot);
+    /* Frames that the next batch looks at stay on the device although the caller takes them back. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
-        const uint64_t plane = vmafgpu__device_plane(g, g->device_references, (position + g->ring) % g->ring);
-        if (i < 0 || (uintptr_t)slot->batch.pair[i].reference == (uintptr_t)plane)
+        if (i < 0)
             continue;
-        vmafgpu__add_import(v, slot, slot->batch.pair[i].reference, slot->batch.pair[i].reference_pitch, 1, plane, 0);
+        const vmafgpu__gpu_pair *pair = &slot->batch.pair[i];
+        const uint64_t plane = vmafgpu__device_plane(g, g->device_references, position % g->ring),
+                       distorted = vmafgpu__device_plane(g, g->device_distorted, position % g->distorted_ring);
+        if ((uintptr_t)pair->reference != (uintptr_t)plane)
+            vmafgpu__add_import(v, slot, pair->reference, pair->reference_pitch, 1, plane, 0);
+        if (g->keeps_chroma)
+            vmafgpu__keep_chroma(v, slot, &slot->chroma[i], plane);
+        if (g->keeps_pairs && position + 1 == g->submitted && pair->distorted && (uintptr_t)pair->distorted != (uintptr_t)distorted)
+            vmafgpu__add_import(v, slot, pair->distorted, pair->distorted_pitch, 1, distorted, 0);
     }
     vmafgpu__launch_batch(
         v, slot, g->history && slot->first ? g->slots[(g->next_slot + g->queue - 1) % g->queue].arrived : NULL);
@@ -18426,8 +18891,11 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     const vmafgpu__item *item = &g->items[position % g->ring];
     const int history = item->history < g->history ? item->history : g->history;
     int is_readable = item->distorted.memory < VMAFGPU_MEMORY_DEVICE;
-    for (int k = 0; k <= history; k++)
-        is_readable = is_readable && g->items[(position - k) % g->ring].reference.memory < VMAFGPU_MEMORY_DEVICE;
+    for (int k = 0; k <= history; k++) {
+        const vmafgpu__item *at = &g->items[(position - k) % g->ring];
+        is_readable = is_readable && at->reference.memory < VMAFGPU_MEMORY_DEVICE &&
+                      (!g->keeps_pairs || at->distorted.memory < VMAFGPU_MEMORY_DEVICE);
+    }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
@@ -18436,8 +18904,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &at->reference;
-        job.distorted = k == 0 && at->has_distorted ? &at->distorted : NULL;
+        job.distorted = (k == 0 || g->keeps_pairs) && at->has_distorted ? &at->distorted : NULL;
         job.count = job.distorted != NULL;
+        job.between = k > 0;
         job.canonical[0] = at->canonical[0];
         job.canonical[1] = at->canonical[1];
         job.position = position - k;
@@ -18461,7 +18930,8 @@ typedef struct vmafgpu__arrival {
     const vmafgpu_frame *frame;            /* NULL: the pair has none */
     unsigned char       *plane;            /* of ours in host memory, or NULL */
     uint64_t             to;               /* on the device */
-    int                  is_scored;        /* chroma may be wanted, and VIF looks at it */
+    int                  is_scored;        /* VIF looks at it */
+    int                  has_chroma;       /* which may be wanted */
     uint32_t             illegal;          /* bits of the outcome */
     int                  is_foreign;       /* in memory of another GPU */
     int                  was_canonical;    /* it is in that form, whatever the config says */
@@ -18483,7 +18953,7 @@ static vmafgpu__arrival vmafgpu__arrival_of(const char *name, const vmafgpu_fram
     a.frame = frame;
     a.plane = plane;
     a.to = to;
-    a.is_scored = is_scored;
+    a.is_scored = a.has_chroma = is_scored;
     a.illegal = illegal;
     return a;
 }
@@ -18500,7 +18970,7 @@ static vmafgpu_result vmafgpu__check_memory(vmafgpu *v, const vmafgpu__arrival *
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                                  "%s, %s: the frame is in %s memory, but config.gpu.frames is %s", v->subject, a->name,
                                  vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
-        if (vmafgpu__is_staged(v, a->frame, a->is_scored) && !v->gpu->staged_single)
+        if (vmafgpu__is_staged(v, a->frame, a->has_chroma) && !v->gpu->staged_single)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                                  "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frames to be host",
                                  v->subject, a->name);
@@ -18597,7 +19067,7 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival 
         conversion.from = a->frame;
         conversion.to = a->use;
         conversion.is_canonical = 1;
-        conversion.with_chroma = a->is_scored && g->plane.planes;
+        conversion.with_chroma = a->has_chroma && g->plane.planes;
         vmafgpu__convert_part(t->v, g->functions, &conversion, piece, t->pieces);
         return;
     }
@@ -18606,7 +19076,7 @@ static void vmafgpu__stage_piece(const vmafgpu__stage_task *t, vmafgpu__arrival 
     (a->staging == VMAFGPU__STAGE_COPY && (g->is_plain || a->was_canonical) ? vmafgpu__stage_rows
                                                                              : vmafgpu__convert_rows)(t, a, first, end);
     vmafgpu__part(vmafgpu__chroma_height(c), piece, t->pieces, &first, &end);
-    for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->is_scored && i < g->plane.planes; i++) {
+    for (int i = 0; a->staging == VMAFGPU__STAGE_COPY && a->has_chroma && i < g->plane.planes; i++) {
         const ptrdiff_t pitch = vmafgpu__chroma_pitch(c, a->frame, i);
         unsigned char *to = a->plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1];
         for (int y = first; y < end; y++)
@@ -18661,22 +19131,22 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     memset(&target, 0, sizeof target);
     target.data = (const void *)(uintptr_t)a->to;
     target.pitch = (int32_t)g->plane.pitch[0];
-    if (a->is_scored && g->plane.planes) {
+    if (a->has_chroma && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
         vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels ? frame : &copy, &target);
     }
     if (a->is_ours) {
-        (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->is_scored ? g->frame_size : g->plane.plane_size[0],
+        (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0],
                                              slot->streams[0]));
 #ifndef VMAFGPU_NO_PIXELS
     } else if (frame->pixels) {
-        vmafgpu__add_pixels(v, slot, frame, a->to, a->is_scored);
+        vmafgpu__add_pixels(v, slot, frame, a->to, a->has_chroma);
         return target;
 #endif
     } else if (frame->memory == VMAFGPU_MEMORY_PINNED) {
         vmafgpu__copy_plane(v, a->to, g->plane.pitch[0], frame->data[0], pitch,
                             (size_t)v->config.width * (size_t)g->sample_bytes, v->config.height, slot->streams[0]);
-        for (int i = 0; a->is_scored && i < g->plane.planes; i++)
+        for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
             vmafgpu__copy_plane(v, a->to + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1], g->plane.pitch[1],
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
@@ -18707,13 +19177,13 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
         if (!a->frame)
             continue;
         const int is_lent = a->plane && a->frame->data[0] == a->plane;
-        a->is_ours = vmafgpu__is_staged(v, a->frame, a->is_scored);
+        a->is_ours = vmafgpu__is_staged(v, a->frame, a->has_chroma);
         a->staging = !a->is_ours               ? VMAFGPU__STAGE_NONE
                      : !is_lent                ? VMAFGPU__STAGE_COPY
                      : !g->is_plain            ? VMAFGPU__STAGE_CONVERT
                                                : VMAFGPU__STAGE_NONE;
         a->is_canonical = a->staging != VMAFGPU__STAGE_NONE || (a->is_ours && !g->is_checked);
-        a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->is_scored) : *a->frame;
+        a->use = a->is_ours ? vmafgpu__lent_frame(&g->plane, a->plane, a->has_chroma) : *a->frame;
     }
     vmafgpu_result result = vmafgpu__stage(v, arrivals, count);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
@@ -18761,7 +19231,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
     pair[0] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_references, position % g->ring), 1);
-    pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->flight), 1);
+    pair[1] = vmafgpu__lent_frame(&g->plane, vmafgpu__host_plane(g, g->staged_distorted, position % g->distorted_ring), 1);
     return VMAFGPU_OK;
 }
 
@@ -18770,7 +19240,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
 static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted;
-    const int64_t r = position % g->ring, d = position % g->flight;
+    const int64_t r = position % g->ring, d = position % g->distorted_ring;
     const int is_scored = job->distorted != NULL;
     vmafgpu__arrival arrivals[2];
     arrivals[0] = vmafgpu__arrival_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
@@ -18781,6 +19251,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         arrivals[i].is_foreign = job->foreign >> i & 1;
     arrivals[0].was_canonical = job->canonical[0];
     arrivals[0].is_trusted = job->is_trusted;
+    arrivals[0].has_chroma |= g->keeps_chroma;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
     if (result != VMAFGPU_OK)
         return result;
@@ -18803,18 +19274,13 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     item->history = job->history;
     g->submitted++;
     if (!g->is_dead) {
-        vmafgpu__target before[2];
+        vmafgpu__target before[VMAFGPU__PASTS];
         memset(before, 0, sizeof before);
-        for (int k = 0; k < 2; k++) {
-            const int64_t earlier = position - 1 - k, i = earlier - slot->first;
-            if (job->history <= k || k >= g->history)
-                continue;
-            before[k].data = i >= 0 ? slot->batch.pair[i].reference
-                                    : (const void *)(uintptr_t)vmafgpu__device_plane(g, g->device_references,
-                                                                                     earlier % g->ring);
-            before[k].pitch = i >= 0 ? slot->batch.pair[i].reference_pitch : (int32_t)g->plane.pitch[0];
-        }
-        vmafgpu__add_pair(slot, arrivals[0].target, arrivals[1].target, before);
+        for (int k = 0; k < job->history && k < g->history; k++)
+            before[k] = vmafgpu__find_earlier(v, slot, position - 1 - k, 0);
+        if (job->history && g->keeps_pairs)
+            before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
+        vmafgpu__add_pair(slot, &arrivals[0].target, &arrivals[1].target, before);
         slot->map = job->map;
         slot->map_memory = v->map_memory;
         slot->map_history = job->history;
@@ -18893,7 +19359,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
     vmafgpu__gpu *g = v->gpu;
-    const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->flight;
+    const int64_t position = g->submitted + v->lending.count, r = position % g->ring,
+                  d = position % g->distorted_ring;
     vmafgpu__arrival arrivals[3];
     if (v->lending.count >= g->flight)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
@@ -18905,6 +19372,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
                                       vmafgpu__device_plane(g, g->device_distorted, d), 1, 2);
     for (int i = 0; i < 3; i++)
         arrivals[i].is_foreign = job->foreign >> (i ? i - 1 : 2) & 1;
+    arrivals[0].has_chroma = g->keeps_chroma;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 3);
     if (result != VMAFGPU_OK)
         return result;
@@ -18917,11 +19385,11 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     if (!g->is_dead)
         result = vmafgpu__bring(v, slot, arrivals, 3);
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__target before[2];
+        vmafgpu__target before[VMAFGPU__PASTS];
         memset(before, 0, sizeof before);
         if (g->history)
             before[0] = arrivals[0].target;
-        vmafgpu__add_pair(slot, arrivals[1].target, arrivals[2].target, before);
+        vmafgpu__add_pair(slot, &arrivals[1].target, &arrivals[2].target, before);
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done)))
@@ -18967,31 +19435,63 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* How many positions are done with. A reference in pinned memory is needed for as long as motion that looks at it, `history`
- * back from the next position, might have to be computed on the CPU. */
+/* Whether a pair that is done with has frames in pinned memory that a later one looks at. */
+static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
+    return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
+           (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
+}
+
+/* How many positions are done with. A frame in pinned memory is needed for as long as what looks at it, `history` back from the
+ * next position, might have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
-        if (done >= k && g->items[(done - k) % g->ring].reference.memory == VMAFGPU_MEMORY_PINNED)
+        if (done >= k && vmafgpu__is_held(g, &g->items[(done - k) % g->ring]))
             return done - k;
     return done;
 }
 
-/* Copies such references, so that all that is done with can be given back. */
+/* Whether such frames are kept with chroma: who keeps whole pairs has it checked once more. */
+static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
+    return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
+}
+
+/* Copies such a frame to a plane. */
+static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_canonical, unsigned char *plane) {
+    const vmafgpu__gpu *g = v->gpu;
+    const int with_chroma = vmafgpu__is_chroma_kept(g);
+    if (frame->memory != VMAFGPU_MEMORY_PINNED)
+        return;
+    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
+    for (int y = 0; y < v->config.height; y++)
+        memcpy(plane + (size_t)y * g->plane.pitch[0], (const unsigned char *)frame->data[0] + y * pitch,
+               (size_t)v->config.width * (size_t)g->sample_bytes);
+    const vmafgpu_frame kept = vmafgpu__lent_frame(&g->plane, plane, with_chroma);
+    for (int i = 0; with_chroma && i < g->plane.planes; i++)
+        for (int y = 0; y < vmafgpu__chroma_height(&v->config); y++)
+            memcpy(plane + g->plane.plane_size[0] + (size_t)i * g->plane.plane_size[1] + (size_t)y * g->plane.pitch[1],
+                   (const unsigned char *)frame->data[1 + i] + y * vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width);
+    *frame = kept;
+    *is_canonical = 1;
+}
+
+/* Bytes of a frame that is kept so. */
+static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
+    return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
+}
+
+/* Copies such frames, so that all that is done with can be given back. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
     for (int64_t position = done > g->history ? done - g->history : 0; position < done; position++) {
         vmafgpu__item *item = &g->items[position % g->ring];
-        if (item->reference.memory != VMAFGPU_MEMORY_PINNED)
+        if (!vmafgpu__is_held(g, item))
             continue;
-        unsigned char *plane = g->kept + (size_t)(position % g->history) * g->plane.plane_size[0];
-        const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, &item->reference);
-        for (int y = 0; y < v->config.height; y++)
-            memcpy(plane + (size_t)y * g->plane.pitch[0], (const unsigned char *)item->reference.data[0] + y * pitch,
-                   (size_t)v->config.width * (size_t)g->sample_bytes);
-        item->reference = vmafgpu__lent_frame(&g->plane, plane, 0);
-        item->canonical[0] = 1;
+        unsigned char *plane = g->kept + (size_t)(position % g->history) * vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs);
+        vmafgpu__keep_frame(v, &item->reference, &item->canonical[0], plane);
+        if (g->keeps_pairs && item->has_distorted)
+            vmafgpu__keep_frame(v, &item->distorted, &item->canonical[1], plane + vmafgpu__kept_size(g));
     }
 }
 
@@ -19217,13 +19717,15 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     g->queue = queue;
     g->flight = queue * g->batch;
     g->ring = g->flight + (g->history ? g->history : 1);
+    g->distorted_ring = g->keeps_pairs ? g->ring : g->flight;
     g->word_count = vmafgpu__count_words(v);
     g->words_at = (size_t)vmafgpu__round_up((sizeof(vmafgpu__sums) + sizeof(uint32_t)) * (size_t)g->batch +
                                                 sizeof(uint32_t) * VMAFGPU__CLAIMS, sizeof(double));
     g->results_size =
         (size_t)vmafgpu__round_up(g->words_at + sizeof(double) * (size_t)g->word_count * (size_t)g->batch, unit);
 
-    const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->flight, g->plane.plane_size[0] };
+    const size_t planes[3] = { g->frame_size * (size_t)g->ring, g->frame_size * (size_t)g->distorted_ring,
+                               g->keeps_chroma ? g->plane.size : g->plane.plane_size[0] };
     uint64_t *device_planes[3];
     unsigned char **pinned_planes[3];
     device_planes[0] = &g->device_references;
@@ -19263,7 +19765,7 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
 
 /* At how many frames before a pair. */
 static int vmafgpu__looks_back(const vmafgpu *v) {
-    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0);
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0) || vmafgpu__keeps_pairs(v);
 }
 
 /* What the sizes of frames and the device decide, before memory is taken. */
@@ -19289,14 +19791,17 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
     g->batch = c->map_size ? 1 : c->gpu.batch ? c->gpu.batch : c->live ? 1 : fill < least ? least : fill < VMAFGPU__MAX_BATCH ? fill : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__looks_back(v);
+    g->keeps_pairs = vmafgpu__keeps_pairs(v);
+    g->keeps_chroma = vmafgpu__remembers(v, 1);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_canonical = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is, unless it is made of RGB, or copied from surfaces. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces ? g->plane.plane_size[0] : g->plane.size;
+    /* Chroma on the device is read where it is, unless it is made of RGB, copied from surfaces, or somebody looks back at it. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma ? g->plane.plane_size[0]
+                                                                                               : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
@@ -19357,7 +19862,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
 #endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
         return 0;
-    const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE ? 0 : g->plane.plane_size[0] * (size_t)g->history;
+    const size_t kept = v->config.gpu.frames >= VMAFGPU_MEMORY_DEVICE
+                            ? 0 : vmafgpu__kept_size(g) * (size_t)(1 + g->keeps_pairs) * (size_t)g->history;
     g->items = (vmafgpu__item *)vmafgpu__take(v, sizeof *g->items * (size_t)g->ring);
     g->outcomes = (vmafgpu__outcome *)vmafgpu__take(v, sizeof *g->outcomes * (size_t)g->ring);
     g->words = (vmafgpu__value *)vmafgpu__take(v, sizeof *g->words * ((size_t)g->ring + 1) * (size_t)(g->word_count + 1));
@@ -19513,8 +20019,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        job.distorted = i == history ? &frames[i + 1] : NULL;
-        job.count = i == history;
+        job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;   /* before: the next reference */
+        job.count = job.distorted != NULL;
         job.position = job.history = i;
         result = cpu ? vmafgpu__cpu_submit(t, &job) : vmafgpu__gpu_submit(t, &job);
     }
@@ -20851,6 +21357,9 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     vmafgpu__job handed;
     memset(&handed, 0, sizeof handed);
     handed.reference = job->reference;
+    handed.distorted = vmafgpu__keeps_pairs(v) ? job->distorted : NULL;
+    handed.count = handed.distorted != NULL;
+    handed.between = 1;
     handed.position = position;
     handed.history = (int)(position - (d->first - d->handed));
     handed.foreign = job->reference->memory == VMAFGPU_MEMORY_DEVICE;
@@ -21157,8 +21666,8 @@ static const vmafgpu__feature vmafgpu__features[] = {
 #endif
 #ifndef VMAFGPU_NO_SPEED
     { "speed_temporal", NULL, vmafgpu__speed_temporal_columns, vmafgpu__speed_temporal_options, 0, 0,
-      vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu, NULL,
-      &vmafgpu__speed_temporal_measure, NULL },
+      vmafgpu__speed_temporal_plan, vmafgpu__speed_temporal_finish, NULL, &vmafgpu__measured_cpu,
+      VMAFGPU__IF_GPU(&vmafgpu__gpu_temporal), &vmafgpu__speed_temporal_measure, NULL },
 #else
     VMAFGPU__LEFT_OUT("speed_temporal", "VMAFGPU_NO_SPEED", vmafgpu__speed_temporal_columns),
 #endif
@@ -21383,11 +21892,16 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* A frame has no score if it failed itself, or one that its motion looks at. What comes after it is collected no
+/* How many frames after one have no score without that one. */
+static int vmafgpu__spoils(const vmafgpu *v) {
+    return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
+}
+
+/* A frame has no score if it failed itself, or one that it is measured against. What comes after it is collected no
  * further than its motion looks ahead when it is given, so the last failure is the one that counts. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
-    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - v->seed_count &&
-           (v->seed_count || v->failed_position == position);
+    return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
+           (v->seed_count || v->failed_position <= position);
 }
 
 /* The value of a temporal extractor that counts for the frame at that position, which comes next. */
@@ -24613,10 +25127,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_tail(vmafgpu *context, const vmafgpu_frame *r
 }
 
 VMAFGPU_API int vmafgpu_seed_count(const vmafgpu *context) {
-    for (int i = 0; context && i < context->extractor_count; i++)
-        if (context->extractors[i].feature->measure && context->extractors[i].feature->measure->keep)
-            return -1;
-    return context ? context->seed_count : 0;
+    return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
 /* The sentence for a frame without a score; why, as far as it is still known. */
@@ -24624,7 +25135,7 @@ static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_res
     enum { AHEAD = 2 };   /* frames that motion looks ahead at most */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
-                      : distance >= -(int64_t)v->seed_count && distance <= AHEAD ? v->failure
+                      : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
                                                                                       : vmafgpu_result_string(result);
     return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, why);
 }

@@ -4269,14 +4269,30 @@ GPU_FN float load_float(const float *p) { return float_bits(load((const uint32_t
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    bool is_even;   /* words lie at even addresses */
+    const uint8_t *before;   /* of what moves: what is taken from that */
+    int64_t before_pitch;
+    bool is_even;            /* words lie at even addresses */
 };
+
+/* Luma now and before. */
+GPU_FN SpeedPlane speed_changing_plane(const vmafgpu__speed_low_launch &launch) {
+    const vmafgpu__gpu_chroma &luma = launch.chroma[block_z()];
+    SpeedPlane plane;
+    plane.data = (const uint8_t *)luma.plane[block_y()][0];
+    plane.pitch = luma.pitch[block_y()][0];
+    plane.before = (const uint8_t *)luma.plane[block_y()][1];
+    plane.before_pitch = luma.pitch[block_y()][1];
+    plane.is_even = true;
+    return plane;
+}
 
 GPU_FN SpeedPlane speed_plane(const vmafgpu__speed_low_launch &launch) {
     const vmafgpu__gpu_chroma &chroma = launch.chroma[block_z()];
     SpeedPlane plane;
     plane.data = (const uint8_t *)chroma.plane[block_y() & 1][block_y() >> 1];
     plane.pitch = chroma.pitch[block_y() & 1][block_y() >> 1];
+    plane.before = nullptr;
+    plane.before_pitch = 0;
     plane.is_even = ((uint64_t)plane.data | (uint64_t)plane.pitch) % 2 == 0;
     return plane;
 }
@@ -4288,7 +4304,16 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
+/* CHANGES: what a sample has changed by, as if it had 8 bits. */
+template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    if constexpr (CHANGES) {
+        const uint8_t *now = plane.data + y * plane.pitch + (int64_t)x * launch.bytes,
+                      *before = plane.before + y * plane.before_pitch + (int64_t)x * launch.bytes;
+        const int32_t change = launch.bytes == 1 ? (int32_t)load(now) - (int32_t)load(before)
+                                                 : (int32_t)load((const uint16_t *)now) - (int32_t)load((const uint16_t *)before);
+        return (float)change * launch.unit;
+    }
     return (float)(int32_t)(speed_word(launch, plane, x, y) >> launch.shift) * launch.unit - 128;
 }
 
@@ -4296,6 +4321,7 @@ GPU_FN int32_t speed_index(uint64_t source) { return (int32_t)(uint32_t)source; 
 GPU_FN float speed_weight(uint64_t source) { return float_bits((uint32_t)(source >> 32)); }
 
 /* The taps down a column around row y, after a prescale that makes samples of 2 x 2. */
+template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
@@ -4306,19 +4332,20 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         const uint64_t upper = load(launch.rows + 2 * (int64_t)from), lower = load(launch.rows + 2 * (int64_t)from + 1);
         float value = speed_weight(upper) * speed_weight(left) *
-                      speed_sample(launch, plane, speed_index(left), speed_index(upper));
+                      speed_sample<CHANGES>(launch, plane, speed_index(left), speed_index(upper));
         value += speed_weight(upper) * speed_weight(right) *
-                 speed_sample(launch, plane, speed_index(right), speed_index(upper));
+                 speed_sample<CHANGES>(launch, plane, speed_index(right), speed_index(upper));
         value += speed_weight(lower) * speed_weight(left) *
-                 speed_sample(launch, plane, speed_index(left), speed_index(lower));
+                 speed_sample<CHANGES>(launch, plane, speed_index(left), speed_index(lower));
         value += speed_weight(lower) * speed_weight(right) *
-                 speed_sample(launch, plane, speed_index(right), speed_index(lower));
+                 speed_sample<CHANGES>(launch, plane, speed_index(right), speed_index(lower));
         sum += launch.taps[t + launch.reach] * value;
     }
     return sum;
 }
 
 /* A sample after any prescale. */
+template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     float value = 0, weights = 0;
 #pragma unroll 1
@@ -4328,7 +4355,7 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
             const float weight = speed_weight(down) * speed_weight(across);
-            value += weight * speed_sample(launch, plane, speed_index(across), speed_index(down));
+            value += weight * speed_sample<CHANGES>(launch, plane, speed_index(across), speed_index(down));
             weights += weight;
         }
     }
@@ -4336,20 +4363,20 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
 }
 
 /* The taps down a column around row y. */
-template <bool SCALED>
+template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
     float sum = 0;
     if (SCALED && launch.sources == 2)
-        return speed_bilinear_column(launch, plane, x, y);
+        return speed_bilinear_column<CHANGES>(launch, plane, x, y);
 #pragma unroll 1
     for (int32_t t = -reach; t <= reach; t++) {
         const int32_t from = vmafgpu__reflect(y + t, launch.scaled_height);
         float sample;
         if constexpr (SCALED)
-            sample = speed_resample(launch, plane, x, from);
+            sample = speed_resample<CHANGES>(launch, plane, x, from);
         else
-            sample = speed_sample(launch, plane, x, from);
+            sample = speed_sample<CHANGES>(launch, plane, x, from);
         sum += launch.taps[t + reach] * sample;
     }
     return sum;
@@ -4449,9 +4476,9 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. */
-template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
-    const SpeedPlane plane = speed_plane(launch);
+/* Block x: columns of a row, and all their neighbours. STEP 0: after a prescale. CHANGES: of what moves. */
+template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
+    const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
         return;
     const int32_t across = (launch.low_columns + launch.block_columns - 1) / launch.block_columns;
@@ -4468,7 +4495,7 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
     if (!is_done) {
         for (int32_t i = (int32_t)thread_index(); i < count * taps; i += VMAFGPU__SPEED_LOW_THREADS) {
             const int32_t column = ((first + i / taps) << VMAFGPU__SPEED_SHIFT) + i % taps - launch.reach;
-            sums[i] = speed_column<STEP == 0>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
+            sums[i] = speed_column<STEP == 0, CHANGES>(launch, plane, vmafgpu__reflect(column, launch.scaled_width),
                                               y << VMAFGPU__SPEED_SHIFT);
         }
     }
@@ -4486,6 +4513,7 @@ template <int STEP> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launc
 /* By bytes from one sample to the next. The tables of the prescale have kernels of their own: where there is none, nvcc
  * reads from them nevertheless, ahead of the condition. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0>(launch); }
+GPU_KERNEL(vmafgpu_speed_change, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<0, true>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_1, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<1>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_2, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) { speed_low<2>(launch); }
 GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 3) { speed_low<4>(launch); }
@@ -5399,8 +5427,13 @@ GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     if (thread > 0)
         return;
     const bool is_singular[2] = { speed_is_singular(launch, reference), speed_is_singular(launch, distorted) };
+    score = is_singular[0] != is_singular[1] ? 0.0f : quotient(score, (float)blocks);
+    if (launch.words) {
+        store(launch.words + (int64_t)block_z() * launch.word_stride, (double)score);
+        return;
+    }
     vmafgpu__speed_sums *out = &launch.sums[block_z()].speed[launch.variant];
-    store(&out->score[block_x()], is_singular[0] != is_singular[1] ? 0.0f : quotient(score, (float)blocks));
+    store(&out->score[block_x()], score);
     store(&out->singular[block_x()], (int32_t)(is_singular[0] || is_singular[1]));
 }
 
@@ -5501,6 +5534,26 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
+/* Zeros behind the last one, to the end of its group. */
+GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
+    enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
+    const uint32_t z = block_z();
+    const vmafgpu__gpu_pair &pair = launch.pair[z];
+    const int32_t n = (int32_t)(block_x() * VMAFGPU__SQUARES_THREADS + thread_index()),
+                  count = launch.width * (launch.end - launch.first);
+    if (!(launch.pairs >> z & 1) || n >= (count + GROUP - 1) / GROUP * GROUP)
+        return;
+    uint64_t square = 0;
+    if (n < count) {
+        const int32_t x = n % launch.width, y = launch.first + n / launch.width;
+        const uint32_t a = load((const uint16_t *)((const uint8_t *)pair.reference + (int64_t)y * pair.reference_pitch) + x),
+                       b = load((const uint16_t *)((const uint8_t *)pair.distorted + (int64_t)y * pair.distorted_pitch) + x);
+        square = rounded_square(launch.kind == 0 ? (int32_t)a - (int32_t)b : launch.kind == 1 ? (int32_t)a : (int32_t)b);
+    }
+    store((float *)(launch.scratch + z * launch.scratch_size) + (int64_t)(n % GROUP) * launch.pitch + n / GROUP, (float)square);
+}
+
+GPU_KERNEL(vmafgpu_square_terms, vmafgpu__square_terms_launch, VMAFGPU__SQUARES_THREADS, 4) { square_terms(launch); }
 GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3) { squares(launch); }
 
 /* ================================================================================================
@@ -5806,6 +5859,45 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
+/* A sample that is made of others, to the words whose bits are set in `seen`. */
+GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x, int32_t y,
+                           uint32_t &seen) {
+    float value = 0, weights = 0;
+#pragma unroll 1
+    for (int32_t k = 0; k < launch.sources; k++) {
+        const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
+#pragma unroll 1
+        for (int32_t i = 0; i < launch.sources; i++) {
+            const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
+            const float weight = speed_weight(down) * speed_weight(across);
+            const uint32_t word = load_sample(data + speed_index(down) * pitch + (int64_t)speed_index(across) * launch.step, 0,
+                                              launch.bytes);
+            seen |= word;
+            value += weight * ((float)(int32_t)(word >> launch.shift) * launch.unit - 128.0f);
+            weights += weight;
+        }
+    }
+    return launch.has_weights ? quotient(value, weights) : value;
+}
+
+GPU_FN void float_planes(const vmafgpu__float_planes_launch &launch) {
+    const uint32_t z = block_z() / 2;
+    const int f = (int)(block_z() % 2);
+    const uint8_t *data = (const uint8_t *)launch.source[z][f].data;
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__PLANES_THREADS + thread_index()), y = (int32_t)block_y();
+    uint32_t seen = 0;
+    if (!data)
+        return;
+    if (x < launch.width)
+        store((float *)(launch.scratch + z * launch.scratch_size + launch.output[f]) + (int64_t)y * launch.pitch + x,
+              planes_sample(launch, data, launch.source[z][f].pitch, x, y, seen));
+    seen = warp_or(seen);
+    if (f && (seen & launch.mask) && lane_index() == 0)
+        atomic_or(&launch.illegal[z], 4u);
+}
+
+GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_THREADS, 4) { float_planes(launch); }
+
 /* Where a picture's rows are. */
 struct FloatPicture { const uint8_t *data; int64_t pitch; };
 
@@ -5973,12 +6065,22 @@ GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 
 /* ================================================================================================
  * >>float motion                                 what blurred references differ by
  * ================================================================================================ */
+
+/* The reference before (0) and this one (1). */
+GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
+    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
+    FloatPicture picture;
+    picture.data = launch.bytes == 4 ? launch.scratch + z * launch.scratch_size + launch.input[f]
+                                     : (const uint8_t *)(f ? pair.reference : pair.before[0]);
+    picture.pitch = launch.bytes == 4 ? (int64_t)launch.input_pitch * 4 : f ? pair.reference_pitch : pair.before_pitch[0];
+    return picture;
+}
+
 GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, REACH = VMAFGPU__BLUR_MOTION_REACH };
     static_assert(2 * ROWS * THREADS * 4 == VMAFGPU__FMOTION_SHARED, "shared memory");
     const uint32_t z = block_z();
-    const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
-    if (!pair.before[0])
+    if (!launch.batch.pair[z].before[0])
         return;
     const int32_t across = vmafgpu__blur_columns(REACH), thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * across,
                   y0 = (int32_t)block_y() * ROWS;
@@ -5986,12 +6088,12 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
     const int32_t column = mirror(x0 - REACH + thread, launch.width);
 #pragma unroll 1
     for (int f = 0; f < 2; f++) {
-        const uint8_t *data = (const uint8_t *)(f ? pair.reference : pair.before[0]);
-        const int64_t pitch = f ? pair.reference_pitch : pair.before_pitch[0];
+        const FloatPicture picture = motion_picture(launch, z, f);
         float v[ROWS + 2 * REACH];
 #pragma unroll
         for (int k = 0; k < ROWS + 2 * REACH; k++)
-            v[k] = float_sample(data + mirror(y0 - REACH + k, launch.height) * pitch, column, launch.bytes, launch.unit);
+            v[k] = float_sample(picture.data + mirror(y0 - REACH + k, launch.height) * picture.pitch, column, launch.bytes,
+                                launch.unit);
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             float sum = 0;
@@ -6002,7 +6104,7 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
         }
     }
     block_barrier();
-    float *out = (float *)(launch.scratch + z * launch.scratch_size);
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.output[0]);
 #pragma unroll 1
     for (int32_t i = thread; i < ROWS * (across / 4); i += THREADS) {
         const int32_t row = i / (across / 4), x = i % (across / 4) * 4, y = y0 + row;
@@ -6017,6 +6119,51 @@ GPU_FN void float_motion(const vmafgpu__blur_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_motion(launch); }
+
+/* A blurred pixel: down the columns, then along the row. */
+GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
+    enum { REACH = VMAFGPU__BLUR_MOTION_REACH };
+    float sum = 0;
+#pragma unroll 1
+    for (int i = -REACH; i <= REACH; i++) {
+        const int32_t column = mirror(x + i, launch.width);
+        float down = 0;
+#pragma unroll
+        for (int k = -REACH; k <= REACH; k++)
+            down += blur_tap(launch, REACH + k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, column,
+                                                               launch.bytes, launch.unit);
+        sum += blur_tap(launch, REACH + i) * down;
+    }
+    return sum;
+}
+
+/* The same of smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
+GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
+    const uint32_t z = block_z();
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__FMOTION_SMALL_THREADS + thread_index()), y = (int32_t)block_y();
+    if (!launch.batch.pair[z].before[0] || x >= launch.small_width)
+        return;
+    float pixel[2];
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        const FloatPicture picture = motion_picture(launch, z, f);
+        pixel[f] = 0;
+#pragma unroll 1
+        for (int k = 0; k < 2; k++) {
+            const uint64_t down = load(launch.rows + 2 * (int64_t)y + k);
+#pragma unroll 1
+            for (int i = 0; i < 2; i++) {
+                const uint64_t across = load(launch.columns + 2 * (int64_t)x + i);
+                pixel[f] += speed_weight(down) * speed_weight(across) *
+                            motion_blurred(launch, picture, speed_index(across), speed_index(down));
+            }
+        }
+    }
+    store((float *)(launch.scratch + z * launch.scratch_size + launch.output[0]) + (int64_t)y * launch.output_pitch + x,
+          magnitude(pixel[0] - pixel[1]));
+}
+
+GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FMOTION_SMALL_THREADS, 4) { float_motion_small(launch); }
 
 /* ================================================================================================
  * >>float ansnr                                  smoothed pictures and what they differ by
@@ -6262,6 +6409,17 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
+/* A float that is not negative as a double. Conversions go at a quarter of the rate of sums of doubles and hold SSIM up; where it is
+ * known that numbers are 0 or far from the least ones, some are made by shifts. 0 is 2^-127 then, which no sum sees that is not
+ * all zeros, and beside SSIM's constants nobody sees such a sum either. */
+template <bool BY_SHIFTS> GPU_FN double widened(float v) {
+    if constexpr (BY_SHIFTS) {
+        const uint32_t bits = bits_of(v);
+        return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
+    }
+    return (double)v;
+}
+
 /* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
 GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
     const uint32_t z = block_z() / 2;
@@ -6297,6 +6455,30 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     store(out, (float)sum);
 }
 
+/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it. */
+template <bool IS_LUMA>
+GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
+    int32_t column[9];
+    double sum = 0;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        column[i] = ssim_mirror(x - 4 + i, from.width);
+#pragma unroll
+    for (int j = 0; j < 9; j++) {
+        const uint8_t *row = picture.data + ssim_mirror(y - 4 + j, from.height) * picture.pitch;
+#pragma unroll
+        for (int i = 0; i < 9; i++) {
+            const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
+                        sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
+            if (IS_LUMA && i % 2)
+                sum = tap < 0 ? sum - widened<true>(sample * -tap) : sum + widened<true>(sample * tap);
+            else
+                sum += (double)(sample * tap);
+        }
+    }
+    return (float)(IS_LUMA && sum > -1e-30 && sum < 1e-30 ? 0 : sum);
+}
+
 /* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
@@ -6305,25 +6487,12 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     float *out;
     if (!ssim_place(launch, to, x, y, out))
         return;
-    int32_t column[9];
-    double sum = 0;
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-        column[i] = ssim_mirror(2 * x - 4 + i, from.width);
-#pragma unroll
-    for (int j = 0; j < 9; j++) {
-        const uint8_t *row = picture.data + ssim_mirror(2 * y - 4 + j, from.height) * picture.pitch;
-#pragma unroll
-        for (int i = 0; i < 9; i++) {
-            const float product = ssim_sample(row, column[i], from.bytes, launch.unit) *
-                                  vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i];
-            sum += (double)product;
-        }
-    }
-    store(out, (float)sum);
+    store(out, from.bytes == 4 ? ssim_low_passed<false>(picture, from, launch.unit, 2 * x, 2 * y)
+                               : ssim_low_passed<true>(picture, from, launch.unit, 2 * x, 2 * y));
 }
 
 /* The row of a window that begins at column x. */
+template <bool IS_LUMA>
 GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
     double sum[VMAFGPU__SSIM_PLANES] = {};
 #pragma unroll
@@ -6332,11 +6501,26 @@ GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes,
         const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
 #pragma unroll
         for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-            sum[i] += (double)products[i];
+            sum[i] += i < 2 ? (double)products[i] : widened<IS_LUMA>(products[i]);
     }
 #pragma unroll
     for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
         out[i] = (float)sum[i];
+}
+
+/* The means in a window, of rows that begin at line[0], line[pitch], ... and for the next mean `next` further on. */
+template <bool IS_LUMA>
+GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&mean)[VMAFGPU__SSIM_PLANES]) {
+#pragma unroll
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
+        double down = 0;
+#pragma unroll
+        for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
+            const float product = line[k * next + j * pitch] * vmafgpu__ssim_taps[j];
+            down += k < 2 ? (double)product : widened<IS_LUMA>(product);
+        }
+        mean[k] = (float)down;
+    }
 }
 
 /* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
@@ -6374,7 +6558,7 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
 }
 
 /* The terms of a strip, or the sums of all. */
-template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
         PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
@@ -6390,9 +6574,11 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
 #pragma unroll 1
     for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
         const int32_t x = x0 + i % COLUMNS, y = y0 + i / COLUMNS;
-        const int64_t inside = y < scale.height ? y : scale.height - 1;
         float out[PLANES];
-        ssim_along(a.data + inside * a.pitch, b.data + inside * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
+        if (y >= scale.height)
+            break;
+        ssim_along<IS_LUMA>(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, IS_LUMA || KEEPS ? scale.bytes : 4,
+                            launch.unit, out);
 #pragma unroll
         for (int k = 0; k < PLANES; k++)
             lines[k * (LINES * COLUMNS) + i] = out[k];
@@ -6405,16 +6591,7 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
         double l, c;
         if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
             continue;
-#pragma unroll
-        for (int k = 0; k < PLANES; k++) {
-            double down = 0;
-#pragma unroll
-            for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
-                const float product = lines[k * (LINES * COLUMNS) + j * COLUMNS + i] * vmafgpu__ssim_taps[j];
-                down += (double)product;
-            }
-            mean[k] = (float)down;
-        }
+        ssim_down<IS_LUMA>(lines + i, COLUMNS, LINES * COLUMNS, mean);
         ssim_terms(mean, l, c, s);
         const double wide = (double)s, all = l * c * wide;
         if (KEEPS) {
@@ -6443,6 +6620,16 @@ template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launc
         store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
                   (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
 }
+
+GPU_FN void ssim_all_windows(const vmafgpu__ssim_launch &launch) {
+    if (launch.scale[launch.at].bytes == 4)
+        ssim_windows<false, false>(launch);
+    else
+        ssim_windows<false, true>(launch);
+}
+
+/* Of any samples: it is rarely wanted. */
+GPU_FN void ssim_kept_windows(const vmafgpu__ssim_launch &launch) { ssim_windows<true, false>(launch); }
 
 /* Block x is a scale. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
@@ -6477,8 +6664,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_all_windows(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_kept_windows(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 

@@ -4432,7 +4432,9 @@ static int self_test(const options *o) {
     static const vmafgpu_feature_config measured[] = {
         {"psnr", NULL}, {"float_psnr", NULL}, {"float_moment", NULL}, {"float_ssim", "enable_lcs=true"},
         {"float_ms_ssim", "enable_lcs=true"}, {"float_vif", NULL}, {"float_adm", NULL}, {"float_adm", "adm_p_norm=2.5"},
-        {"float_motion", NULL}, {"float_ansnr", NULL}, {"ciede", NULL}, {"psnr_hvs", NULL} /* not of 16 bits */
+        {"float_motion", NULL}, {"float_ansnr", NULL}, {"ciede", NULL}, {"speed_temporal", NULL},
+        {"float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4"}, {"float_motion", "motion_add_scale1=true"},
+        {"float_motion", "motion_add_uv=true"}, {"psnr_hvs", NULL} /* not of 16 bits */
     };
     const size_t count = 2 * (sizeof formats / sizeof formats[0]);
     uint64_t sum = 0;

@@ -161,6 +161,8 @@ kernel_speed_score vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_score(/
 measured_words vmafgpu.h cuda:measured /^static int vmafgpu__count_words(/,/^}/s/e->words = count/e->words = 0/
 measured_position vmafgpu.h cuda:measured_dies /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/job.position = position - k/job.position = position/
 kernel_squares vmafgpu_kernels.cu plain:measured s/return (uint64_t)(float)(uint32_t)/return (uint64_t)(uint32_t)/
+kernel_square_terms vmafgpu_kernels.cu plain:doubts /^GPU_FN void square_terms(/,/^}/s/launch.first + n/n/
+squares_may_round vmafgpu.h cuda:doubts /^static int vmafgpu__gpu_float_psnr_amend(/,/^}/s/>> 53/>> 63/
 kernel_squares_chroma vmafgpu_kernels.cu plain:measured /^template <int KIND> GPU_FN void squares_of(/,/^}/s/plane ? launch.shift : 0/0/
 kernel_float_rows vmafgpu_kernels.cu plain:measured /^GPU_FN void float_rows(/,/^}/s/tile\[lane \* STRIDE + k\]/tile[lane * STRIDE + (k ^ 1)]/
 kernel_float_rows_64 vmafgpu_kernels.cu amd:measured /^GPU_FN void float_rows(/,/^}/s/AT_ONCE = LANES \/ TILE/AT_ONCE = 1/
@@ -173,9 +175,22 @@ kernel_float_ansnr vmafgpu_kernels.cu plain:measured /^GPU_FN void float_ansnr(/
 kernel_float_adm vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_threshold(/,/^}/s/side\[VMAFGPU__FADM_COLUMNS - 1\]/side[VMAFGPU__FADM_COLUMNS]/
 kernel_float_adm_reciprocal vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_restore(/,/^}/s/1.0f - x \* y/1.0f - y * y/
 kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/,/^}/s/half = factor \/ 2/half = 0/
-kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_halve(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
+kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN float ssim_low_passed(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
+kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/
+kernel_speed_change vmafgpu_kernels.cu plain:measured /^GPU_FN SpeedPlane speed_changing_plane(/,/^}/s/plane\[block_y()\]\[1\]/plane[0][1]/
+kernel_speed_words vmafgpu_kernels.cu plain:measured /^GPU_FN void speed_score(/,/^}/s/block_z() \* launch.word_stride/block_z()/
+kernel_float_planes vmafgpu_kernels.cu plain:measured /^GPU_FN float planes_sample(/,/^}/s/launch.has_weights ? quotient(value, weights) : value/value/
+kernel_float_planes_illegal vmafgpu_kernels.cu plain:looks_back /^GPU_FN void float_planes(/,/^}/s/if (f \&\& /if (!f \&\& /
+kernel_float_motion_small vmafgpu_kernels.cu plain:measured /^GPU_FN void float_motion_small(/,/^}/s/speed_weight(down) \* speed_weight(across)/speed_weight(down) * speed_weight(down)/
+looks_back_ring vmafgpu.h cuda:looks_back /^static vmafgpu__target vmafgpu__find_earlier(/,/^}/s/position % g->distorted_ring/position % g->flight/
+looks_back_chroma vmafgpu.h cuda:looks_back /^static void vmafgpu__launch_filling(/,/^}/s/if (g->keeps_chroma)/if (0)/
+looks_back_distorted vmafgpu.h cuda:looks_back /^static void vmafgpu__launch_filling(/,/^}/s/pair->distorted_pitch, 1, distorted, 0/pair->distorted_pitch, 1, plane, 0/
+looks_back_kept vmafgpu.h cuda:looks_back /^static void vmafgpu__keep_frame(/,/^}/s/\*frame = kept;/(void)kept;/
+looks_back_lost vmafgpu.h cuda:looks_back /^static vmafgpu_result vmafgpu__take_over(/,/^}/s/(k == 0 || g->keeps_pairs)/k == 0/
+looks_back_spoilt vmafgpu.h cuda:looks_back /^static int vmafgpu__spoils(/,/^}/s/vmafgpu__keeps_pairs(v)/0/
+looks_back_handed vmafgpu.h cuda:change_over /^static void vmafgpu__hand_over(/,/^}/s/vmafgpu__keeps_pairs(v) ? job->distorted : NULL/NULL/
 kernel_hvs vmafgpu_kernels.cu plain:measured /GPU_FN void hvs_eight(/,/^}/s/hvs_part<7489, 13>/hvs_part<7489, 12>/
 kernel_sequence_ties vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN typename Sum::Bits sum_after(/,/^}/s/steps.odd : steps.even/steps.even : steps.even/
 kernel_sequence_ends vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/after <= end/after <= end + Sum::ROOM/

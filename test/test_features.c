@@ -4,7 +4,10 @@
  *
  * DEPTH=all compares each clip whole in each of the four ways below. Else clips share the ways out among them, so that each
  * set of features still sees all of them and each depth: two for a clip, and one with sanitizers or under another program;
- * and of clips with aggregates or many frames only the beginning. */
+ * and of clips with aggregates or many frames only the beginning.
+ *
+ * With VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS as for test_gpu a GPU computes them, and nothing may be left to the CPU: of
+ * smaller clips the first frames, or all with DEPTH=all. */
 #include "golden.h"
 
 #include <math.h>
@@ -68,12 +71,22 @@ static const struct {
 } ways[] = {{1, 0}, {7, 0}, {2, 16}, {1, 255}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-static int is_whole;      /* every frame, in every way */
-static int ways_of_clip;
+static int         is_whole; /* every frame, in every way */
+static int         ways_of_clip, beginning = BEGINNING;
+static const char *gpu_backend, *gpu_driver; /* NULL: the CPU computes */
 
 static void choose_depth(void) {
+    gpu_backend = getenv("VMAFGPU_TEST_BACKEND");
+    gpu_driver = getenv("VMAFGPU_TEST_DRIVER");
     is_whole = test_depth() == TEST_ALL;
-    ways_of_clip = is_whole ? WAYS : test_depth() == TEST_FEW ? 1 : 2;
+    ways_of_clip = gpu_driver ? 1 : is_whole ? WAYS : test_depth() == TEST_FEW ? 1 : 2;
+    beginning = gpu_driver ? 2 : BEGINNING;
+}
+
+/* Whether a clip's turn has come: a simulated GPU takes long. */
+static int has_turn(int clip, int turn) {
+    static const char *const small[] = {"c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b"};
+    return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
 }
 
 /* What the reference refuses, and its report does not have. */
@@ -118,7 +131,12 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     config.models = wanted->models;
     config.model_count = wanted->model_count;
     config.no_model = !wanted->model_count;
-    config.backend = VMAFGPU_BACKEND_CPU;
+    config.backend = !gpu_driver                                      ? VMAFGPU_BACKEND_CPU
+                     : gpu_backend && strcmp(gpu_backend, "hip") == 0 ? VMAFGPU_BACKEND_HIP
+                                                                      : VMAFGPU_BACKEND_CUDA;
+    config.gpu.driver_path = gpu_driver;
+    config.gpu.kernels_path = gpu_driver ? getenv("VMAFGPU_TEST_KERNELS") : NULL;
+    config.gpu.batch = gpu_driver ? 2 : 0;
     config.threads = ways[way].threads;
     config.cpumask = ways[way].cpumask;
     config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* of the machine that made the figures */
@@ -135,7 +153,7 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     for (int i = 0; ok && i < frame_count && pair_read(&p, frames); i++) {
         ok = CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK);
     }
-    ok = ok && (!has_end || CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK));
+    ok = ok && CHECK_INT(has_end ? vmafgpu_flush(context) : vmafgpu_wait(context, -1), VMAFGPU_OK);
     if (!ok) {
         printf("%s\n", vmafgpu_last_error(context));
     }
@@ -206,13 +224,14 @@ static int compare_clips(const char *folder, const char *kind, const vmafgpu_con
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
         char path[256], *text;
         snprintf(path, sizeof path, SHARED "%s/%s__%s.json", folder, clips[c].name, kind);
-        text = read_text(path);
+        text = has_turn(c, turn) ? read_text(path) : NULL;
         for (int k = 0; text && k < ways_of_clip; k++) {
             const int way = (turn + c + k * (WAYS / ways_of_clip)) % WAYS, frames = frames_of(text);
-            const int has_end = is_whole || frames <= BEGINNING;
+            const int has_end = is_whole || frames <= beginning;
             vmafgpu *context;
             snprintf(test_where, sizeof test_where, "%s %s way %d", clips[c].name, kind, way);
-            context = score(&clips[c], wanted, way, has_end ? frames : BEGINNING, has_end);
+            context = score(&clips[c], wanted, way, has_end ? frames : beginning, has_end);
+            CHECK(!context || !gpu_driver || !vmafgpu_backend_note(context)[0]);
             found += context ? compare_report(context, text, has_end) * (k == 0) : 0;
             vmafgpu_close(context);
         }
@@ -231,7 +250,8 @@ static void compare_features(void) {
         while (wanted.feature_count < FEATURES && sets[s].features[wanted.feature_count].name) {
             wanted.feature_count++;
         }
-        CHECK(compare_clips(sets[s].folder, sets[s].kind, &wanted, s) >= sets[s].least);
+        const int found = compare_clips(sets[s].folder, sets[s].kind, &wanted, s);
+        CHECK(gpu_driver && !is_whole ? found > 0 : found >= sets[s].least);
     }
 }
 
@@ -259,7 +279,8 @@ static void compare_models(void) {
             model.version = NULL;
             model.model = parsed;
         }
-        CHECK(compare_clips("golden_float", models[m].name, &wanted, (int)m) >= (10 + models[m].outputs) * 13);
+        const int found = compare_clips("golden_float", models[m].name, &wanted, (int)m);
+        CHECK(gpu_driver && !is_whole ? found > 0 : found >= (10 + models[m].outputs) * 13);
         vmafgpu_model_free(parsed, NULL);
         free(text);
     }

@@ -76,6 +76,10 @@ fi
     echo "matrix cuda cuda32 simulated_80.ptx $matrix"
     echo "hip64 hip hip64 simulated.hsaco $hip64"
     [ -z "$hosts" ] || echo "hosts cuda cuda32 simulated_80.ptx $hosts"
+    if [ -x "$root/test_features" ]; then   # the same GPUs beside libvmaf's figures
+        echo "golden cuda cuda32 simulated_75.ptx"
+        [ -n "$SANITIZE" ] || echo "golden_amd hip hip64 simulated.hsaco"
+    fi
     if [ -z "$SANITIZE" ]; then
         echo "plain cuda cuda32 simulated_75.ptx $computes"
         echo "wide cuda cuda64 simulated_75.ptx $computes"
@@ -89,7 +93,8 @@ xargs -P "$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)" -L 1 sh -c '
     root=$0 name=$1 log=$0/logs/test_gpu.$1
     export VMAFGPU_TEST_BACKEND="$2" VMAFGPU_TEST_DRIVER="$root/libsimulated_$3.so" VMAFGPU_TEST_KERNELS="$root/$4"
     shift 4
-    $RUNNER "$root/test_gpu" "$@" > "$log" 2>&1
+    case $name in golden*) program=test_features ;; *) program=test_gpu ;; esac
+    $RUNNER "$root/$program" "$@" > "$log" 2>&1
     echo $? > "$log.status"' "$root" < "$root/logs/test_gpu.runs"
 
 passed=0

@@ -85,9 +85,11 @@ static void speed(int lanes) {
     variant.blocks_down = variant.rows / VMAFGPU__SPEED_BLOCK;
     variant.reach = VMAFGPU__SPEED_TAPS / 2;
     for (int i = 0; i < VMAFGPU__SPEED_KERNELS; i++) {
-        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&variant, i, 1);
+        const vmafgpu__shape shape = vmafgpu__speed_shape_of(&variant, i, VMAFGPU__SPEED_PLANES, 1);
         for (int step = 1; step <= (i == VMAFGPU__SPEED_LOW ? 4 : 1); step *= 2)
             print(vmafgpu__speed_kernel_name(i, step), lanes, shape.threads, shape.shared);
+        if (i == VMAFGPU__SPEED_LOW_SCALED)
+            print("vmafgpu_speed_change", lanes, shape.threads, shape.shared);
     }
 }
 
@@ -95,12 +97,15 @@ static void speed(int lanes) {
 static void measured(int lanes) {
     static const char *const smoothing[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif" };
     print("vmafgpu_squares", lanes, VMAFGPU__SQUARES_THREADS, 0);
+    print("vmafgpu_square_terms", lanes, VMAFGPU__SQUARES_THREADS, 0);
     print("vmafgpu_float_rows", lanes, (unsigned)lanes, (unsigned)vmafgpu__chain_shared(lanes));
     print("vmafgpu_float_sums", lanes, (unsigned)lanes, VMAFGPU__CHAIN_ROWS * 4);
     for (int i = 0; i < 3; i++)
         print(smoothing[i], lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FVIF_SHARED);
     print("vmafgpu_float_shrink", lanes, VMAFGPU__SHRINK_THREADS, (unsigned)vmafgpu__shrink_shared(VMAFGPU__BLUR_REACH));
     print("vmafgpu_float_motion", lanes, VMAFGPU__BLUR_THREADS, VMAFGPU__FMOTION_SHARED);
+    print("vmafgpu_float_planes", lanes, VMAFGPU__PLANES_THREADS, 0);
+    print("vmafgpu_float_motion_small", lanes, VMAFGPU__FMOTION_SMALL_THREADS, 0);
     print("vmafgpu_float_ansnr", lanes, VMAFGPU__FANSNR_THREADS, 0);
     print("vmafgpu_float_adm", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
     print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);

@@ -39,8 +39,10 @@ static void check_no_note(const vmafgpu *context) {
 
 /* ---- the CPU until the GPU is open ---- */
 
-/* What is measured by itself, where it can be had. */
-enum { MEASURED = -1 };
+/* What is measured by itself, where it can be had; of this what looks back at other planes than luma of the reference. */
+enum { LOOKING_BACK = -2, MEASURED = -1 };
+static const selection looking_back = {"looking back", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 2,
+                                       {{"speed_temporal", NULL}, {"float_motion", "motion_add_uv=true"}}};
 static const selection measured = {"measured", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 3,
                                    {{"psnr", NULL}, {"float_motion", NULL}, {"float_moment", NULL}}};
 
@@ -103,7 +105,9 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     scores expected, part;
     vmafgpu *context;
     int at = j->first, borrowed = j->first, tails;
-    select_features(&config, j->selected == MEASURED ? &measured : &selections[j->selected]);
+    select_features(&config, j->selected == MEASURED       ? &measured
+                             : j->selected == LOOKING_BACK ? &looking_back
+                                                           : &selections[j->selected]);
     config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
     config.gpu.batch = j->batch;
     config.gpu.queue = j->queue;
@@ -126,7 +130,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     context = open_checked(&config);
     if (context) {
         const int seeds = j->first < vmafgpu_seed_count(context) ? j->first : vmafgpu_seed_count(context);
-        if (g->is_simulated && j->selected != MEASURED) {
+        if (g->is_simulated && j->selected >= 0) {
             CHECK_INT(vmafgpu_is_opening(context), 1);
             CHECK_STR(vmafgpu_device_name(context), "");
             CHECK_INT(vmafgpu_device_memory(context), 0);
@@ -146,12 +150,12 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
         }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reusable(context), j->end - j->first);
-        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end && (j->selected != MEASURED || vmafgpu_device_name(context)[0])) {
+        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end && (j->selected >= 0 || vmafgpu_device_name(context)[0])) {
             CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             CHECK(vmafgpu_device_memory(context) > 0 && vmafgpu_device_name(context)[0]);
             CHECK_INT(vmafgpu_get_config(context)->gpu.batch, j->batch);
         }
-        CHECK(j->selected == MEASURED || !vmafgpu_backend_note(context)[0]);
+        CHECK(j->selected < 0 || !vmafgpu_backend_note(context)[0]);
         if (j->delivery == NEXT) {
             collect_next(context, &taken);
         }
@@ -189,13 +193,16 @@ static const journey journeys[] = {
     {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 13, 64, 8, 0, 0},      /* lent memory */
     {WINDOWS, 2, 2, 2, 2, NEXT, 0, 2, 12, 3, 10, 6, 0},
     {MEASURED, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},
+    {LOOKING_BACK, 2, 2, 0, 1, KEPT, 0, 0, 8, 0, 8, 0, 0},
+    {LOOKING_BACK, 1, 2, 2, 1, NEXT, 0, 0, 7, 2, 10, 6, 0},
 };
 
 void test_change_over(gpu *g) {
     for (size_t i = 0; i < sizeof journeys / sizeof journeys[0]; i++) {
         const journey *j = &journeys[i];
-        film f = j->selected == MEASURED
-                     ? film_make_colour("texture+mix", 40, 36, j->depth, 420, j->end, 807)
+        const int size = j->selected == LOOKING_BACK ? 160 : 0;
+        film f = j->selected < 0
+                     ? film_make_colour("texture+mix", size ? size : 40, size ? size : 36, j->depth, 420, j->end, 807)
                      : film_make("texture+mix", 40, 36, j->depth, j->end + (j->first ? 2 : 0), (uint32_t)(800 + i));
         for (int ready = j->first; ready <= j->end; ready += g->is_simulated ? 1 : 6) {
             where("change-over, journey %d, ready before pair %d", (int)i, ready);
@@ -870,6 +877,13 @@ static void check_devices_rules(gpu *g, int threads) {
     config.gpu.stream = &config;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
+    vmafgpu_close(context);
+    config = devices_config(g, &f, both, 2);
+    config.feature_count = 1;
+    config.features = &(vmafgpu_feature_config){"float_motion", "motion_add_uv=true"};
+    config.chroma = VMAFGPU_420;
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+    CHECK_HAS(vmafgpu_last_error(context), "float_motion with several GPUs is measured by the CPU only");
     vmafgpu_close(context);
 
     config = devices_config(g, &f, both, 1);

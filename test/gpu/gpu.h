@@ -312,6 +312,14 @@ static inline void picture_spoil(gpu *g, const picture *p) {
     }
 }
 
+/* Sets a bit in one sample of a picture. */
+static inline void picture_mar(gpu *g, picture *p, size_t byte, int bit) {
+    p->bytes[byte] |= (unsigned char)(1 << bit);
+    if (p->address) {
+        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+    }
+}
+
 static inline reel reel_make(gpu *g, const film *f, const storage *how) {
     reel r;
     r.f = f;
@@ -492,8 +500,8 @@ static inline void where(const char *format, ...) {
 #define GPU_GROUPS(X) \
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) X(pieces) \
     X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) X(two_contexts) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(doubts) X(pixels) X(no_device) X(memory) X(illegal) \
-    X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(live) X(edits) X(maps)
+    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_dies) X(looks_back) X(doubts) X(pixels) \
+    X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders) X(change_over) X(opening) X(devices) X(live) X(edits) X(maps)
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)
 #undef GPU_GROUP

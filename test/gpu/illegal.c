@@ -3,14 +3,6 @@
 
 /* ---- samples that do not fit ---- */
 
-/* Sets a bit in one sample of a picture. */
-static void picture_mar(gpu *g, picture *p, size_t byte, int bit) {
-    p->bytes[byte] |= (unsigned char)(1 << bit);
-    if (p->address) {
-        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
-    }
-}
-
 /* The mean of a column over the frames that have a score, in their order. */
 static double mean_without(const scores *s, int column, int first, int end) {
     double sum = 0;

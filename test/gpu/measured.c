@@ -1,7 +1,7 @@
 /* What is measured by itself, on the GPU: the CPU's bits, in every layout, memory and order of calls. */
 #include "gpu.h"
 
-enum { MOST_FEATURES = 12 };
+enum { MOST_FEATURES = 14 };
 
 typedef struct measured {
     const char *what;
@@ -95,6 +95,12 @@ static void check_measured(gpu *g, const measured *m) {
 #define SSIMS "float_ssim enable_lcs=true"
 #define FLOATS "float_vif debug=true|float_motion|float_adm debug=true|float_ansnr"
 
+#define UV "float_motion motion_add_uv=true|float_motion motion_add_uv=true:motion_filter_size=3"
+#define MOVING "float_motion motion_add_scale1=true|float_motion motion_add_uv=true|float_motion motion_add_scale1=true:motion_filter_size=1"
+#define TEMPORAL                                                                                                             \
+    "speed_temporal|speed_temporal speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19|"  \
+    "speed_temporal speed_kernelscale=0.5:speed_prescale=0.75:speed_prescale_method=lanczos4:speed_nn_floor=0.1"
+
 void test_measured(gpu *g) {
     static const measured cases[] = {
         {"texture+mix", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS},
@@ -139,6 +145,21 @@ void test_measured(gpu *g) {
         {"noise+mix", 66, 33, 10, 420, 2, {"d", 2, 6, 0, 0, 0}, 2, 0, "ciede"},
         {"noise+same", 64, 48, 8, 420, 2, {"d", 2, 0, 0, 0, 0}, 2, 0, "ciede"},
         {"texture+mix", 132, 130, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, "float_vif vif_kernelscale=3.711340206185567"},
+        {"texture+mix", 90, 61, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
+         "float_vif vif_prescale=0.5:vif_prescale_method=bicubic|float_vif vif_prescale=0.7:vif_prescale_method=lanczos4|"
+         "float_vif vif_prescale=1.25:vif_prescale_method=bilinear:vif_skip_scale0=true|float_vif vif_prescale=0.6|float_vif"},
+        {"noise+invert", 47, 40, 12, 420, 2, {"h", 0, 4, 0, 0, 0}, 2, 0, "float_vif vif_prescale=1.5:vif_prescale_method=bilinear"},
+        {"texture+mix", 91, 60, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, MOVING},
+        {"noise+grain", 300, 41, 8, 422, 4, {"d", 0, 0, -331, 3, 1}, 3, 0, UV},
+        {"blocks+stretch", 67, 45, 10, 420, 5, {"d", 0, 6, 0, 0, 0}, 2, 2, MOVING "|psnr"},
+        {"noise+invert", 66, 47, 16, 444, 3, {"p", 0, 0, 0, 0, 0}, 2, 0,
+         "float_motion motion_add_uv=true:motion_add_scale1=true|float_motion motion_add_uv=true:motion_filter_size=1"},
+        {"texture+mix", 75, 40, 10, 444, 7, {"hpd", 0, 0, 0, 0, 0}, 2, 3, "float_motion motion_add_uv=true:motion_add_scale1=true"},
+        {"noise+mix", 66, 33, 10, 420, 4, {"d", 2, 6, 0, 0, 0}, 1, 0, UV},
+        {"texture+mix", 180, 177, 8, 420, 6, {"h", 0, 0, 0, 0, 0}, 2, 2, TEMPORAL},
+        {"noise+stretch", 177, 200, 10, 420, 5, {"d", 0, 6, 0, 0, 0}, 2, 0, TEMPORAL "|float_motion"},
+        {"texture+invert", 210, 176, 16, 400, 4, {"dph", 0, 0, 0, 0, 0}, 3, 0, TEMPORAL},
+        {"blocks+grain", 176, 180, 12, 444, 5, {"d", 0, 0, -999, 3, 1}, 2, 0, TEMPORAL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_measured(g, &cases[i]);
@@ -148,7 +169,7 @@ void test_measured(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 void test_measured_dies(gpu *g) {
-    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede"};
+    static const measured m = {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede|" UV};
     film f = measured_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
@@ -179,4 +200,104 @@ void test_measured_dies(gpu *g) {
     }
     scores_free(&expected);
     film_free(&f);
+}
+
+/* ---- what looks back at other planes than luma of the reference ---- */
+
+/* An illegal sample takes along the pairs that look at it. A seed's, which comes alone, too. */
+static void check_marred(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
+    enum { FRAMES = 6, BAD = 2 };
+    const measured m = {"texture+mix", 160, 160, 10, 420, FRAMES, {"d", 0, 0, 0, 0, 0}, 2, 0, feature};
+    film f = measured_film(&m);
+    char text[640];
+    vmafgpu_feature_config features[MOST_FEATURES];
+    vmafgpu_config config = measured_config(g, &f, &m, text, features);
+    reel r = reel_make(g, &f, &m.how);
+    scores expected = cpu_score(&f, &config);
+    picture *bad = &r.pictures[2 * (is_seed ? 0 : BAD) + side];
+    vmafgpu *context = open_checked(&config);
+    vmafgpu_score score;
+    where("marred %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", seed" : "");
+    picture_mar(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
+    if (context && is_seed) {
+        CHECK_INT(vmafgpu_seed(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
+    }
+    for (int i = is_seed; i < FRAMES && context; i++) {
+        CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+    }
+    if (context) {
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
+        for (int i = is_seed; i < FRAMES; i++) {
+            const int is_spoilt = i >= first && i <= last;
+            CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            if (is_spoilt) {
+                CHECK_HAS(vmafgpu_last_error(context), plane ? "chroma" : "luma");
+            } else if (!is_seed) {
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            }
+        }
+    }
+    vmafgpu_close(context);
+    reel_free(g, &r);
+    scores_free(&expected);
+    film_free(&f);
+}
+
+/* Frames are overwritten as soon as they may be, and the GPU may die on the way. */
+void test_looks_back(gpu *g) {
+    static const char *const kinds[] = {"d", "p", "dp", "h"};
+    enum { FRAMES = 7 };
+    for (int way = 0; way < 16; way++) {
+        const int is_interleaved = way % 8 >= 4,
+                  dies = way >= 8 && g->is_simulated && !strchr(kinds[way % 4], 'd') ? 1 + way % 5 : (int)FRAMES;
+        const measured m = {"texture+mix", way % 3 == 1 ? 163 : 164, 160, way % 2 ? 10 : 8, 420, FRAMES,
+                            {kinds[way % 4], 0, way % 2 && is_interleaved ? 6 : 0, 0, 0, is_interleaved}, 1 + way % 3, 0,
+                            "speed_temporal|float_motion motion_add_uv=true|float_motion motion_add_scale1=true|motion"};
+        film f = measured_film(&m);
+        char text[640];
+        vmafgpu_feature_config features[MOST_FEATURES];
+        vmafgpu_config config = measured_config(g, &f, &m, text, features);
+        reel r = reel_make(g, &f, &m.how);
+        scores expected = cpu_score(&f, &config);
+        vmafgpu *context = NULL;
+        int64_t spoilt = 0;
+        where("looks back, way %d", way);
+        config.gpu.queue = 1 + way % 2;
+        context = open_checked(&config);
+        for (int i = 0; context && i < FRAMES; i++) {
+            int64_t reusable;
+            if (i == dies) {
+                g->sim.fail(NULL, 3, 999);
+            }
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            if (i == 3) {
+                CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_reusable(context), i + 1);
+            }
+            reusable = vmafgpu_reusable(context);
+            for (; spoilt < reusable; spoilt++) {
+                picture_spoil(g, &r.pictures[2 * spoilt]);
+                picture_spoil(g, &r.pictures[2 * spoilt + 1]);
+            }
+        }
+        if (context) {
+            scores got;
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+        }
+        vmafgpu_close(context);
+        if (g->is_simulated) {
+            g->sim.fail(NULL, 0, 0);
+        }
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+    }
+    check_marred(g, "speed_temporal", 1, 0, 0, 2, 3);
+    check_marred(g, "speed_temporal", 0, 0, 0, 2, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 0, 2, 0, 1, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 1, 1, 0, 1, 3);
+    check_marred(g, "float_motion motion_add_uv=true", 0, 1, 1, 1, 1);
 }

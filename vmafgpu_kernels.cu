@@ -3598,7 +3598,7 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
 /* A c-value in units of 2^-24; what is not 0 is 0.5 or more and has 24 bits. (A kernel that is wrong may bring any others, and
  * the self-test then says which one.) */
 GPU_FN int64_t cambi_units(uint32_t bits) {
-    return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << ((bits >> 23) - 126 & 63)) : 0;
+    return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
 /* Where the threads of a block look for codes: pairs of columns, so many rows at once. */

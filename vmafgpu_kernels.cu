@@ -3902,6 +3902,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
+            /* At once, also what was not stored, which is dropped below; compute-sanitizer's initcheck reports that. */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;

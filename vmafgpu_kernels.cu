@@ -4326,7 +4326,7 @@ template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 ? 1 : 3;   /* scalar registers are short */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;   /* scalar registers are short */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -4348,11 +4348,12 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
 /* A sample after any prescale. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
+    [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
     float value = 0, weights = 0;
 #pragma unroll 1
     for (int32_t k = 0; k < launch.sources; k++) {
         const uint64_t down = load(launch.rows + (int64_t)y * launch.sources + k);
-#pragma unroll 2
+#pragma unroll AT_ONCE
         for (int32_t i = 0; i < launch.sources; i++) {
             const uint64_t across = load(launch.columns + (int64_t)x * launch.sources + i);
             const float weight = speed_weight(down) * speed_weight(across);
@@ -6410,16 +6411,15 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
-/* A float that is not negative as a double. Conversions go at a quarter of the rate of sums of doubles and hold SSIM up; where it is
- * known that numbers are 0 or far from the least ones, some are made by shifts. 0 is 2^-127 then, which no sum sees that is not
- * all zeros, and beside SSIM's constants nobody sees such a sum either. */
-template <bool BY_SHIFTS> GPU_FN double widened(float v) {
-    if constexpr (BY_SHIFTS) {
-        const uint32_t bits = bits_of(v);
-        return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
-    }
-    return (double)v;
+/* A float that is not negative as a double, by shifts: conversions go at a quarter of the rate of sums of doubles and hold SSIM up.
+ * 0 becomes 2^-127. */
+GPU_FN double widened(float v) {
+    const uint32_t bits = bits_of(v);
+    return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
 }
+
+/* The same, of any such float. */
+GPU_FN double widened_exactly(float v) { return v < 1e-30f ? (double)v : widened(v); }
 
 /* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
 GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
@@ -6456,7 +6456,8 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     store(out, (float)sum);
 }
 
-/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it. */
+/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it; 2^-127 for 0 is lost in any sum then, and
+ * what is left of a sum that is 0 is 0. */
 template <bool IS_LUMA>
 GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
     int32_t column[9];
@@ -6472,7 +6473,7 @@ GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_sc
             const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
                         sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
             if (IS_LUMA && i % 2)
-                sum = tap < 0 ? sum - widened<true>(sample * -tap) : sum + widened<true>(sample * tap);
+                sum = tap < 0 ? sum - widened(sample * -tap) : sum + widened(sample * tap);
             else
                 sum += (double)(sample * tap);
         }
@@ -6493,7 +6494,6 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 }
 
 /* The row of a window that begins at column x. */
-template <bool IS_LUMA>
 GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
     double sum[VMAFGPU__SSIM_PLANES] = {};
 #pragma unroll
@@ -6502,7 +6502,7 @@ GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes,
         const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
 #pragma unroll
         for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-            sum[i] += i < 2 ? (double)products[i] : widened<IS_LUMA>(products[i]);
+            sum[i] += i == 2 || i == 3 ? widened_exactly(products[i]) : (double)products[i];
     }
 #pragma unroll
     for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
@@ -6510,7 +6510,6 @@ GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes,
 }
 
 /* The means in a window, of rows that begin at line[0], line[pitch], ... and for the next mean `next` further on. */
-template <bool IS_LUMA>
 GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&mean)[VMAFGPU__SSIM_PLANES]) {
 #pragma unroll
     for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
@@ -6518,7 +6517,7 @@ GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&me
 #pragma unroll
         for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
             const float product = line[k * next + j * pitch] * vmafgpu__ssim_taps[j];
-            down += k < 2 ? (double)product : widened<IS_LUMA>(product);
+            down += k == 2 || k == 3 ? widened_exactly(product) : (double)product;
         }
         mean[k] = (float)down;
     }
@@ -6559,7 +6558,7 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
 }
 
 /* The terms of a strip, or the sums of all. */
-template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
         PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
@@ -6578,8 +6577,7 @@ template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim
         float out[PLANES];
         if (y >= scale.height)
             break;
-        ssim_along<IS_LUMA>(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, IS_LUMA || KEEPS ? scale.bytes : 4,
-                            launch.unit, out);
+        ssim_along(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
 #pragma unroll
         for (int k = 0; k < PLANES; k++)
             lines[k * (LINES * COLUMNS) + i] = out[k];
@@ -6592,7 +6590,7 @@ template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim
         double l, c;
         if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
             continue;
-        ssim_down<IS_LUMA>(lines + i, COLUMNS, LINES * COLUMNS, mean);
+        ssim_down(lines + i, COLUMNS, LINES * COLUMNS, mean);
         ssim_terms(mean, l, c, s);
         const double wide = (double)s, all = l * c * wide;
         if (KEEPS) {
@@ -6621,16 +6619,6 @@ template <bool KEEPS, bool IS_LUMA> GPU_FN void ssim_windows(const vmafgpu__ssim
         store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
                   (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
 }
-
-GPU_FN void ssim_all_windows(const vmafgpu__ssim_launch &launch) {
-    if (launch.scale[launch.at].bytes == 4)
-        ssim_windows<false, false>(launch);
-    else
-        ssim_windows<false, true>(launch);
-}
-
-/* Of any samples: it is rarely wanted. */
-GPU_FN void ssim_kept_windows(const vmafgpu__ssim_launch &launch) { ssim_windows<true, false>(launch); }
 
 /* Block x is a scale. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
@@ -6664,9 +6652,9 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
-GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_all_windows(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_kept_windows(launch); }
+GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_halve(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 

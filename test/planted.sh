@@ -178,7 +178,7 @@ kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/
 kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN float ssim_low_passed(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
-kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/
+kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /^GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/
 kernel_speed_change vmafgpu_kernels.cu plain:measured /^GPU_FN SpeedPlane speed_changing_plane(/,/^}/s/plane\[block_y()\]\[1\]/plane[0][1]/
 kernel_speed_words vmafgpu_kernels.cu plain:measured /^GPU_FN void speed_score(/,/^}/s/block_z() \* launch.word_stride/block_z()/
 kernel_float_planes vmafgpu_kernels.cu plain:measured /^GPU_FN float planes_sample(/,/^}/s/launch.has_weights ? quotient(value, weights) : value/value/

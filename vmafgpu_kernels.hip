@@ -131,6 +131,9 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 |
                                            (selector & 0xf000) << 12);
 }
+/* Nothing is computed: a product of 24 bits does not look at the upper ones, and clang chooses it where it sees that it may. */
+GPU_FN int32_t small(int32_t v) { return (int32_t)((uint32_t)v << 8) >> 8; }
+GPU_FN uint32_t small(uint32_t v) { return v & 0xffffff; }
 GPU_FN int32_t dot_of_bytes(int32_t a, uint32_t low, uint32_t high, int32_t c) {
     return (int32_t)((uint32_t)((int16_t)a * (int32_t)low) + (uint32_t)((a >> 16) * (int32_t)high) + (uint32_t)c);
 }

@@ -1,6 +1,5 @@
 /* Kernels as they are packed: LZMA's streams against those of xz, containers and C text, and that each bit that is wrong and
  * each byte that is missing is found. This file looks inside, so that it has the implementation. */
-#define VMAFGPU_NO_SIMD
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"

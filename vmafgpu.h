@@ -288,7 +288,7 @@
  *   - vmafgpu_try_push() takes a pair or returns VMAFGPU_AGAIN; vmafgpu_next() gives scores in order, as many as there are, and
  *     VMAFGPU_AGAIN; vmafgpu_reusable() tells whose frames may be written again. None of them waits. vmafgpu_push(), _flush(),
  *     _reset(), _close(), _wait() and the single pairs do. With config.live gpu.batch is 1 by default: no pair waits for others.
- *   - vmafgpu_map_next() has a pair's push tell where in the frame the score is lost, with config.map_size, on the CPU.
+ *   - vmafgpu_map_next() has a pair's push tell where in the frame the score is lost, with config.map_size.
  *   - What to do when the GPU is busy: leave the pair out. The scores are those of a clip without it, to the bit, whose motion is
  *     that from one pushed reference to the next. examples/engine_overlay.c does so.
  *
@@ -822,7 +822,8 @@ typedef struct vmafgpu_config {
                                              libvmaf would give it if the clip ended with it. See LIVE       */
 
     int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
-                                             maps. Needs `live`, the features of edits, and the CPU           */
+                                             maps. Needs `live`, a model, and the features of edits; CUDA and HIP: one GPU,
+                                             37 bytes per pixel of its memory, gpu.batch is 1 */
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU
@@ -1065,16 +1066,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 
 /* The base in blocks of size x size luma samples, 4..256, row by row: *across times *down of them, rounded up, for which there must be
  * room. A sample at column x of VIF's scale s belongs to column (x << s) / size of the blocks, a coefficient of ADM's to
- * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. In plain C, and config.threads share it: on
- * one it takes as long as some ten scores of the frame. VMAFGPU_ERROR_BACKEND on a GPU, which has no maps in this version. */
+ * (x << (s + 1)) / size, likewise rows. blocks NULL: only *across and *down are written. On the CPU in plain C, and config.threads
+ * share it: on one it takes as long as some ten scores of the frame. On a GPU that has the base, its kernels make it, with the same
+ * bits; `blocks` is in host memory all the same. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_block *blocks, int *across, int *down);
 
-/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push writes a
- * float for each block of so many luma samples in either direction, row by row, vmafgpu_map_blocks() in all, before it returns: the
+/* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push has a
+ * float written for each block of so many luma samples in either direction, row by row without gaps, vmafgpu_map_blocks() in all: the
  * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
- * asked for again; NULL: none after all. Pairs without cost what they always do, those with one as much more as
- * vmafgpu_edit_map(), and vmafgpu_push_many() shares no work. memory: host or pinned, in this version: with config.map_size the
- * CPU scores, and CUDA and HIP are refused at open. */
+ * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL: none after all. memory:
+ *   - host, pinned: written on the CPU before the push returns, on a GPU once the pair's score is ready.
+ *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after what was put on
+ *     config.gpu.stream before the push, before what comes behind vmafgpu_wait_on_stream(). It is yours again when
+ *     vmafgpu_reusable() counts the pair. Refused where the CPU scores.
+ * Pairs without cost what they always do. Those with one: on the CPU as much more as vmafgpu_edit_map(), and vmafgpu_push_many()
+ * shares no work; on a GPU some more kernels, behind which the score comes as well. If the GPU fails, maps in host memory that are
+ * on their way are NaN, those on the device are not to be looked at, and this call is VMAFGPU_ERROR_DEVICE from then on.
+ * A model whose inputs are more than VIF's scales, ADM and motion of this pair (motion3 with motion_moving_average), and several GPUs,
+ * leave maps to the CPU. */
 VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgpu_memory_kind memory);
 
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */

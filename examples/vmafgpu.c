@@ -4436,20 +4436,30 @@ static int self_test(const options *o) {
         {"float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4"}, {"float_motion", "motion_add_scale1=true"},
         {"float_motion", "motion_add_uv=true"}, {"psnr_hvs", NULL} /* not of 16 bits */
     };
-    const size_t count = 2 * (sizeof formats / sizeof formats[0]);
+    /* The third context of a format has the default model, edits and maps. */
+    static const struct {
+        const vmafgpu_feature_config *features;
+        int                           count;
+    } parts[] = {{summed, sizeof summed / sizeof summed[0]}, {measured, sizeof measured / sizeof measured[0]}, {NULL, 0}};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    const size_t count = PARTS * (sizeof formats / sizeof formats[0]);
     uint64_t sum = 0;
     int ok = 1;
     for (size_t k = 0; ok && k < count; k++) {
-        const size_t i = k / 2, all = k % 2 ? sizeof measured / sizeof measured[0] : sizeof summed / sizeof summed[0];
+        const size_t i = k / PARTS;
+        const int has_edits = !parts[k % PARTS].features;
         vmafgpu_config config = VMAFGPU_INIT;
         vmafgpu *context = NULL;
         config.width = 1920;
         config.height = 1080;
         config.bit_depth = formats[i].bit_depth;
         config.layout = formats[i].layout;
-        config.no_model = 1;
-        config.features = k % 2 ? measured : summed;
-        config.feature_count = (int)all - (k % 2 && formats[i].bit_depth == 16);
+        config.no_model = !has_edits;
+        config.features = parts[k % PARTS].features;
+        config.feature_count = parts[k % PARTS].count - (config.features == measured && formats[i].bit_depth == 16);
+        config.live = has_edits;
+        config.edit_size = has_edits ? 24 : 0;
+        config.map_size = has_edits ? 16 : 0;
         config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* the number is the same whatever the processor */
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;

@@ -282,6 +282,7 @@ typedef struct tested {
     vmafgpu_layout layout;
     int            arithmetic;
     const char    *features;   /* "name options|name options" */
+    int            edit_size;  /* with the default model and maps, too */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text, vmafgpu_feature_config *features) {
@@ -309,20 +310,23 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
         config.bytes_per_sample = 2;
     }
     config.gpu.arithmetic = t->arithmetic;
-    config.no_model = 1;
+    config.no_model = !t->edit_size;
+    config.edit_size = t->edit_size;
+    config.live = t->edit_size != 0;
+    config.map_size = t->edit_size;
     config.features = features;
     config.feature_count = count;
     return config;
 }
 
 /* What a small picture does not show: kernels that only look for illegal samples find none where there are none, the last of
- * cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, and of SpEED's ways to read chroma
- * one is used. */
+ * cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, of SpEED's ways to read chroma
+ * one is used, and nothing is committed. */
 static int is_shown(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
     return strcmp(kernel, "vmafgpu_interface_2") && strncmp(kernel, "vmafgpu_speed_check", 19) &&
-           strcmp(kernel, "vmafgpu_cambi_order") && !(is_speed && !strcmp(kernel, "vmafgpu_import")) &&
+           strcmp(kernel, "vmafgpu_cambi_order") && strcmp(kernel, "vmafgpu_edit_patch") && !(is_speed && !strcmp(kernel, "vmafgpu_import")) &&
            (strncmp(kernel, "vmafgpu_speed_low", 17) ||
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
@@ -365,22 +369,24 @@ static void check_planted(gpu *g, const tested *t) {
 
 void test_self_test(gpu *g) {
     static const tested cases[] = {
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true"},
-        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion"},
-        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion"},
-        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3"},
-        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127"},
-        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma"},
-        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma"},
-        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5"},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr"},
-        {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment"},
-        {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5"},
-        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr"},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2"},
-        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim"},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs"},
-        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede"},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0},
+        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0},
+        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0},
+        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0},
+        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0},
+        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0},
+        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0},
+        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0},
+        {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0},
+        {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0},
+        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0},
+        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0},
+        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16},
+        {64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

@@ -458,8 +458,9 @@ static void check_in_order(gpu *g, const char *what, int width, int height, int 
     film_free(&f);
 }
 
-/* Squares of words whose sum gets beyond what doubles have exactly. */
+/* Squares of words whose sum gets beyond what doubles have exactly; then come small odd ones, which large ones are not. */
 static void check_rounded_squares(gpu *g) {
+    enum { COUNT = 2404 * 2101 };
     film f = film_make("noise+invert", 2404, 2101, 16, 1, 3);
     vmafgpu_feature_config features[2] = {{"float_moment", NULL}, {"float_psnr", NULL}};
     vmafgpu_config config = gpu_config(g, &f);
@@ -471,8 +472,8 @@ static void check_rounded_squares(gpu *g) {
     where("rounded squares");
     for (int side = 0; side < 2; side++) {
         uint16_t *samples = (uint16_t *)(void *)(f.luma + (size_t)side * f.plane_bytes);
-        for (int n = 0; n < 2404 * 2101; n++) {
-            samples[n] = (uint16_t)(side ? samples[n] : 49152 + samples[n] / 4);
+        for (int n = 0; n < COUNT; n++) {
+            samples[n] = (uint16_t)(n < COUNT / 4 * 3 ? side ? 0 : 65535 : side ? n % 2 : 1 + n % 5);
         }
     }
     expected = cpu_score(&f, &config);

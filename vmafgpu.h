@@ -3730,6 +3730,11 @@ enum {
     VMAFGPU__MAP_THREADS = 128              /* a warp has a block of the picture: its sums, then those of the reference */
 };
 
+/* Of a block of that: of each warp the sums of both. */
+VMAFGPU__FN int32_t vmafgpu__map_shared(int32_t lanes) {
+    return VMAFGPU__MAP_THREADS / lanes * 2 * (int32_t)VMAFGPU__SLOPES * 8;
+}
+
 /* What predictions are made of, from the sums of a pair that was scored. */
 typedef struct vmafgpu__map_settle_launch {
     vmafgpu__smooth *smooth;
@@ -23030,7 +23035,7 @@ static void vmafgpu__map_start(vmafgpu *v, int size, int first, int count, uint6
     const vmafgpu_config *c = &v->config;
     const vmafgpu__shape shape = {
         { (uint32_t)vmafgpu__divide_up(count, VMAFGPU__MAP_THREADS / g->site.lanes), 1, 1 }, VMAFGPU__MAP_THREADS,
-        (uint32_t)(VMAFGPU__MAP_THREADS / g->site.lanes * 2 * (int)VMAFGPU__SLOPES * (int)sizeof(int64_t))
+        (uint32_t)vmafgpu__map_shared(g->site.lanes)
     };
     vmafgpu__map_launch launch;
     memset(&launch, 0, sizeof launch);

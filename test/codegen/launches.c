@@ -126,6 +126,9 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_PATCH], lanes, VMAFGPU__EDIT_PATCH_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_CHANGE], lanes, VMAFGPU__EDIT_CHANGE_THREADS,
           (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_SETTLE], lanes, VMAFGPU__MAP_SETTLE_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_BLOCKS], lanes, VMAFGPU__MAP_THREADS, (unsigned)vmafgpu__map_shared(lanes));
     for (int depth = 8; depth <= 16; depth += 8)
         for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
             const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);

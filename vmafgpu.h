@@ -2704,9 +2704,6 @@ typedef struct vmafgpu__vif_gain {
     double   limit;
     int32_t  any;                        /* 0 where the limit is 1, else all bits below the sign */
     int32_t  shift;                      /* 2^shift times s1 is surely below limit * s1; above all where it is 1 */
-    uint64_t square;                     /* limit^2 in units of 2^-50, rounded down */
-    uint32_t fixed;                      /* limit in units of 2^-24, rounded down */
-    float    low;                        /* surely below the limit */
     uint32_t one;                        /* 1, which the compiler does not know */
 } vmafgpu__vif_gain;
 
@@ -14843,9 +14840,6 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
     gain.shift = limit == 1 ? 31 : 0;
     while (limit != 1 && (2 << gain.shift) < limit)
         gain.shift++;
-    gain.square = (uint64_t)(limit * limit * 1125899906842624.0);   /* 2^50; the square is at most 10^4 */
-    gain.fixed = (uint32_t)(limit * 16777216.0);
-    gain.low = (float)(limit * 0.999);
     return gain;
 }
 

@@ -1134,15 +1134,29 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  * A limited gain is limit^2 * s1 in the place of c - 1, of which it never is the larger one: the lesser of both is right,
  * whatever side of the limit the gain is on. */
 
-/* The quotient need be right within a half and a bit only, because what it leaves is exact modulo 2^32, and tells by its
- * sign which of two integers is c. Gains that may reach a limit other than 1 are left to vif_levels. */
-GPU_FN bool vif_double_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two, uint32_t *n1,
-                              uint32_t *n2) {
+/* The integer nearest to s12^2 / s1, less one. A half and a bit beside it is enough, because what it leaves is exact modulo 2^32,
+ * and tells by its sign which of two integers is c. */
+GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
     r = fused(fused(-x1, r, 1.0), r, r);
-    /* The nearest integer, less one: 3 * 2^51 - 1 is added. */
-    const uint32_t below = (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));
+    return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0));   /* 3 * 2^51 - 1 */
+}
+
+/* Without doubles: the first quotient is too small by 2^-19 of itself or less, in spite of all roundings; its remainder gives the
+ * rest of it, of which bits that are left out make 2^-7. */
+GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
+    const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE), u12 = (uint32_t)(s12 > 0 ? s12 : 0);
+    const float x12 = (float)u12, r = reciprocal((float)u1);
+    const uint32_t q = (uint32_t)(x12 * x12 * (r * (1 - 1.0f / 1048576)));
+    const uint64_t rest = (uint64_t)u12 * u12 - (uint64_t)q * u1;
+    return q + (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u);   /* 3 * 2^22 - 1 */
+}
+
+/* Gains that may reach a limit other than 1 are left to vif_levels. */
+template <bool DOUBLES> GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain,
+                                                      uint32_t two, uint32_t *n1, uint32_t *n2) {
+    const uint32_t below = DOUBLES ? vif_double_quotient(s1, s12) : vif_float_quotient(s1, s12);
     const uint32_t left = below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);   /* signed: -m, or s1 - m */
     const uint32_t c1 = below + (left >> 31);   /* c - 1 */
     const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1, most = s1 | gain.any;
@@ -1151,40 +1165,6 @@ GPU_FN bool vif_double_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu
     *n1 = (uint32_t)larger - c1 + VMAFGPU__VIF_NOISE;
     *n2 = *n1 + explained;
     return left + unsure >= unsure && s12 >> gain.shift < s1;
-}
-
-GPU_FN bool vif_integer_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t *n1,
-                               uint32_t *n2) {
-    /* The first quotient is too small by 2^-20 of itself or less, in spite of all roundings; its remainder gives the
-     * rest of it, one too small or too large at most. */
-    const float x12 = (float)s12, r = reciprocal((float)s1);
-    const uint64_t square = (uint64_t)(uint32_t)s12 * (uint32_t)s12;
-    uint32_t q = (uint32_t)(x12 * x12 * (r * (1 - 1.0f / 1048576)));
-    const uint64_t rest = square - (uint64_t)q * (uint32_t)s1;
-    q += (uint32_t)((float)(uint32_t)(rest >> 10) * 1024.0f * r);
-    int32_t m = (int32_t)((uint32_t)square - q * (uint32_t)s1);
-    if (m < 0)
-        m += s1, q--;
-    if (m >= s1)
-        m -= s1, q++;
-    const int32_t c = (int32_t)q + (m != 0);
-    const int32_t larger = s2 > c ? s2 : c;
-    *n1 = (uint32_t)(larger - c) + VMAFGPU__VIF_NOISE;
-    *n2 = (uint32_t)larger + VMAFGPU__VIF_NOISE - 1;
-    bool certain = m == 0 || m > 2 + (s1 >> 23) + (int32_t)(q >> 16);
-    if (x12 > gain.low * (float)s1) {
-        /* gain > limit, in units of 2^-24; an integer limit knows no doubt but in the last part of 2^23. */
-        const int64_t beyond =
-            (int64_t)((uint64_t)(uint32_t)s12 << 24) - (int64_t)((uint64_t)gain.fixed * (uint32_t)s1);
-        if (beyond > 0) {
-            /* limit^2 * s1 in units of 2^-18, less than two of them too small. */
-            const uint64_t limited = (uint64_t)(uint32_t)(gain.square >> 32) * (uint32_t)s1 +
-                                     ((uint64_t)(uint32_t)gain.square * (uint32_t)s1 >> 32);
-            *n2 = *n1 + (uint32_t)(limited >> 18);
-            certain = certain && beyond >= 2 * (int64_t)s1 && (limited & 0x3ffff) < 0x3fff8;
-        }
-    }
-    return certain;
 }
 
 /* How many logarithms, N at most, of numbers from 2 * VMAFGPU__VIF_NOISE on a sum is of: it tells by itself. */
@@ -1201,7 +1181,7 @@ GPU_FN uint32_t vif_term(uint32_t n1, uint32_t n2, const uint8_t *table) {
 GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) { return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0; }
 
 /* Replaces what is not sure to be right by what vif_levels makes. */
-template <int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
+template <bool DOUBLES, int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two,
                                          const int32_t *s1, const int32_t *s2, const int32_t *s12, VifSums *sums) {
     int32_t a1[N], a2[N], a12[N];
 #pragma unroll
@@ -1210,7 +1190,8 @@ template <int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const ui
 #pragma unroll 1
     for (int k = 0; k < N; k++) {
         uint32_t n1, n2, right1, right2;
-        if (vif_has_term(a1[0], a2[0], a12[0]) && !vif_double_levels(a1[0], a2[0], a12[0], gain, two, &n1, &n2)) {
+        if (vif_has_term(a1[0], a2[0], a12[0]) &&
+            !vif_likely_levels<DOUBLES>(a1[0], a2[0], a12[0], gain, two, &n1, &n2)) {
             vif_levels(a1[0], a2[0], a12[0], gain.limit, &right1, &right2);
             sums->numerator += vif_term(right1, right2, table) - vif_term(n1, n2, table);
         }
@@ -1221,76 +1202,32 @@ template <int N> GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const ui
 }
 
 /* Adds N samples of each lane of a warp. Samples outside the image have all three zero. */
-template <int N> GPU_FN void vif_double_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
-                                                   const int32_t *s2, const int32_t *s12, VifSums *sums) {
+template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
+                                                          const int32_t *s2, const int32_t *s12, VifSums *sums) {
     const uint32_t two = opaque(2u);   /* as a literal it would cost an addition */
     uint32_t logs = 0;
-    bool doubt = false;
+    bool doubt = false, flat = true;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE;
+        flat = flat && !has_log;
+        sums->flat_noise += (uint64_t)(has_log ? 0 : (uint32_t)s2[i]) * gain.one;
+    }
+    if (!DOUBLES && all_lanes(flat))
+        return;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
         uint32_t n1, n2;
-        const bool is_sure = vif_double_levels(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
+        const bool is_sure = vif_likely_levels<DOUBLES>(s1[i], s2[i], s12[i], gain, two, &n1, &n2);
         add_where(sums->numerator, vif_term(n1, n2, table), has_term);
         doubt = doubt || (has_term && !is_sure);
         add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table), has_log);
-        sums->flat_noise += (uint64_t)(has_log ? 0 : (uint32_t)s2[i]) * gain.one;
     }
     sums->logs += vif_log_count<N>(logs);
     sums->denominator += logs;
     if (doubt)
-        vif_correct<N>(gain, table, two, s1, s2, s12, sums);
-}
-
-/* The same without doubles. */
-template <int N> GPU_FN void vif_integer_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1,
-                                                    const int32_t *s2, const int32_t *s12, VifSums *sums) {
-    uint32_t logs = 0, doubtful = 0, noise[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const bool flat = s1[i] < VMAFGPU__VIF_NOISE;
-        logs += !flat;
-        noise[i] = flat ? (uint32_t)s2[i] : 0;   /* below 2^31 */
-    }
-#pragma unroll
-    for (int i = 0; i < N; i += 2)
-        sums->flat_noise += noise[i] + noise[i + 1];
-    if (!any_lane(logs != 0))
-        return;
-    sums->logs += logs;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
-        uint32_t n1, n2;
-        const bool certain = vif_integer_levels(has_log ? s1[i] : VMAFGPU__VIF_NOISE, s2[i], s12[i] > 0 ? s12[i] : 0, gain,
-                                                &n1, &n2);
-        const uint32_t term = vif_term(n1, n2, table),
-                       log_s1 = (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table);
-        sums->denominator += has_log ? log_s1 : 0;
-        sums->numerator += has_term && certain ? term : 0;
-        doubtful |= has_term && !certain ? 1u << i : 0;
-    }
-#pragma unroll 1
-    while (doubtful) {
-        int32_t a1 = 0, a2 = 0, a12 = 0;
-        uint32_t n1, n2;
-#pragma unroll
-        for (int i = N - 1; i >= 0; i--)   /* the first of them; registers cannot be indexed */
-            if (doubtful >> i & 1)
-                a1 = s1[i], a2 = s2[i], a12 = s12[i];
-        doubtful &= doubtful - 1;
-        vif_levels(a1, a2, a12, gain.limit, &n1, &n2);
-        sums->numerator += vif_term(n1, n2, table);
-    }
-}
-
-template <bool DOUBLES, int N> GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table,
-                                                          const int32_t *s1, const int32_t *s2, const int32_t *s12,
-                                                          VifSums *sums) {
-    if constexpr (DOUBLES)
-        vif_double_statistics<N>(gain, table, s1, s2, s12, sums);
-    else
-        vif_integer_statistics<N>(gain, table, s1, s2, s12, sums);
+        vif_correct<DOUBLES, N>(gain, table, two, s1, s2, s12, sums);
 }
 
 /* Lane i of the first four gets the i-th sum of a warp as it is delivered. `samples`: how many of the warp's were inside the

@@ -134,11 +134,11 @@ kernel_pixels_word vmafgpu_kernels.cu plain:pixels /^GPU_FN uint32_t load_word(c
 kernel_pixels_chroma vmafgpu_kernels.cu amd:pixels /GPU_FN void pixels_chroma(/,/^}/s/row < 0 ? 0 : row/row < 0 ? 1 : row/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
-kernel_vif_f64 vmafgpu_kernels.cu amd:sums /^GPU_FN bool vif_double_levels(/,/^}/s/below + (left >> 31)/below/
-kernel_vif_one vmafgpu_kernels.cu amd:random /^GPU_FN bool vif_double_levels(/,/^}/s/\*n1 + (uint32_t)s1 < \*n2/false/
+kernel_vif_f64 vmafgpu_kernels.cu amd:sums /GPU_FN bool vif_likely_levels(/,/^}/s/below + (left >> 31)/below/
+kernel_vif_one vmafgpu_kernels.cu amd:random /GPU_FN bool vif_likely_levels(/,/^}/s/(int32_t)c1 < most/true/
 kernel_vif_claims vmafgpu_kernels.cu matrix:pieces s/warps + atomic_claim(launch.claimed)/atomic_claim(launch.claimed)/
 kernel_vif_rounds vmafgpu_kernels.cu matrix:pieces /^    GPU_FN Piece piece_of(/,/^    }/s/from += warps \* length/from += warps/
-kernel_vif_int vmafgpu_kernels.cu plain:random /^GPU_FN bool vif_integer_levels(/,/^}/s/s2 > c ? s2 : c/s2/
+kernel_vif_int vmafgpu_kernels.cu plain:random /^GPU_FN uint32_t vif_float_quotient(/,/^}/s/12582911/12582910/
 kernel_vif_plain vmafgpu_kernels.cu plain:noise /GPU_FN void vif_square_column(/,/^}/s/(1u << shift >> 1)/0/
 kernel_vif_matrix vmafgpu_kernels.cu matrix:noise /^GPU_FN void multiply_bytes(/,/^}/s/a2 \* b2 + a3 \* b3/a2 * b2/
 kernel_adm_8 vmafgpu_kernels.cu plain:noise /^GPU_FN uint32_t adm_restore_magnitude(/,/^}/s/16384 + negative/16384/

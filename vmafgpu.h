@@ -16641,19 +16641,19 @@ static uint64_t vmafgpu__gpu_fmotion_scratch(const vmafgpu *v, const vmafgpu__ex
     return vmafgpu__fmotion_is_zero(e) ? 0 : vmafgpu__fmotion_places_of(&v->config, e).size;
 }
 
-/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `small`: where these begin. */
-static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *small) {
+/* Tables of chroma's columns and rows, each made of itself, then of luma's at scale 1. `halved`: where these begin. */
+static size_t vmafgpu__fmotion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
     used += vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, h, h, out ? out + used : NULL);
-    *small = used;
+    *halved = used;
     used += vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->width, vmafgpu__fmotion_half(c->width), out ? out + used : NULL);
     return used + vmafgpu__source_table(VMAFGPU__SPEED_BILINEAR, c->height, vmafgpu__fmotion_half(c->height), out ? out + used : NULL);
 }
 
 static size_t vmafgpu__gpu_fmotion_tables(const vmafgpu__site *site, unsigned char *out) {
-    size_t small;
-    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &small);
+    size_t halved;
+    return sizeof(uint64_t) * vmafgpu__fmotion_tables(site->config, (uint64_t *)(void *)out, &halved);
 }
 
 /* A plane of chroma as floats, before and now. Of references that come alone, too, each sample must be legal. */
@@ -16676,21 +16676,21 @@ static void vmafgpu__gpu_fmotion_enqueue(const vmafgpu__work *work, const vmafgp
     vmafgpu__blur_launch launch;
     vmafgpu__chains_launch chains;
     vmafgpu__shape shape;
-    size_t small;
+    size_t halved;
     float taps[2 * VMAFGPU__BLUR_MOTION_REACH + 1] = { 0 };
     int reach, blocks = 0;
     const float *given = vmafgpu__fmotion_taps(e, &reach);
     if (vmafgpu__fmotion_is_zero(e))
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
-    vmafgpu__fmotion_tables(c, NULL, &small);
+    vmafgpu__fmotion_tables(c, NULL, &halved);
     memset(&launch, 0, sizeof launch);
     launch.batch = *work->batch;
     launch.scratch = work->scratch;
     launch.scratch_size = layout.size;
     launch.bytes = c->bit_depth == 8 ? 1 : 2;
     launch.unit = vmafgpu__float_unit(c);
-    launch.columns = (const uint64_t *)(const void *)work->tables + small;
+    launch.columns = (const uint64_t *)(const void *)work->tables + halved;
     launch.rows = launch.columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__fmotion_half(c->width));
     memcpy(launch.input, layout.picture, sizeof launch.input);
     /* Zeros beside fewer taps change no sum; without a filter there is one, which is 1. */

@@ -182,6 +182,8 @@ EOF
 
 # ---- the matrix ----
 
+x86=$(uname -m | grep -E '^(x86_64|amd64)$')
+
 files=
 compilers=
 for cc in gcc clang "$CC"; do
@@ -222,7 +224,9 @@ for cc in $compilers; do
     for file in declarations_first libraries_first words; do
         later "${name}_$file" "$cc -std=c99 -fsyntax-only $strict $work/$file.c"
     done
-    later "${name}_optimised" "$cc -std=c99 -O2 $strict -c -o /dev/null $work/only.c"
+    # elsewhere the objects in which products are looked for tell
+    [ "$DEPTH" != all ] && [ -n "$x86" ] && have objdump ||
+        later "${name}_optimised" "$cc -std=c99 -O2 $strict -c -o /dev/null $work/only.c"
 done
 for cxx in g++ clang++; do
     # shellcheck disable=SC2086
@@ -269,7 +273,6 @@ if have g++; then
     later obj_cxx "g++ -std=c++11 -O1 -DVMAFGPU_NO_SIMD -fno-pic -fno-pie -c -o $work/only_cxx.o $work/only.cc"
     later obj_cxx_main "g++ -std=c++11 -O0 -fno-pic -fno-pie $test_macros -c -o $work/main_cxx.o $work/main.cc"
 fi
-x86=$(uname -m | grep -E '^(x86_64|amd64)$')
 fusing='gcc clang'
 [ "$DEPTH" != all ] || fusing='gcc clang g++ clang++'
 for cc in $fusing; do
@@ -277,7 +280,7 @@ for cc in $fusing; do
         suffix=c
         std=gnu11
         case $cc in *++) suffix=cc std=gnu++11 ;; esac
-        later "obj_fma_$cc" "$cc -std=$std -O2 -march=haswell -ffp-contract=fast -c -o $work/fma_$cc.o $work/after.$suffix"
+        later "obj_fma_$cc" "$cc -std=$std -O2 -march=haswell -ffp-contract=fast $strict -c -o $work/fma_$cc.o $work/after.$suffix"
         later "obj_fma_before_$cc" "$cc -x ${std%11} -std=$std -O2 -march=haswell -ffp-contract=fast -c -o $work/before_$cc.o $work/before.c"
     fi
 done

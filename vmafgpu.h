@@ -22723,8 +22723,10 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                     columns.end = columns.end < g.w - g.left ? columns.end : g.w - g.left;
                     vmafgpu__adm_mask_columns(&g, s, &work.rows[done % 3], work.general.column_sum, which, columns.first,
                                               columns.end, sum);
-                    for (int b = 0; b < VMAFGPU__BANDS; b++)
-                        *(which ? &sums->aim[s][b] : &sums->adm[s][b]) += (int64_t)sum[b];
+                    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                        int64_t *to = which ? &sums->aim[s][b] : &sums->adm[s][b];
+                        *to = (int64_t)((uint64_t)*to + sum[b]);
+                    }
                 }
             }
         }

@@ -419,7 +419,7 @@ GPU_FN int64_t warp_sum(int64_t v) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
                        high = shuffle_xor_word((uint32_t)((uint64_t)v >> 32), mask);
-        v += (int64_t)((uint64_t)high << 32 | low);
+        v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low));
     }
     return v;
 }
@@ -7534,10 +7534,13 @@ GPU_FN void map_vif(const vmafgpu__map_launch &launch, int scale, int32_t column
         sums[2] += edit_log(n2, table) - edit_log(n1, table);
     }
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++)
         sums[k] = warp_sum(sums[k]);
-        if (lane_index() == 0)
-            (k < 2 ? is : ideal)[(k % 2 ? VMAFGPU__SLOPE_NOISE : VMAFGPU__SLOPE_VIF) + scale] = sums[k];
+    if (lane_index() == 0) {
+        is[VMAFGPU__SLOPE_VIF + scale] = sums[0];
+        is[VMAFGPU__SLOPE_NOISE + scale] = sums[1];
+        ideal[VMAFGPU__SLOPE_VIF + scale] = sums[2];
+        ideal[VMAFGPU__SLOPE_NOISE + scale] = sums[3];
     }
 }
 

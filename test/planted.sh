@@ -196,7 +196,7 @@ kernel_sequence_ties vmafgpu_kernels.cu plain:measured /^template <class Sum> GP
 kernel_sequence_ends vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/after <= end/after <= end + Sum::ROOM/
 kernel_sequence_beyond vmafgpu_kernels.cu plain:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/literal += /literal = /
 kernel_sequence_waves vmafgpu_kernels.cu amd:measured /^template <class Sum> GPU_FN void sequence(/,/^}/s/lane == LANES - 1/lane == 31/
-reduction_halves vmafgpu_kernels.cu plain:noise s/v += (int64_t)((uint64_t)high << 32 | low)/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
+reduction_halves vmafgpu_kernels.cu plain:noise s/v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low))/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
 reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
 reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,
 reduction_or vmafgpu_kernels.cu amd:v1_speed_illegal /^GPU_FN.* warp_or(/,/^}/s,LANES / 2,32 / 2,

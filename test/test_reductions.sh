@@ -47,8 +47,8 @@ start whole64 64 "$PWD/vmafgpu_kernels.hip"
 wait
 
 apart='v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))'
-break_kernels apart32 32 "s/v += (int64_t)((uint64_t)high << 32 | low)/$apart/"
-break_kernels apart64 64 "s/v += (int64_t)((uint64_t)high << 32 | low)/$apart/"
+break_kernels apart32 32 "s/v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low))/$apart/"
+break_kernels apart64 64 "s/v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low))/$apart/"
 for name in warp_sum warp_sum_word; do
     break_kernels "half_of_$name" 64 "/^GPU_FN.* $name(/,/^}/s,LANES / 2,32 / 2,"
     break_kernels "twice_$name" 32 "/^GPU_FN.* $name(/,/^}/s,LANES / 2,64 / 2,"

@@ -3535,6 +3535,16 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
+/* What the distance to a vector comes to, of normalised inputs, `stride` apart. */
+VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
+    double distance = 0;
+    for (int i = 0; i < inputs; i++) {
+        const double d = x[i * stride] - VMAFGPU__FETCH(&vector[i]);
+        distance += d * d;
+    }
+    return vmafgpu__smooth_exp(-gamma * distance);
+}
+
 /* The prediction before transform and clip. x: the inputs, which become normalised; then the model's vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
@@ -3545,24 +3555,9 @@ VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, in
         x[i * stride] = VMAFGPU__FETCH(&s->input[i].slope) * x[i * stride] + VMAFGPU__FETCH(&s->input[i].intercept);
     for (int k = 0; k < vectors; k++) {
         const double *vector = table + (int64_t)VMAFGPU__FETCH(&rows[k]) * inputs;
-        double distance = 0;
-        for (int i = 0; i < inputs; i++) {
-            const double d = x[i * stride] - VMAFGPU__FETCH(&vector[i]);
-            distance += d * d;
-        }
-        sum += VMAFGPU__FETCH(&coefs[k]) * vmafgpu__smooth_exp(-gamma * distance);
+        sum += VMAFGPU__FETCH(&coefs[k]) * vmafgpu__smooth_kernel(x, stride, inputs, vector, gamma);
     }
     return VMAFGPU__QUOTIENT((sum - VMAFGPU__FETCH(&s->rho)) - VMAFGPU__FETCH(&s->intercept), VMAFGPU__FETCH(&s->slope));
-}
-
-/* What the distance to a vector comes to, of normalised inputs. */
-VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int inputs, const double *vector, double gamma) {
-    double distance = 0;
-    for (int i = 0; i < inputs; i++) {
-        const double d = x[i] - VMAFGPU__FETCH(&vector[i]);
-        distance += d * d;
-    }
-    return vmafgpu__smooth_exp(-gamma * distance);
 }
 
 /* The sums of a picture or of a block of it, one after the other: vif_information, vif_noise, adm, aim of a vmafgpu_edit_sums. */
@@ -22605,7 +22600,7 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const double prediction = vmafgpu__edit_smooth(v, NULL, x);   /* leaves the normalised inputs in x */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
-        const double weight = vmafgpu__smooth_kernel(x, s->inputs, vector, s->gamma);
+        const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
         for (int i = 0; i < s->inputs; i++)
             slopes[i] -= 2 * s->gamma * svm->sv_coefs[k] * (x[i] - vector[i]) * weight;
     }

@@ -7485,7 +7485,7 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
         const int32_t count = vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
         block_barrier();
         if (own < count)
-            weights[own] = vmafgpu__smooth_kernel(x, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
+            weights[own] = vmafgpu__smooth_kernel(x, 1, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
                                                   gamma);
         block_barrier();
         for (int32_t k = 0; own < inputs && k < count; k++) {

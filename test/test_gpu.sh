@@ -69,7 +69,7 @@ if [ "$DEPTH" = all ]; then
     computes=
 elif [ -n "$SANITIZE" ]; then
     matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts lend kinds_of_memory failures live'
-    hosts='threads change_over opening devices edits measured doubts pieces self_test'
+    hosts='threads change_over opening devices edits maps looks_back measured doubts pieces self_test'
     hip64="$computes caller_context segments rhythm images no_device memory"
 fi
 {

@@ -23663,7 +23663,8 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
     vmafgpu__job job;
-    const int on_gpu = t->gpu != NULL, most = t->config.edit_size, size = most < t->config.height / 2 ? most : t->config.height / 2;
+    const int on_gpu = t->gpu != NULL, most = t->config.edit_size;
+    const int half = (t->config.width < t->config.height ? t->config.width : t->config.height) / 2, size = most < half ? most : half;
     vmafgpu_result result = vmafgpu__edits_open(t);
     if (result != VMAFGPU_OK)
         return result;

@@ -386,6 +386,7 @@ void test_self_test(gpu *g) {
         {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0},
         {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0},
         {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16},
+        {48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64},
         {64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

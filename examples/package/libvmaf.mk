@@ -5,7 +5,7 @@ PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 vmaf_headers := feature.h model.h picture.h libvmaf_cuda.h
 vmaf_library := $(BUILD)/$(if $(WINDOWS),libvmaf.dll,libvmaf.so.3)
-vmaf_kernels := vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx vmafgpu_kernels.hsaco
+vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
 
 .PHONY: libvmaf install-libvmaf
 

@@ -1,9 +1,9 @@
-/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, edits
- * tried per second, what an open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
+/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what RGB costs, edits tried
+ * per second, what an open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
  * content. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
- *         only=open|speed|latency|edits   one part; default: all four
+ *         only=open|speed|latency|pixels|edits   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
  *         batch=N queue=N             config.gpu's; default: the library's choice
  *         model=vmaf_v0.6.1           a built-in one; none: features only
@@ -153,7 +153,16 @@ static int is_wanted(const options *o, const char *part) {
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", (void *stream)) \
-    X(copy_in, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream))
+    X(copy_in, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, void *stream)) \
+    X(copy_rows, "cuMemcpy2DAsync_v2", (const vmafgpu__copy_rows *what, void *stream)) \
+    X(array_create, "cuArray3DCreate_v2", (void **array, const vmafgpu__array_shape *shape)) \
+    X(array_destroy, "cuArrayDestroy", (void *array)) \
+    X(surface_create, "cuSurfObjectCreate", (uint64_t *surface, const vmafgpu__resource *resource)) \
+    X(surface_destroy, "cuSurfObjectDestroy", (uint64_t surface)) \
+    X(event_create, "cuEventCreate", (void **event, unsigned flags)) \
+    X(event_destroy, "cuEventDestroy_v2", (void *event)) \
+    X(event_record, "cuEventRecord", (void *event, void *stream)) \
+    X(event_elapsed, "cuEventElapsedTime", (float *milliseconds, void *from, void *to))
 
 typedef struct cuda {
 #define CUDA_FIELD(name, symbol, arguments) int (*name) arguments;
@@ -742,6 +751,172 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Pixels: RGB as engines have it, one live pair alone
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct pixel_kind {
+    const char    *name;
+    vmafgpu_pixels pixels;
+    int            is_surface, size, format, channels; /* bytes of a pixel; as a CUarray has it */
+} pixel_kind;
+
+typedef struct pixel_frame {
+    vmafgpu_frame frame;
+    uint64_t      linear, surface;
+    void         *array;
+} pixel_frame;
+
+/* Pictures whose red, green and blue are the luma, and near it. */
+static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, int side) {
+    const size_t count = clip_plane_samples(&f->clip, 0);
+    const unsigned char *luma = f->pictures[pair][side];
+    unsigned char *out = (unsigned char *)take(count * (size_t)kind->size);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* of samples of two bytes the low one: noise */
+        for (unsigned k = 0; k < 4; k++) {
+            const unsigned sample = (value + 3 * k) & 255;
+            if (kind->size == 8) { /* halves from 0.5 to 1 */
+                out[i * 8 + 2 * k] = (unsigned char)(sample << 2);
+                out[i * 8 + 2 * k + 1] = (unsigned char)(0x38 | sample >> 6);
+            } else if (kind->size == 4) {
+                out[i * 4 + k] = (unsigned char)sample;
+            }
+        }
+        if (kind->size == 1) {
+            out[i] = luma[i];
+        }
+    }
+    return out;
+}
+
+static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel_kind *kind, int pair, int side) {
+    const size_t row = (size_t)f->clip.width * (size_t)kind->size, height = (size_t)f->clip.height;
+    unsigned char *host = make_rgb(f, kind, pair, side);
+    memset(p, 0, sizeof *p);
+    if (kind->is_surface) {
+        enum { HOST = 1, ARRAY = 3, FOR_SURFACES = 2 };
+        const vmafgpu__array_shape shape = {(size_t)f->clip.width, height, 0, kind->format, (unsigned)kind->channels, FOR_SURFACES};
+        vmafgpu__resource resource;
+        vmafgpu__copy_rows copy;
+        CUDA_CALL(c, array_create, (&p->array, &shape));
+        memset(&resource, 0, sizeof resource);
+        resource.array = p->array;
+        CUDA_CALL(c, surface_create, (&p->surface, &resource));
+        memset(&copy, 0, sizeof copy);
+        copy.source_kind = HOST;
+        copy.source_host = host;
+        copy.source_pitch = copy.width = row;
+        copy.target_kind = ARRAY;
+        copy.target_array = p->array;
+        copy.height = height;
+        CUDA_CALL(c, copy_rows, (&copy, c->streams[0]));
+    } else {
+        CUDA_CALL(c, memory_take, (&p->linear, row * height));
+        CUDA_CALL(c, copy_in, (p->linear, host, row * height, c->streams[0]));
+    }
+    CUDA_CALL(c, stream_wait, (c->streams[0]));
+    p->frame.pixels = kind->pixels;
+    p->frame.memory = kind->is_surface ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+    p->frame.data[0] = (const void *)(uintptr_t)(kind->is_surface ? p->surface : p->linear);
+    free(host);
+}
+
+static void pixel_frame_give(pixel_frame *p, cuda *c) {
+    if (p->array) {
+        CUDA_CALL(c, surface_destroy, (p->surface));
+        CUDA_CALL(c, array_destroy, (p->array));
+    } else {
+        CUDA_CALL(c, memory_give, (p->linear));
+    }
+}
+
+/* The GPU's microseconds from a caller's stream that has drawn a pair to the same stream when it may go on. */
+static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
+    float milliseconds = 0;
+    vmafgpu_score score;
+    CUDA_CALL(c, event_record, (events[0], c->streams[0]));
+    if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK || vmafgpu_wait_on_stream(v, c->streams[0], -1) != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
+    }
+    CUDA_CALL(c, event_record, (events[1], c->streams[0]));
+    CUDA_CALL(c, stream_wait, (c->streams[0]));
+    while (vmafgpu_next(v, &score) == VMAFGPU_AGAIN) {
+    }
+    CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
+    return 1e3 * milliseconds;
+}
+
+/* Those of a frame's conversion: both frames of each pair that is in a slot still, again and again. */
+static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
+    enum { LAUNCHES = 32 };
+    float milliseconds = 0;
+    void *stream = v->gpu->slots[0].streams[0];
+    int frames = 0;
+    CUDA_CALL(c, event_record, (events[0], stream));
+    for (int i = 0; i < LAUNCHES; i++) {
+        vmafgpu__slot slot = v->gpu->slots[i % v->gpu->queue];
+        slot.streams[0] = stream;
+        vmafgpu__launch_pixels(v, &slot);
+        frames += slot.pixels_count;
+    }
+    CUDA_CALL(c, event_record, (events[1], stream));
+    CUDA_CALL(c, stream_wait, (stream));
+    CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
+    return frames ? 1e3 * milliseconds / frames : 0;
+}
+
+static int bench_pixels(const film *f, cuda *c, const options *o) {
+    static const pixel_kind kinds[] = {
+        {"luma", VMAFGPU_PIXELS_YUV, 0, 1, 1, 1}, {"luma, surface", VMAFGPU_PIXELS_YUV, 1, 1, 1, 1},
+        {"RGBA8", VMAFGPU_PIXELS_RGBA8, 0, 4, 1, 4}, {"RGBA8, surface", VMAFGPU_PIXELS_RGBA8, 1, 4, 1, 4},
+        {"RGBA16F", VMAFGPU_PIXELS_RGBA16F, 0, 8, 16, 4}, {"RGBA16F, surface", VMAFGPU_PIXELS_RGBA16F, 1, 8, 16, 4}
+    };
+    enum { KINDS = sizeof kinds / sizeof kinds[0], QUEUE = 4, MOST_SETS = 6 };
+    const int sets = f->pairs < MOST_SETS ? f->pairs : MOST_SETS, runs = o->frames && o->frames < LATENCY_RUNS ? o->frames : LATENCY_RUNS / 2;
+    void *events[2];
+    for (int i = 0; i < 2; i++) {
+        CUDA_CALL(c, event_create, (&events[i], 0));
+    }
+    for (int k = f->sample_bytes > 1 ? 2 : 0; k < KINDS; k++) {
+        vmafgpu_config config = gpu_config(f, o);
+        pixel_frame frames[MOST_SETS][2];
+        double alone[LATENCY_RUNS], conversion[MAX_REPEATS];
+        vmafgpu *v;
+        config.chroma = VMAFGPU_400;
+        config.live = 1;
+        config.gpu.queue = QUEUE;
+        config.gpu.frames = kinds[k].is_surface ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
+        config.gpu.stream = c->streams[0];
+        config.colour.matrix = VMAFGPU_MATRIX_BT709;
+        config.colour.range = VMAFGPU_RANGE_LIMITED;
+        config.colour.transfer = VMAFGPU_TRANSFER_SRGB;
+        config.colour.siting = VMAFGPU_SITING_LEFT;
+        v = open_or_die(&config);
+        for (int i = 0; i < 2 * sets; i++) {
+            pixel_frame_take(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
+        }
+        for (int i = -sets; i < runs; i++) {
+            alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
+        }
+        for (int i = -1; i < o->repeats; i++) {
+            conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
+        }
+        printf("%dx%d %2d bits, %-16s one live pair alone, the GPU's time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
+               f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
+        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n", median(conversion, o->repeats));
+        fflush(stdout);
+        vmafgpu_close(v);
+        for (int i = 0; i < 2 * sets; i++) {
+            pixel_frame_give(&frames[i / 2][i % 2], c);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        CUDA_CALL(c, event_destroy, (events[i]));
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Edits: tries per second
  * ------------------------------------------------------------------------------------------------ */
 
@@ -993,6 +1168,9 @@ int main(int argc, char **argv) {
     }
     if (is_wanted(&o, "latency")) {
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_latency);
+    }
+    if (is_wanted(&o, "pixels")) {
+        differs |= bench_size(o.width ? o.width : 3840, o.height ? o.height : 2160, c, &o, bench_pixels);
     }
     if (is_wanted(&o, "edits")) {
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_edits);

@@ -938,7 +938,7 @@ static int check(engine *e) {
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0;
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = {0};   /* the pair whose map a slot still has */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
         fail("%s", maps ? vmafgpu_last_error(cpu) : "no memory");
@@ -947,13 +947,16 @@ static int check(engine *e) {
         return 0;
     }
     for (int i = 0; i < e->pushed; i++) {
+        latest[e->frame_of[i] % e->o.ring] = i;
+    }
+    for (int i = 0; i < e->pushed; i++) {
         vmafgpu_frame pair[2] = VMAFGPU_INIT;
         vmafgpu_score score;
         for (int k = 0; k < 2; k++) {
             pair[k].data[0] = (const unsigned char *)e->copies.mapped + (2 * (size_t)e->frame_of[i] + (size_t)k) * picture_bytes(e);
             pair[k].pixels = is_luma(e->o.way) ? VMAFGPU_PIXELS_YUV : VMAFGPU_PIXELS_RGBA8;
         }
-        const int has_map = e->o.map && e->frame_of[i] >= e->o.frames - e->o.ring;   /* others are written over */
+        const int has_map = e->o.map && latest[e->frame_of[i] % e->o.ring] == i;
         if (has_map && vmafgpu_map_next(cpu, of_cpu, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK) {
             fail("%s", vmafgpu_last_error(cpu));
         }

@@ -14627,7 +14627,9 @@ typedef struct vmafgpu__gpu_measured {
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    int stream;                                   /* 0 is the one that the others branch off and come back to */
+    /* In batches, and of live pairs, which are alone on the device: motion behind ADM there, whose chain is shorter than VIF's, is 4 % of a
+     * pair at 4K. 0 is the stream that the others branch off and come back to. */
+    int stream[2];
     int starts_clear;                             /* the scratch is zero before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
     const char *(*kernel)(const vmafgpu__site *site, int function);   /* NULL: not used */
@@ -14641,6 +14643,10 @@ typedef struct vmafgpu__gpu_feature {
     int (*differs)(const vmafgpu__site *site, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure;          /* NULL: it is summed with others. Else scratch, enqueue and differs are */
 } vmafgpu__gpu_feature;
+
+static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
+    return feature->stream[v->config.live];
+}
 
 /* What several GPUs do not hand to each other, for a sentence. */
 static VMAFGPU__UNUSED const char *vmafgpu__lacks_one_of_many(const vmafgpu *v) {
@@ -14930,7 +14936,7 @@ static int vmafgpu__gpu_vif_differs(const vmafgpu__site *site, const vmafgpu__su
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
-    0, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
+    { 0, 0 }, 0, vmafgpu__gpu_vif_is_planned, vmafgpu__gpu_vif_kernel, vmafgpu__gpu_vif_block, vmafgpu__gpu_vif_scratch,
     vmafgpu__gpu_vif_tables, vmafgpu__gpu_vif_enqueue, vmafgpu__gpu_vif_differs, NULL
 };
 
@@ -15022,7 +15028,7 @@ static int vmafgpu__gpu_motion_differs(const vmafgpu__site *site, const vmafgpu_
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_motion = {
-    0, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
+    { 0, 1 }, 0, vmafgpu__gpu_motion_is_planned, vmafgpu__gpu_motion_kernel, NULL, NULL, vmafgpu__gpu_motion_tables,
     vmafgpu__gpu_motion_enqueue, vmafgpu__gpu_motion_differs, NULL
 };
 
@@ -15253,7 +15259,7 @@ static int vmafgpu__gpu_adm_differs(const vmafgpu__site *site, const vmafgpu__su
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_adm = {
-    1, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
+    { 1, 1 }, 1, vmafgpu__gpu_adm_is_planned, vmafgpu__gpu_adm_kernel, NULL, vmafgpu__gpu_adm_scratch, NULL,
     vmafgpu__gpu_adm_enqueue, vmafgpu__gpu_adm_differs, NULL
 };
 
@@ -15534,7 +15540,7 @@ static int vmafgpu__gpu_cambi_differs(const vmafgpu__site *site, const vmafgpu__
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
-    0, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
+    { 0, 0 }, 0, vmafgpu__gpu_cambi_is_planned, vmafgpu__gpu_cambi_kernel, NULL, vmafgpu__gpu_cambi_scratch,
     vmafgpu__gpu_cambi_tables, vmafgpu__gpu_cambi_enqueue, vmafgpu__gpu_cambi_differs, NULL
 };
 #endif /* !VMAFGPU_NO_CAMBI */
@@ -15798,7 +15804,7 @@ static int vmafgpu__gpu_speed_differs(const vmafgpu__site *site, const vmafgpu__
 }
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_speed = {
-    2, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
+    { 2, 2 }, 0, vmafgpu__gpu_speed_is_planned, vmafgpu__gpu_speed_kernel, NULL, vmafgpu__gpu_speed_scratch,
     vmafgpu__gpu_speed_tables, vmafgpu__gpu_speed_enqueue, vmafgpu__gpu_speed_differs, NULL
 };
 
@@ -15895,7 +15901,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
     1, vmafgpu__gpu_temporal_lacks, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
-    2, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
 };
 #endif /* !VMAFGPU_NO_SPEED */
 
@@ -15964,7 +15970,7 @@ static void vmafgpu__gpu_psnr_settle(const vmafgpu *v, const vmafgpu__extractor 
 static const vmafgpu__gpu_measured vmafgpu__gpu_psnr_measure = { 3, NULL, NULL, vmafgpu__gpu_psnr_enqueue,
                                                                 vmafgpu__gpu_psnr_settle, NULL };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_psnr = {
-    2, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
+    { 2, 2 }, 0, NULL, vmafgpu__squares_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_psnr_measure
 };
 #endif /* !VMAFGPU_NO_PSNR */
 
@@ -16068,10 +16074,10 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_float_moment_measure = {
     vmafgpu__gpu_float_psnr_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_psnr = {
-    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_psnr_measure
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_float_moment = {
-    2, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_float_psnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_float_moment_measure
 };
 #endif /* !VMAFGPU_NO_FLOAT */
 
@@ -16238,7 +16244,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_hvs_measure = {
     6, NULL, vmafgpu__gpu_hvs_scratch, vmafgpu__gpu_hvs_enqueue, vmafgpu__gpu_hvs_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_hvs = {
-    2, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_hvs_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_hvs_measure
 };
 #endif /* !VMAFGPU_NO_HVS */
 
@@ -16365,7 +16371,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
     vmafgpu__gpu_ciede_settle, vmafgpu__gpu_ciede_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
-    2, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_ciede_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ciede_measure
 };
 #endif /* !VMAFGPU_NO_CIEDE */
 
@@ -16576,7 +16582,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
     2 * VMAFGPU__SCALES, NULL, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
-    0, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
+    { 0, 0 }, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure
 };
 
 /* ---- float_motion: what pixels differ by, then the sums ---- */
@@ -16745,7 +16751,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
     vmafgpu__gpu_fmotion_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
-    2, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_fmotion_kernel, NULL, NULL, vmafgpu__gpu_fmotion_tables, NULL, NULL, &vmafgpu__gpu_fmotion_measure
 };
 
 /* ---- float_ansnr: what pixels add to signal and noise, then the sums ---- */
@@ -16812,7 +16818,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_fansnr_measure = {
     2, NULL, vmafgpu__gpu_fansnr_scratch, vmafgpu__gpu_fansnr_enqueue, vmafgpu__gpu_fansnr_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fansnr = {
-    2, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
+    { 2, 2 }, 0, NULL, vmafgpu__gpu_fansnr_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_fansnr_measure
 };
 
 /* ---- float_adm: a launch per scale, then all sums ---- */
@@ -16962,7 +16968,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_fadm_measure = {
     vmafgpu__gpu_fadm_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fadm = {
-    1, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_fadm_kernel, NULL, NULL, vmafgpu__gpu_fadm_tables, NULL, NULL, &vmafgpu__gpu_fadm_measure
 };
 typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_SUMS <= (int)VMAFGPU__MAX_CHAIN_PLANES ? 1 : -1];
 #endif /* !VMAFGPU_NO_FLOAT */
@@ -17147,10 +17153,10 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_ms_ssim_measure = {
     vmafgpu__gpu_ssim_amend
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ssim = {
-    1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ssim_measure
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ms_ssim = {
-    1, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
+    { 1, 1 }, 0, NULL, vmafgpu__gpu_ssim_kernel, NULL, NULL, NULL, NULL, NULL, &vmafgpu__gpu_ms_ssim_measure
 };
 #endif /* !VMAFGPU_NO_SSIM */
 
@@ -18419,7 +18425,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot, con
     work.found = NULL;
     work.launch = vmafgpu__launch_work;
     work.v = v;
-    work.stream = slot->streams[holding->feature->stream];
+    work.stream = slot->streams[vmafgpu__stream_of(v, holding->feature)];
     return work;
 }
 
@@ -18478,7 +18484,7 @@ static void vmafgpu__amend(vmafgpu *v, const vmafgpu__slot *slot) {
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__holding *holding = &v->gpu->kernels.of[i];
-        if (holding->feature && holding->feature->stream == stream)
+        if (holding->feature && vmafgpu__stream_of(v, holding->feature) == stream)
             vmafgpu__launch_feature(v, slot, holding);
     }
 }
@@ -18487,7 +18493,7 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     int has = 0;
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__gpu_feature *feature = v->gpu->kernels.of[i].feature;
-        has |= feature && feature->stream == stream;
+        has |= feature && vmafgpu__stream_of(v, feature) == stream;
     }
     return has;
 }
@@ -18611,15 +18617,15 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
         holding->tables = vmafgpu__append(&k->tables_size, feature->tables ? feature->tables(&g->site, NULL) : 0);
         if (!feature->measure)
             holding->scratch = vmafgpu__append(&k->scratch_size, holding->scratch_size);
-        else if (holding->scratch_size > shared[feature->stream])
-            shared[feature->stream] = holding->scratch_size;
+        else if (holding->scratch_size > shared[vmafgpu__stream_of(v, feature)])
+            shared[vmafgpu__stream_of(v, feature)] = holding->scratch_size;
     }
     k->transfer = vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
     /* What is measured by itself comes one after the other in a stream, and keeps nothing. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
         for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++)
-            if (k->of[i].feature && k->of[i].feature->measure && k->of[i].feature->stream == stream)
+            if (k->of[i].feature && k->of[i].feature->measure && vmafgpu__stream_of(v, k->of[i].feature) == stream)
                 k->of[i].scratch = at;
     }
 }

@@ -3664,13 +3664,21 @@ enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 40,           /* columns of a block of VIF, at most */
-    VMAFGPU__EDIT_VIF_STRIDE = 60,          /* words from row to row in shared memory: 4 times an odd number */
-    VMAFGPU__EDIT_VIF_COLUMNS = VMAFGPU__EDIT_VIF_WIDTH + 16, VMAFGPU__EDIT_VIF_ROWS = VMAFGPU__VIF_TILE_HEIGHT + 16,
-    VMAFGPU__EDIT_VIF_SHARED = ((4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__EDIT_VIF_STRIDE +
-                                VMAFGPU__EDIT_VIF_COLUMNS * VMAFGPU__EDIT_VIF_ROWS) * 4,
+    VMAFGPU__EDIT_VIF_WIDTH = 44,           /* columns of a block of VIF, at most */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* and rows, of edits and of the base */
+    VMAFGPU__EDIT_ADM_THREADS = 64,
+    VMAFGPU__EDIT_ADM_LANES = 8,            /* that have an edit, or some rows of one, at least */
+    VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28, VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16, VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
+    VMAFGPU__EDIT_ADM_WIDTH_2 = 8, VMAFGPU__EDIT_ADM_WIDTH_3 = 8,
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
+
+/* Columns that a block of VIF reads before its own: what filters reach, in fours. */
+#define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
+
+/* Shared memory of a warp of ADM, as VMAFGPU__ADM_TILE_WORDS, with tiles of as few lanes as can be. */
+#define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
+    (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
 /* Brings samples on the device into the canonical form, and looks at them. */
 typedef struct vmafgpu__edit_import_launch {
@@ -3686,22 +3694,24 @@ typedef struct vmafgpu__edit_patch_launch {
     int64_t  pitch;
 } vmafgpu__edit_patch_launch;
 
-/* One scale of one variant: what a sample gives to the sums, of the base (stores), or what edits change. */
+/* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
     int32_t *terms;                         /* of each sample, planes: by variant; of the noise; the reference's mean and variance */
-    int32_t  stores;
+    int32_t  tile_width, tile_height;       /* of a block: multiples of 4 and of 8 */
+    int32_t  stride, unused;                /* of its shared memory */
 } vmafgpu__edit_vif_launch;
 
-/* A warp has some rows of an edit: `strips` warps each. */
+/* The same for ADM. Some lanes have some rows of an edit, `strips` times so many all of it; a warp has those of the base. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
     const int64_t *rows;                    /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
     int64_t *cubes;                         /* that they are sums of: [2 * VMAFGPU__BANDS][h][w] */
-    int32_t  count;                         /* edits; of the base (stores): tiles in a row */
-    int32_t  strips, variant, stores;
+    int32_t  count;                         /* of the base: tiles in a row */
+    int32_t  strips, variant;
+    int32_t  lanes;                         /* a power of two */
 } vmafgpu__edit_adm_launch;
 
 typedef struct vmafgpu__edit_change_launch {
@@ -17973,7 +17983,9 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_CHANGE,
     VMAFGPU__EDIT_VIF,                     /* by input, as vmafgpu__vif_input() numbers them */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
     VMAFGPU__MAP_BLOCKS,
     VMAFGPU__EDIT_FUNCTIONS
@@ -17984,6 +17996,9 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_edit_vif_0_8", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",
     "vmafgpu_edit_vif_2", "vmafgpu_edit_vif_3",
     "vmafgpu_edit_adm_0_8", "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1", "vmafgpu_edit_adm_2", "vmafgpu_edit_adm_3",
+    "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
+    "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
     "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_blocks"
 };
 
@@ -18536,13 +18551,15 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_BLOCKS;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int s = 0; vmafgpu__has_edits(&v->config) && s < VMAFGPU__SCALES; s++) {
-        const int vif = VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth), adm = VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth);
-        if (v->plan.vif_variants)
-            vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
-        if (v->plan.adm_variants)
-            vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
-    }
+    for (int of_base = !v->config.edit_size; vmafgpu__has_edits(&v->config) && of_base < 2; of_base++)
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            const int vif = (int)(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + vmafgpu__vif_input(s, depth);
+            const int adm = (int)(of_base ? VMAFGPU__BASE_ADM : VMAFGPU__EDIT_ADM) + vmafgpu__adm_input(s, depth);
+            if (v->plan.vif_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
+            if (v->plan.adm_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[adm], &functions[adm]);
+        }
 }
 #endif
 
@@ -22887,6 +22904,44 @@ static void vmafgpu__edit_task(void *arg, int index) {
  * each lane, while the host fills or reads the other. Edits that become part of the base are written to its plane, which is
  * scored again: so the state is that of a fresh base. */
 
+/* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
+static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
+                                   int rows, int lanes) {
+    const int reach = vmafgpu__vif_reach(scale), highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
+    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, VMAFGPU__EDIT_VIF_WIDTH)), 4);
+    const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
+    const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
+    const int samples = (height + 2 * reach) * stride, variances = 2 * height * width;
+    launch->tile_width = width;
+    launch->tile_height = height;
+    launch->stride = stride;
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(columns, width);
+    shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
+    shape->shared = (uint32_t)(4 * (planes * height * stride + height / 2 * stride + (samples > variances ? samples : variances)));
+    /* About as many threads as the vertical filters have columns of eight. */
+    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
+        shape->threads /= 2;
+}
+
+/* Lanes of edits with so many rows, those around them included: as few as can be, and of as few strips. */
+static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
+    static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
+                                                    VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
+    const int word_columns = input == 0 ? 4 : input < 3 ? 2 : 1, warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
+    launch->lanes = lanes;
+    launch->strips = vmafgpu__divide_up(rows, lanes - 2);
+    for (int fewer = lanes / 2; fewer >= VMAFGPU__EDIT_ADM_LANES; fewer /= 2) {
+        const int strips = vmafgpu__divide_up(rows, fewer - 2);
+        if (strips * fewer < launch->strips * launch->lanes) {
+            launch->lanes = fewer;
+            launch->strips = strips;
+        }
+    }
+    shape->grid[0] = (uint32_t)vmafgpu__divide_up(launch->edits.count * launch->strips * launch->lanes, VMAFGPU__EDIT_ADM_THREADS);
+    shape->threads = VMAFGPU__EDIT_ADM_THREADS;
+    shape->shared = (uint32_t)(warps * VMAFGPU__EDIT_ADM_TILE_WORDS(width[input], word_columns, lanes) * 4);
+}
+
 static vmafgpu_result vmafgpu__edits_dead(vmafgpu *v) {
     v->has_base = 0;
     return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "edits: %.400s", v->note);
@@ -22921,7 +22976,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits.slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
-    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, VMAFGPU__EDIT_VIF_SHARED };
+    const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
     const vmafgpu__holding *holding = g->kernels.of;
     vmafgpu__shape shape;
     while (holding->feature != &vmafgpu__gpu_vif)
@@ -22933,8 +22988,17 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
                       (const unsigned char *)(uintptr_t)(g->kernels.tables + holding->tables), NULL, NULL,
                       scale == 0 && v->plan.vif_skips_scale_0);
     out->terms = (int32_t *)(uintptr_t)g->edits.terms[scale];
-    shape.grid[0] = (uint32_t)vmafgpu__divide_up(out->vif.width, VMAFGPU__EDIT_VIF_WIDTH);
     return shape;
+}
+
+/* Starts VIF's scale once all but tiles is known, of so many columns and rows: of edits, or of the base. */
+static void vmafgpu__edit_vif_start(vmafgpu *v, int of_base, int scale, int columns, int rows, vmafgpu__shape shape,
+                                    vmafgpu__edit_vif_launch *launch, void *stream) {
+    const int input = vmafgpu__vif_input(scale, v->config.bit_depth);
+    vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
+    if (!launch->vif.images_only || (launch->vif.first && !of_base))
+        vmafgpu__gpu_launch(v, v->gpu->edits.functions[(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + input], &shape, stream,
+                            launch);
 }
 
 /* The same for ADM. */
@@ -22957,24 +23021,14 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Starts it, once strips and count are known. */
-static void vmafgpu__edit_adm_start(vmafgpu *v, int scale, vmafgpu__shape shape, vmafgpu__edit_adm_launch *launch, void *stream) {
-    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch->count * launch->strips, VMAFGPU__ADM_THREADS / v->gpu->site.lanes);
-    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(scale, v->config.bit_depth)], &shape,
-                        stream, launch);
-}
-
 /* What each sample of the base gives to VIF. */
 static void vmafgpu__store_terms(vmafgpu *v, void *stream) {
     for (int i = 0; i < v->plan.vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_vif_launch launch;
             const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
-            launch.stores = 1;
             launch.edits = vmafgpu__edit_batch_of(v, &v->gpu->edits.lanes[0], 1, 1);
-            if (!launch.vif.images_only)
-                vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape,
-                                    stream, &launch);
+            vmafgpu__edit_vif_start(v, 1, s, launch.vif.width, launch.vif.height, shape, &launch, stream);
         }
 }
 
@@ -22983,20 +23037,20 @@ static void vmafgpu__store_cubes(vmafgpu *v, int variant, int is_ideal, void *st
     vmafgpu__gpu *g = v->gpu;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         vmafgpu__edit_adm_launch launch;
-        const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, s, &launch);
+        vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, s, &launch);
         const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
         vmafgpu__gpu_pair *pair = &launch.adm.batch.pair[0];
-        const int tile = vmafgpu__adm_tile_width(vmafgpu__adm_input(s, v->config.bit_depth), g->site.lanes);
+        const int input = vmafgpu__adm_input(s, v->config.bit_depth), tile = vmafgpu__adm_tile_width(input, g->site.lanes);
         if (is_ideal) {
             pair->distorted = pair->reference;
             pair->distorted_pitch = pair->reference_pitch;
             launch.adm.input[1] = launch.adm.input[0];
         }
-        launch.stores = 1;
         launch.edits = vmafgpu__edit_batch_of(v, &g->edits.lanes[0], 1, 1);
         launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
         launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-        vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+        shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
+        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__BASE_ADM + input], &shape, stream, &launch);
     }
 }
 
@@ -23199,7 +23253,7 @@ static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    void *const *functions = g->edits.functions, *stream = vmafgpu__edit_stream(g, lane);
+    void *stream = vmafgpu__edit_stream(g, lane);
     for (int i = 0; i < v->plan.vif_variants; i++) {
         int columns = size[0], rows = size[1];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -23207,12 +23261,8 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__edit_vif_launch launch;
             vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.edits = batch;
-            shape.grid[0] = (uint32_t)vmafgpu__divide_up(columns + 2 * reach + 1, VMAFGPU__EDIT_VIF_WIDTH);
-            shape.grid[1] = (uint32_t)vmafgpu__divide_up(rows + 2 * reach + 1, VMAFGPU__VIF_TILE_HEIGHT);
             shape.grid[2] = (uint32_t)lane->count;
-            if (!launch.vif.images_only || launch.vif.first)
-                vmafgpu__gpu_launch(v, functions[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, v->config.bit_depth)], &shape, stream,
-                                    &launch);
+            vmafgpu__edit_vif_start(v, 0, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
             columns = (columns + reach) / 2 + 1;
             rows = (rows + reach) / 2 + 1;
         }
@@ -23221,12 +23271,12 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
         int rows = size[1];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_adm_launch launch;
-            const vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
             rows = rows / 2 + 2;
             launch.edits = batch;
-            launch.count = lane->count;
-            launch.strips = vmafgpu__divide_up(rows + 2, g->site.lanes - 2);
-            vmafgpu__edit_adm_start(v, s, shape, &launch, stream);
+            vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2, g->site.lanes);
+            vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, v->config.bit_depth)], &shape, stream,
+                                &launch);
         }
     }
     if (v->model_count) {
@@ -23240,7 +23290,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
         launch.coefs = (const double *)(uintptr_t)g->edits.coefs;
         launch.table = (const double *)(uintptr_t)g->edits.table;
         launch.vectors = (const uint16_t *)(uintptr_t)g->edits.vectors;
-        vmafgpu__gpu_launch(v, functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
+        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__EDIT_CHANGE], &shape, stream, &launch);
     }
     vmafgpu__edits_fetch(v, lane);
 }

@@ -413,16 +413,17 @@ GPU_FN int32_t shuffle(int32_t v, uint32_t lane) { return (int32_t)shuffle_word(
 GPU_FN int32_t shuffle_up(int32_t v, uint32_t by) { return (int32_t)shuffle_up_word((uint32_t)v, by); }
 GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) { return (int32_t)shuffle_down_word((uint32_t)v, by); }
 
-/* The sum over the lanes of a warp, in every lane. Both halves of a value travel before anything is added: carries
- * are kept. */
-GPU_FN int64_t warp_sum(int64_t v) {
-    for (uint32_t mask = LANES / 2; mask; mask /= 2) {
+/* The sum over so many neighbouring lanes, a power of two, in each of them. Both halves of a value travel before anything is
+ * added: carries are kept. */
+GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
+    for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
                        high = shuffle_xor_word((uint32_t)((uint64_t)v >> 32), mask);
         v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low));
     }
     return v;
 }
+GPU_FN int64_t warp_sum(int64_t v) { return lanes_sum(v, LANES); }
 GPU_FN uint32_t warp_sum_word(uint32_t v) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2)
         v += shuffle_xor_word(v, mask);
@@ -2166,6 +2167,7 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
+    static constexpr bool DIVIDED = false;                        /* the lanes of a warp have tiles of their own */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES;                /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
@@ -2599,7 +2601,8 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
 /* Masked cubes of band column x, whose right neighbour is `next`. The left and right edges of the band are their own
  * neighbours' by the border rule; only bands of less than 15 columns have their edges inside the sums' region. */
 template <class Kind, bool CHECKED>
-GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next) {
+GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
+                            bool is_summed) {
     const int32_t w = launch.geometry.w;
     const AdmPixel &pixel = walk.pixel;
     uint32_t threshold[2];
@@ -2613,6 +2616,8 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
         const uint32_t columns = left + pixel.side[i] + right;
         threshold[i] = columns + shuffle_up_word(columns, 1) + shuffle_down_word(columns, 1) + pixel.centre[i];
     }
+    if (Kind::DIVIDED && !is_summed)
+        return;
     adm_add_masked(launch, walk.sums, pixel, threshold);
     walk.columns++;
 }
@@ -2650,8 +2655,9 @@ GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wal
     }
     if (!CHECKED || (x >= first && x < walk.end))
         adm_add_denominator(launch, walk.sums, o_magnitude);
-    if (!CHECKED || (x - 1 >= first && x - 1 < walk.end))
-        adm_mask_column<Kind, CHECKED>(launch, walk, x - 1, next);
+    const bool is_summed = !CHECKED || (x - 1 >= first && x - 1 < walk.end);
+    if (Kind::DIVIDED || is_summed)
+        adm_mask_column<Kind, CHECKED>(launch, walk, x - 1, next, is_summed);
     walk.side_before[0] = walk.pixel.side[0];
     walk.side_before[1] = walk.pixel.side[1];
     walk.pixel = next;
@@ -6965,28 +6971,80 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-enum { EDIT_STRIDE = VMAFGPU__EDIT_VIF_STRIDE, EDIT_PLANE = VMAFGPU__VIF_TILE_HEIGHT * EDIT_STRIDE };
-static_assert((4 * EDIT_PLANE + EDIT_PLANE / 2 + VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS) * 4 ==
-                  VMAFGPU__EDIT_VIF_SHARED, "shared memory: the tile, as in the plain form, and the samples");
-static_assert(2 * VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH <= VMAFGPU__EDIT_VIF_ROWS * VMAFGPU__EDIT_VIF_COLUMNS,
-              "variances take the place of the samples");
+/* A tile in shared memory, rows `stride` words apart, 4 times an odd number of them: planes of means (the edited picture's above),
+ * only where they are stored the reference's squares, of squares, of products; `images`, every second row of the edited one for
+ * the next scale; `samples`, whose place variances and covariances take. */
+template <int SCALE_, bool STORES_> struct EditTile {
+    static constexpr int SCALE = SCALE_, REACH = 8 >> SCALE, LEAD = VMAFGPU__EDIT_VIF_LEAD(SCALE);
+    static constexpr bool STORES = STORES_;
+    static constexpr int SQUARES = STORES ? 2 : 1, PRODUCTS = SQUARES + 1, PLANES = PRODUCTS + 1;
+    uint32_t *words;
+    int32_t stride, plane;
+};
+template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) { return tile.words + Tile::PLANES * tile.plane; }
+template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + tile.plane / 2; }
 
-/* Brings the samples of a tile to shared memory: the reference's, and the edited ones above. */
-template <int SCALE, int BYTES>
-GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, int32_t x, int32_t y, int32_t columns,
-                           int32_t rows, uint32_t *samples) {
-    constexpr int REACH = 8 >> SCALE;
-    const VifImage reference = vif_input<SCALE>(vif, 0, 0);
-    const int32_t column = (int32_t)thread_index() % 64, end = rows + 2 * REACH;
-    const int32_t from = mirror(x - REACH + column, vif.width);
-    if (column >= columns + 2 * REACH)
+/* Brings the samples of a tile to shared memory, from LEAD columns before it on: the reference's, and the edited ones above.
+ * Four at a time; those of the edit come after, but where the frame ends. */
+template <int BYTES, class Tile>
+GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x, int32_t y,
+                           int32_t columns, int32_t rows) {
+    constexpr int REACH = Tile::REACH, AT_ONCE = 4;
+    const VifImage reference = vif_input<Tile::SCALE>(vif, 0, 0);
+    const int32_t quads = (columns + Tile::LEAD + REACH + 3) / 4, all = rows + 2 * REACH, left = x - Tile::LEAD, top = y - REACH;
+    uint32_t *samples = edit_samples(tile);
+#pragma unroll 1
+    for (int32_t unit = (int32_t)thread_index(); unit < quads * all; unit += AT_ONCE * (int32_t)block_threads()) {
+        uint64_t a[AT_ONCE], b[AT_ONCE];
+        int32_t column[AT_ONCE], row[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int32_t own = adm_lesser(unit + k * (int32_t)block_threads(), quads * all - 1);
+            row[k] = own / quads;
+            column[k] = own % quads * 4;
+            const int32_t from = adm_lesser(adm_larger(left + column[k], 0), vif.width - 4 > 0 ? (vif.width - 4) & ~3 : 0);
+            const int32_t in = mirror(top + row[k], vif.height);
+            const uint8_t *p = reference.data + (int64_t)in * reference.pitch + from * BYTES;
+            const uint8_t *q = picture.plane + (int64_t)in * picture.pitch + from * BYTES;
+            a[k] = BYTES == 1 ? load((const uint32_t *)p) : load((const uint64_t *)p);
+            b[k] = BYTES == 1 ? load((const uint32_t *)q) : load((const uint64_t *)q);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            uint32_t word[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                word[i] = BYTES == 1 ? ((uint32_t)a[k] >> 8 * i & 255) | ((uint32_t)b[k] >> 8 * i & 255) << 16
+                                     : ((uint32_t)(a[k] >> 16 * i) & 65535) | (uint32_t)(b[k] >> 16 * i) << 16;
+            *(Words4 *)(samples + row[k] * tile.stride + column[k]) = Words4{ word[0], word[1], word[2], word[3] };
+        }
+    }
+    block_barrier();
+    /* Rows of the edit: if no row lies beyond the frame, those where it is. */
+    const vmafgpu__range &own = picture.changed.of[1];
+    const bool is_inside = top >= 0 && top + all <= vif.height;
+    const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0, end = is_inside ? adm_lesser(own.end - top, all) : all;
+    const int32_t from = adm_larger(picture.changed.of[0].first - left, 0);
+    const int32_t wide = adm_lesser(picture.changed.of[0].end - left, 4 * quads) - from;
+    for (int32_t i = (int32_t)thread_index(); wide > 0 && i < wide * (end - first); i += (int32_t)block_threads()) {
+        const int32_t row = first + i / wide, column = from + i % wide, in = mirror(top + row, vif.height) - own.first;
+        if ((uint32_t)in < (uint32_t)edit_size(own)) {
+            const uint8_t *patch = picture.patch + (int64_t)in * picture.patch_pitch;
+            ((uint16_t *)(samples + row * tile.stride + column))[1] =
+                (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
+        }
+    }
+    /* Columns beyond the frame, and the last ones of a frame whose width is no multiple of four. */
+    const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
+    const int32_t outside = before + beyond;
+    if (outside == 0)
         return;
-#pragma unroll 2
-    for (int32_t row = (int32_t)thread_index() / 64; row < end; row += (int32_t)block_threads() / 64) {
-        const int32_t in = mirror(y - REACH + row, vif.height);
-        samples[row * VMAFGPU__EDIT_VIF_COLUMNS + column] =
-            load_sample<BYTES>(reference.data + (int64_t)in * reference.pitch, from) |
-            edit_sample<BYTES>(picture, from, in) << 16;
+    block_barrier();
+    for (int32_t i = (int32_t)thread_index(); i < outside * all; i += (int32_t)block_threads()) {
+        const int32_t k = i % outside, row = i / outside, column = k < before ? k : 4 * quads - outside + k;
+        const int32_t from = mirror(left + column, vif.width), in = mirror(top + row, vif.height);
+        samples[row * tile.stride + column] = load_sample<BYTES>(reference.data + (int64_t)in * reference.pitch, from) |
+                                              edit_sample<BYTES>(picture, from, in) << 16;
     }
 }
 
@@ -7006,48 +7064,45 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
         out[i] = ((vif_tap_sum<SCALE>(low + i) + (1u << shift >> 1)) >> shift) + (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
-/* As vif_plain_vertical, of as many columns and rows as are wanted. Statistics of the reference alone are made to be stored
- * only. */
-template <int SCALE, int BYTES>
-GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, int32_t columns, int32_t rows, uint32_t *tile) {
-    constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
+/* As vif_plain_vertical, of as many columns and rows as are wanted. */
+template <int BYTES, class Tile>
+GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile &tile, int32_t columns, int32_t rows) {
+    constexpr int SCALE = Tile::SCALE, REACH = Tile::REACH, COUNT = VIF_RUN + 2 * REACH;
     constexpr int NEXT = SCALE < 3 ? SCALE + 1 : 3, NEXT_FIRST = REACH - (8 >> NEXT);
     const vmafgpu__vif_launch &vif = launch.vif;
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
     const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
-    const uint32_t *samples = tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
-    const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN);
-    const int planes = vif.images_only ? 0 : launch.stores ? 5 : 3;
+    const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN), stride = tile.stride;
+    const int planes = vif.images_only ? 0 : Tile::STORES ? 5 : 3;
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
         const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
-        const uint32_t *in = samples + row * VMAFGPU__EDIT_VIF_COLUMNS + column;
-        uint32_t *out = tile + row * EDIT_STRIDE + column;
+        const uint32_t *in = edit_samples(tile) + row * stride + column + Tile::LEAD - REACH;
         uint32_t word[COUNT];
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
-            word[k] = in[k * VMAFGPU__EDIT_VIF_COLUMNS];
+            word[k] = in[k * stride];
         if (SCALE < 3) {
-            uint32_t own[COUNT];
+            uint32_t own[COUNT], *out = edit_images(tile) + row / 2 * stride + column;
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
                 own[k] = word[k] >> 16;
 #pragma unroll
             for (int i = 0; i < VIF_RUN / 2; i++)
-                out[4 * EDIT_PLANE + (i - row / 2) * EDIT_STRIDE] =
-                    (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
+                out[i * stride] = (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
         /* Edited: its squares, the products, its means; the reference's squares, its means beside the others. */
+        uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
             uint32_t v[VIF_RUN];
             const bool is_mean = plane == 2 || plane == 4;
             const uint32_t a = plane < 3 ? 16 : 0, b = is_mean ? 32 : plane == 0 ? 16 : 0;
-            uint32_t *to = out + (is_mean ? 0 : plane == 0 ? 2 : plane == 1 ? 3 : 1) * EDIT_PLANE;
+            uint32_t *to = means + (is_mean ? 0 : plane == 0 ? (int)Tile::SQUARES : plane == 1 ? (int)Tile::PRODUCTS : 1) * tile.plane;
             edit_vif_plane<SCALE, BYTES>(word, a, b, is_mean ? mean_shift : square_shift, v);
 #pragma unroll
             for (int i = 0; i < VIF_RUN; i++)
-                to[i * EDIT_STRIDE] = plane == 2 ? v[i] << 16 : plane == 4 ? to[i * EDIT_STRIDE] | v[i] : v[i];
+                to[i * stride] = plane == 2 ? v[i] << 16 : plane == 4 ? to[i * stride] | v[i] : v[i];
         }
     }
 }
@@ -7078,12 +7133,13 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
 }
 
 /* What changes of the next scale's picture and lies in the tile. */
-template <int SCALE>
-GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &changed, int32_t x,
-                            int32_t y, int32_t wide_tile, const uint32_t *tile) {
-    constexpr int NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1, FIRST = (8 >> SCALE) - (8 >> NEXT);
+template <class Tile>
+GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed, const Tile &tile,
+                            int32_t x, int32_t y) {
+    constexpr int SCALE = Tile::SCALE, NEXT = SCALE + 1, COUNT = 2 * (8 >> NEXT) + 1, FIRST = (8 >> SCALE) - (8 >> NEXT);
+    const vmafgpu__edit_batch &batch = launch.edits;
     const int32_t size[2] = { batch.width, batch.height }, from[2] = { x / 2, y / 2 };
-    const int32_t most[2] = { wide_tile / 2, VMAFGPU__VIF_TILE_HEIGHT / 2 };
+    const int32_t most[2] = { launch.tile_width / 2, launch.tile_height / 2 };
     vmafgpu__rect next, here;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -7095,7 +7151,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, co
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
-        const uint32_t *in = tile + 4 * EDIT_PLANE + (row - from[1]) * EDIT_STRIDE + 2 * (column - from[0]) + FIRST;
+        const uint32_t *in = edit_images(tile) + (row - from[1]) * tile.stride + 2 * (column - from[0]) + FIRST;
         uint32_t v[COUNT];
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
@@ -7105,7 +7161,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_batch &batch, uint32_t index, co
     }
 }
 
-template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
+template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
     constexpr int REACH = 8 >> SCALE;
     const vmafgpu__vif_launch &vif = launch.vif;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -7114,7 +7170,7 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     vmafgpu__rect changed = {}, seen = { { { 0, vif.width }, { 0, vif.height } } };
     bool is_empty = false;
     EditPicture picture = { base.data, base.data, base.pitch, base.pitch, changed };
-    if (!launch.stores) {
+    if (!STORES) {
         const vmafgpu__gpu_edit e = edit_load(batch, index);
         const int32_t size[2] = { batch.width, batch.height }, own[2] = { vif.width, vif.height };
         changed = edit_rect(e);
@@ -7129,17 +7185,13 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
         }
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
-    /* Tiles are of one width, that of few groups of columns: so threads have one column each to filter. */
-    const int32_t left = seen.of[0].first & ~1, across = seen.of[0].end - left;
-    const int32_t tiles = (across + VMAFGPU__EDIT_VIF_WIDTH - 1) / VMAFGPU__EDIT_VIF_WIDTH;
-    const int32_t wide = ((across + tiles - 1) / tiles + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
-    const int32_t x = left + (int32_t)block_x() * wide;
-    const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * VMAFGPU__VIF_TILE_HEIGHT;
+    const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width;
+    const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * launch.tile_height;
     if (is_empty || x >= seen.of[0].end || y >= seen.of[1].end)
         return;
-    const int32_t columns = adm_lesser(seen.of[0].end - x, wide);
-    const int32_t rows = adm_lesser(seen.of[1].end - y, VMAFGPU__VIF_TILE_HEIGHT);
-    uint32_t *tile = (uint32_t *)shared_memory();
+    const int32_t columns = adm_lesser(seen.of[0].end - x, launch.tile_width);
+    const int32_t rows = adm_lesser(seen.of[1].end - y, launch.tile_height);
+    const EditTile<SCALE, STORES> tile = { (uint32_t *)shared_memory(), launch.stride, launch.tile_height * launch.stride };
     /* As in edit_adm. */
     const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31;
     picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
@@ -7147,12 +7199,13 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     for (int i = 0; i < 2; i++)
         picture.changed.of[i].first += nothing, picture.changed.of[i].end += nothing;
     const int32_t filled = (rows + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
-    edit_vif_stage<SCALE, BYTES>(vif, picture, x, y, columns, filled, tile + 4 * EDIT_PLANE + EDIT_PLANE / 2);
+    edit_vif_stage<BYTES>(vif, picture, tile, x, y, columns, filled);
     block_barrier();
-    edit_vif_vertical<SCALE, BYTES>(launch, columns, filled, tile);
+    edit_vif_vertical<BYTES>(launch, tile, columns, filled);
     block_barrier();
-    if (SCALE < 3 && vif.first && !launch.stores)
-        edit_vif_shrink<SCALE < 3 ? SCALE : 2>(batch, index, changed, x, y, wide, tile);
+    if constexpr (SCALE < 3 && !STORES)
+        if (vif.first)
+            edit_vif_shrink(launch, index, changed, tile, x, y);
     if (vif.images_only)
         return;
 
@@ -7160,22 +7213,19 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
     int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
     /* The samples are not needed any more: here go variances and covariances. */
-    int32_t *s2_of = (int32_t *)tile + 4 * EDIT_PLANE + EDIT_PLANE / 2;
-    int32_t *s12_of = s2_of + VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__EDIT_VIF_WIDTH;
+    const int32_t wide = (columns + EDIT_RUN - 1) / EDIT_RUN * EDIT_RUN;
+    int32_t *s2_of = (int32_t *)edit_samples(tile), *s12_of = s2_of + filled * wide;
 #pragma unroll 1
-    for (int32_t unit = (int32_t)thread_index(); unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN < columns;
-         unit += (int32_t)block_threads()) {
-        const int32_t row = unit % VMAFGPU__VIF_TILE_HEIGHT, column = unit / VMAFGPU__VIF_TILE_HEIGHT * EDIT_RUN;
-        const uint32_t *in = tile + row * EDIT_STRIDE + column;
+    for (int32_t unit = (int32_t)thread_index(); unit < wide / EDIT_RUN * rows; unit += (int32_t)block_threads()) {
+        const int32_t row = unit % rows, column = unit / rows * EDIT_RUN;
+        const uint32_t *in = tile.words + row * tile.stride + column;
         int32_t *mean_of = shared + plane + row * (int64_t)vif.width + column;
         uint32_t mean[2][EDIT_RUN];
         int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
-        if (row >= rows)
-            continue;
         edit_vif_means<SCALE>(in, 16, mean[1]);
-        if (launch.stores) {
+        if (STORES) {
             edit_vif_means<SCALE>(in, 0, mean[0]);
-            edit_vif_variances<SCALE>(in + EDIT_PLANE, mean[0], mean[0], s1);
+            edit_vif_variances<SCALE>(in + tile.plane, mean[0], mean[0], s1);
 #pragma unroll
             for (int i = 0; i < EDIT_RUN; i++)
                 if (column + i < columns) {
@@ -7187,12 +7237,12 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
             for (int i = 0; i < EDIT_RUN; i++)
                 mean[0][i] = column + i < columns ? (uint32_t)load(mean_of + i) : 0;
         }
-        edit_vif_variances<SCALE>(in + 2 * EDIT_PLANE, mean[1], mean[1], s2);
-        edit_vif_variances<SCALE>(in + 3 * EDIT_PLANE, mean[0], mean[1], s12);
+        edit_vif_variances<SCALE>(in + EditTile<SCALE, STORES>::SQUARES * tile.plane, mean[1], mean[1], s2);
+        edit_vif_variances<SCALE>(in + EditTile<SCALE, STORES>::PRODUCTS * tile.plane, mean[0], mean[1], s12);
 #pragma unroll
         for (int i = 0; i < EDIT_RUN; i++) {
-            s2_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s2[i];
-            s12_of[row * VMAFGPU__EDIT_VIF_WIDTH + column + i] = s12[i];
+            s2_of[row * wide + column + i] = s2[i];
+            s12_of[row * wide + column + i] = s12[i];
         }
     }
     block_barrier();
@@ -7203,16 +7253,16 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
     int32_t row = (int32_t)thread_index() / columns, column = (int32_t)thread_index() % columns;
 #pragma unroll 1
     while (row < rows) {
-        const int32_t of = row * VMAFGPU__EDIT_VIF_WIDTH + column, s2 = s2_of[of], s12 = s12_of[of];
+        const int32_t of = row * wide + column, s2 = s2_of[of], s12 = s12_of[of];
         const int64_t to = row * (int64_t)vif.width + column;
-        const int32_t s1 = launch.stores ? (int32_t)peek((const uint32_t *)shared + 2 * plane + to) : load(shared + 2 * plane + to);
+        const int32_t s1 = STORES ? (int32_t)peek((const uint32_t *)shared + 2 * plane + to) : load(shared + 2 * plane + to);
         const bool is_flat = s1 < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12 > 0 && s2 > 0;
         const int32_t own_noise = is_flat && s2 > 0 ? s2 : 0;
         uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
         if (has_term)
             vif_levels(s1, s2, s12, vif.gain.limit, &n1, &n2);
         const int32_t term = edit_log(n2, table) - edit_log(n1, table);
-        if (launch.stores) {
+        if (STORES) {
             store(terms + to, term);
             if (vif.first)
                 store(shared + to, own_noise);
@@ -7226,7 +7276,7 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
         if (column >= columns)
             column -= columns, row++;
     }
-    if (launch.stores)
+    if (STORES)
         return;
     numerator = (int32_t)warp_sum_word((uint32_t)numerator);
     noise = warp_sum(noise);
@@ -7239,7 +7289,10 @@ template <int SCALE, int BYTES> GPU_FN void edit_vif(const vmafgpu__edit_vif_lau
 
 #define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
     GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
-        edit_vif<SCALE, BYTES>(launch);                                                                                \
+        edit_vif<SCALE, BYTES, false>(launch);                                                                         \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_base_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
+        edit_vif<SCALE, BYTES, true>(launch);                                                                          \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
 EDIT_VIF_KERNEL(0_16, 0, 2)
@@ -7250,13 +7303,86 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* Instead of sums over columns: what changes of them, or each is stored. */
-template <class Base> struct EditKind : Base {};
+/* Instead of sums over columns each cube is stored. */
+template <class Base> struct StoreKind : Base {};
+template <class Base> struct AdmSums<StoreKind<Base>, false> {
+    uint64_t denominator[VMAFGPU__BANDS];
+    int64_t *out;                      /* of the next column; [2][VMAFGPU__BANDS] planes */
+    int64_t plane;
+    bool is_own;                       /* the lane's row may be stored */
+};
+
+template <class Base>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const int64_t cube = vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                          launch.geometry.mask_shift[band]);
+            if (sums.is_own)
+                store(sums.out + (i * VMAFGPU__BANDS + band) * sums.plane, cube);
+        }
+    sums.out++;
+}
+
+/* A warp has a tile of the base. */
+template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
+    const vmafgpu__adm_launch &adm = launch.adm;
+    const vmafgpu__adm_geometry &g = adm.geometry;
+    const uint32_t warp = block_x() * (block_threads() / LANES) + warp_index(), index = warp / (uint32_t)launch.strips;
+    if (index >= (uint32_t)launch.count)
+        return;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
+    const uint8_t *reference = Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference;
+    const uint8_t *distorted = Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
+    const int32_t pitch = Kind::SCALE ? adm.input_pitch : pair.reference_pitch;
+    const int32_t distorted_pitch = Kind::SCALE ? adm.input_pitch : pair.distorted_pitch;
+    const int32_t x = (g.left & ~1) + (int32_t)index * Kind::WIDTH, end = g.h - g.top;
+    const int32_t y = g.top + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
+    uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
+    const int32_t own_row = y - 1 + (int32_t)lane_index();
+    const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
+    AdmWalk<Kind> walk = {};
+    walk.tile = tile;
+    walk.x = x;
+    walk.end = adm_lesser(x + Kind::WIDTH, g.w - g.left);
+    walk.sums.is_own = lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < end;
+    walk.sums.plane = (int64_t)g.w * g.h;
+    walk.sums.out = launch.cubes + (walk.sums.is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+    adm_load_tile<Kind>(tile, reference, pitch, adm.input_width, adm.input_height, x, y);
+    adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, adm.input_width, adm.input_height, x, y);
+    copy_commit();
+    copy_wait<0>();
+    warp_barrier();
+    if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width) {
+        if constexpr (Kind::BYTES == 1)
+            adm_mirror_columns<Kind, uint8_t>(tile, adm.input_width, x);
+        else if constexpr (Kind::BYTES == 2)
+            adm_mirror_columns<Kind, uint16_t>(tile, adm.input_width, x);
+        else
+            adm_mirror_columns<Kind, uint32_t>(tile, adm.input_width, x);
+        warp_barrier();
+    }
+    const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
+    const int32_t steps = adm_lesser((g.w - g.left - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS);
+#pragma unroll 1
+    for (int32_t k = 0; k < steps; k++)
+        adm_step<Kind, true, true>(adm, walk, row, k);
+}
+
+/* Instead of sums over columns: what changes of them. Some lanes, a power of two of at least eight, have an edit, and the rows
+ * of their tile lie behind those of the lanes before. */
+template <class Base> struct EditKind : Base {
+    static constexpr bool DIVIDED = true;
+    static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD, TILE_WORDS = 2 * PLANE;
+    static_assert(TILE_WORDS == VMAFGPU__EDIT_ADM_TILE_WORDS(Base::WIDTH, Base::WORD_COLUMNS, LANES), "shared memory");
+};
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    int64_t *base;                     /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
+    const uint64_t *base;              /* what the next column gives to the base's sums; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
-    bool stores, is_own;               /* is_own: the lane's row may be stored */
 };
 
 template <class Base>
@@ -7265,36 +7391,78 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<B
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-        for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            const int64_t cube = vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
-                                                          launch.geometry.mask_shift[band]);
-            int64_t *base = sums.base + (i * VMAFGPU__BANDS + band) * sums.plane;
-            if (!sums.stores)
-                sums.masked[i][band] += (uint64_t)cube - load((const uint64_t *)base);
-            else if (sums.is_own)
-                store(base, cube);
-        }
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sums.masked[i][band] +=
+                (uint64_t)vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                   launch.geometry.mask_shift[band]) -
+                load(sums.base + (i * VMAFGPU__BANDS + band) * sums.plane);
     sums.base++;
+}
+
+template <int BYTES> struct EditSample { using type = uint32_t; };
+template <> struct EditSample<1> { using type = uint8_t; };
+template <> struct EditSample<2> { using type = uint16_t; };
+
+/* The lanes that have an edit, and this one's place among them. */
+struct EditLanes { int32_t count, own; };
+
+/* Rows of samples of a plane of a tile from band position (x, y) on, `words` of each; where the frame ends as adm_load_tile. */
+template <class Kind>
+GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2], const int32_t (&pitch)[2],
+                          int32_t width, int32_t height, int32_t x, int32_t y, int32_t words, int32_t rows) {
+    const int32_t last_word = (width - 1) / Kind::WORD_COLUMNS * Kind::WORD_COLUMNS, first_row = 2 * y - 3;
+    const int32_t down = words ? lanes.count / words : 0, along = lanes.count - down * words;
+    int32_t row = words ? lanes.own / words : rows, word = lanes.own - row * words;
+#pragma unroll 4
+    while (row < rows) {
+        const int32_t source = adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0);
+        const int32_t column = adm_lesser(adm_larger(2 * x - 4 + word * Kind::WORD_COLUMNS, 0), last_word) * Kind::BYTES;
+        uint32_t *out = tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE + word;
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            copy_4(out + f * Kind::PLANE, plane[f] + (int64_t)source * pitch[f] + column);
+        row += down;
+        word += along;
+        if (word >= words)
+            word -= words, row++;
+    }
 }
 
 /* Writes an edit's samples over those of the tile at band position (x, y). */
 template <class Kind, class Sample>
-GPU_FN void edit_adm_overlay(uint32_t *tile, const EditPicture &picture, int32_t x, int32_t y, int32_t height) {
+GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditPicture &picture, int32_t x, int32_t y, int32_t height,
+                             int32_t words, int32_t rows) {
     const int32_t first_column = 2 * x - 4, first_row = 2 * y - 3;
     const int32_t from = adm_larger(picture.changed.of[0].first, first_column);
-    const int32_t to = adm_lesser(picture.changed.of[0].end, first_column + Kind::COLUMNS);
-    for (int32_t row = (int32_t)lane_index(); row < Kind::ROWS; row += LANES) {
+    const int32_t to = adm_lesser(picture.changed.of[0].end, first_column + words * Kind::WORD_COLUMNS);
+    for (int32_t row = lanes.own; row < rows; row += lanes.count) {
         const int32_t own = adm_larger(vmafgpu__reflect_repeat(first_row + row, height), 0) - picture.changed.of[1].first;
         Sample *samples = (Sample *)(tile + (row & 1) * Kind::ODD + (row >> 1) * Kind::STRIDE);
         if ((uint32_t)own >= (uint32_t)edit_size(picture.changed.of[1]))
             continue;
-        const Sample *in = (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch);
+        const Sample *in = (const Sample *)(picture.patch + (int64_t)own * picture.patch_pitch) - picture.changed.of[0].first;
         for (int32_t column = from; column < to; column++)
-            samples[column - first_column] = load(in + (column - picture.changed.of[0].first));
+            samples[column - first_column] = load(in + column);
     }
 }
 
-/* Writes what changes of the low-pass band in the rows of the tile to the edit's scratch; a lane has its own row. */
+/* As adm_mirror_columns. */
+template <class Kind, class Sample>
+GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t width, int32_t x, int32_t rows) {
+    const int32_t first_column = 2 * x - 4;
+    for (int32_t row = lanes.own; row < 2 * rows; row += lanes.count) {
+        const int32_t k = row >> 1;
+        Sample *samples = (Sample *)(tile + (row & 1) * Kind::PLANE + (k & 1) * Kind::ODD + (k >> 1) * Kind::STRIDE);
+        for (int beyond = -1; beyond < 2; beyond++) {
+            const int32_t to = (beyond < 0 ? -1 : width + beyond) - first_column;
+            const int32_t from = (beyond < 0 ? 1 : width - 1 - beyond) - first_column;
+            if (to >= 0 && to < Kind::COLUMNS && from >= 0 && from < Kind::COLUMNS)
+                samples[to] = samples[from];
+        }
+    }
+}
+
+/* Writes what changes of the low-pass band in a lane's row of the tile to the edit's scratch. */
 template <class Kind>
 GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
                                const uint32_t *tile, int32_t x, int32_t row) {
@@ -7303,8 +7471,6 @@ GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index,
     const uint32_t *in = tile + Kind::PLANE + lane_index() * Kind::STRIDE;
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.band[NEXT] +
                    (int64_t)(row - bands.of[1].first) * batch.band_pitch[NEXT];
-    if (lane_index() == 0 || lane_index() == LANES - 1 || row < bands.of[1].first || row >= bands.of[1].end)
-        return;
     for (int32_t column = from; column < to; column++)
         if (Kind::LOW_BYTES == 2)
             store((uint16_t *)out + (column - bands.of[0].first), ((const uint16_t *)in)[column - x]);
@@ -7316,100 +7482,71 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
     const vmafgpu__edit_batch &batch = launch.edits;
-    const uint32_t warp = block_x() * (block_threads() / LANES) + warp_index();
-    const uint32_t index = warp / (uint32_t)launch.strips;
-    const int32_t left = g.left & ~1;
-    /* Added to what all warps have in common, so that not all of it is kept in AMD's few scalar registers. */
-    const int32_t nothing = (int32_t)(warp >> 31);
-    if (index >= (uint32_t)launch.count)
-        return;
-    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
-    const uint8_t *reference = (Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference) + nothing;
-    const uint8_t *distorted = (Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted) + nothing;
-    const int32_t pitch = (Kind::SCALE ? adm.input_pitch : pair.reference_pitch) + nothing;
-    const int32_t distorted_pitch = (Kind::SCALE ? adm.input_pitch : pair.distorted_pitch) + nothing;
-    const int32_t input_width = adm.input_width + nothing, input_height = adm.input_height + nothing;
-    int64_t *cubes = launch.cubes + nothing;
-    const int64_t cubes_plane = (int64_t)g.w * g.h + nothing;
-    vmafgpu__rect bands = {}, around = { { { left + (int32_t)index * Kind::WIDTH, left + (int32_t)(index + 1) * Kind::WIDTH },
-                                           { g.top, g.h - g.top } } };
-    EditPicture picture = { distorted, distorted, distorted_pitch, distorted_pitch, bands };
-    if (!launch.stores) {
-        const vmafgpu__gpu_edit e = edit_load(batch, index);
-        const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
-        vmafgpu__rect changed = edit_rect(e);
+    const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
+    const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
+    const uint32_t index = unit / (uint32_t)launch.strips;
+    const bool is_there = index < (uint32_t)batch.count;
+    const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
+    const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
+    vmafgpu__rect changed = edit_rect(e), bands = {}, around = {};
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
 #pragma unroll
-            for (int s = 0; s < Kind::SCALE; s++)
-                changed.of[i] = vmafgpu__edit_band_range(changed.of[i], vmafgpu__adm_size(frame[i], s));
-            bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
-            around.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
-        }
-        picture = edit_picture(batch, index, e, changed, Kind::SCALE, distorted, distorted_pitch, batch.band, batch.band_pitch);
+        for (int s = 0; s < Kind::SCALE; s++)
+            changed.of[i] = vmafgpu__edit_band_range(changed.of[i], vmafgpu__adm_size(frame[i], s));
+        bands.of[i] = vmafgpu__edit_band_range(changed.of[i], size[i]);
+        around.of[i] = vmafgpu__range_within(bands.of[i].first - 1, bands.of[i].end + 1, size[i]);
     }
-    const int32_t y = around.of[1].first + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
-    if (y >= around.of[1].end)
-        return;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
+    const uint8_t *const plane[2] = { Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference,
+                                      Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted };
+    const int32_t pitch[2] = { Kind::SCALE ? adm.input_pitch : pair.reference_pitch,
+                               Kind::SCALE ? adm.input_pitch : pair.distorted_pitch };
+    const EditPicture picture =
+        edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
+    const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
+    const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
+    /* Half a tile's rows, the even ones or the odd ones, begin here. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
-    const int32_t own_row = y - 1 + (int32_t)lane_index();
+    uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
+    const int32_t own_row = y - 1 + lanes.own, rows = 2 * adm_lesser(lanes.count, around.of[1].end - y + 2) + 2;
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
-    const bool is_own = lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < g.h - g.top &&
-                        own_row < around.of[1].end;
-    uint64_t change[2][VMAFGPU__BANDS] = {};
+    const bool is_between = lanes.own > 0 && lanes.own < lanes.count - 1;
+    const bool is_own = is_between && own_row >= g.top && own_row < g.h - g.top && own_row < around.of[1].end;
+    const bool is_low = is_between && own_row >= bands.of[1].first && own_row < bands.of[1].end;
+    AdmWalk<Kind> walk = {};
+    walk.tile = tile;
+    walk.sums.plane = (int64_t)g.w * g.h;
     /* From an even column on; that before the first that changes gives what it gave. */
 #pragma unroll 1
-    for (int32_t x = around.of[0].first & ~1; x < around.of[0].end; x += Kind::WIDTH) {
-        AdmWalk<Kind> walk = {};
-        walk.tile = tile;
+    for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
+        /* The last column is summed with the one behind it. */
+        const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
+        const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
-        walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), around.of[0].end);
-        walk.sums.plane = cubes_plane;
-        walk.sums.base = cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
-        walk.sums.stores = launch.stores;
-        walk.sums.is_own = is_own;
+        walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), end);
+        walk.sums.base = (const uint64_t *)launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
         warp_barrier();
-        adm_load_tile<Kind>(tile, reference, pitch, input_width, input_height, x, y);
-        adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, input_width, input_height, x, y);
+        edit_adm_load<Kind>(own_tile, lanes, plane, pitch, adm.input_width, adm.input_height, x, y, words, rows);
         copy_commit();
         copy_wait<0>();
         warp_barrier();
-        if (!launch.stores) {
-            if constexpr (Kind::BYTES == 1)
-                edit_adm_overlay<Kind, uint8_t>(tile + Kind::PLANE, picture, x, y, input_height);
-            else if constexpr (Kind::BYTES == 2)
-                edit_adm_overlay<Kind, uint16_t>(tile + Kind::PLANE, picture, x, y, input_height);
-            else
-                edit_adm_overlay<Kind, uint32_t>(tile + Kind::PLANE, picture, x, y, input_height);
-            warp_barrier();
-        }
-        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width) {
-            if constexpr (Kind::BYTES == 1)
-                adm_mirror_columns<Kind, uint8_t>(tile, input_width, x);
-            else if constexpr (Kind::BYTES == 2)
-                adm_mirror_columns<Kind, uint16_t>(tile, input_width, x);
-            else
-                adm_mirror_columns<Kind, uint32_t>(tile, input_width, x);
-            warp_barrier();
-        }
-        const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
-        /* The last column is summed with the one behind it. */
-        const int32_t steps = adm_lesser((around.of[0].end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS);
+        using Sample = typename EditSample<Kind::BYTES>::type;
+        edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, adm.input_height, words, words ? rows : 0);
+        warp_barrier();
+        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width)
+            edit_adm_mirror<Kind, Sample>(own_tile, lanes, adm.input_width, x, words ? rows : 0);
+        warp_barrier();
+        const uint32_t *row = own_tile + adm_lesser(adm_larger(slot, 0), lanes.count - 1) * Kind::STRIDE;
 #pragma unroll 1
-        for (int32_t k = 0; k < steps; k++)
+        for (int32_t k = 0; any_lane(k < steps); k++)
             adm_step<Kind, true, true>(adm, walk, row, k);
-        if (Kind::MAKES_LOW && adm.first && !launch.stores) {
+        if (Kind::MAKES_LOW && adm.first) {
             warp_barrier();
-            edit_adm_write_low<Kind>(batch, index, bands, tile, x, own_row);
+            if (is_low && words)
+                edit_adm_write_low<Kind>(batch, index, bands, tile, x, own_row);
         }
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-#pragma unroll
-            for (int band = 0; band < VMAFGPU__BANDS; band++)
-                change[i][band] += walk.sums.masked[i][band];
     }
-    if (launch.stores)
-        return;
     const uint64_t half = (uint64_t)vmafgpu__half(g.mask_row_shift);
     int64_t *record = batch.records + (int64_t)index * batch.words;
 #pragma unroll
@@ -7417,28 +7554,31 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
             int64_t total = 0;
-            if (is_own) {
+            if (is_own && end) {
                 const uint64_t was =
                     load((const uint64_t *)launch.rows + (i * VMAFGPU__BANDS + band) * (int64_t)g.h + own_row);
-                total = ((int64_t)(was + change[i][band] + half) >> g.mask_row_shift) -
+                total = ((int64_t)(was + walk.sums.masked[i][band] + half) >> g.mask_row_shift) -
                         ((int64_t)(was + half) >> g.mask_row_shift);
             }
-            total = warp_sum(total);
-            if (lane_index() == 0 && total)
+            total = lanes_sum(total, (uint32_t)lanes.count);
+            if (lanes.own == 0 && total)
                 atomic_add(record + vmafgpu__edit_adm_word(batch.vif_variants, batch.adm_variants, Kind::SCALE, launch.variant,
                                                            i, band), total);
         }
 }
 
-#define EDIT_ADM_KERNEL(name, ...)                                                                                     \
-    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
-        edit_adm<EditKind<AdmKind<__VA_ARGS__>>>(launch);                                                              \
+#define EDIT_ADM_KERNEL(name, edit_width, base_width, SCALE, BYTES)                                                    \
+    GPU_KERNEL(vmafgpu_edit_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__EDIT_ADM_THREADS, 8) {                      \
+        edit_adm<EditKind<AdmKind<SCALE, BYTES, edit_width, false>>>(launch);                                          \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_base_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
+        base_adm<StoreKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch);                                         \
     }
-EDIT_ADM_KERNEL(0_8, 0, 1, ADM_WIDTH_0_8, false)
-EDIT_ADM_KERNEL(0_16, 0, 2, VMAFGPU__ADM_WIDTH_0_16, false)
-EDIT_ADM_KERNEL(1, 1, 2, VMAFGPU__ADM_WIDTH_1, false)
-EDIT_ADM_KERNEL(2, 2, 4, VMAFGPU__ADM_WIDTH_2, false)
-EDIT_ADM_KERNEL(3, 3, 4, VMAFGPU__ADM_WIDTH_3, false)
+EDIT_ADM_KERNEL(0_8, VMAFGPU__EDIT_ADM_WIDTH_0_8, ADM_WIDTH_0_8, 0, 1)
+EDIT_ADM_KERNEL(0_16, VMAFGPU__EDIT_ADM_WIDTH_0_16, VMAFGPU__ADM_WIDTH_0_16, 0, 2)
+EDIT_ADM_KERNEL(1, VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_1, 1, 2)
+EDIT_ADM_KERNEL(2, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_2, 2, 4)
+EDIT_ADM_KERNEL(3, VMAFGPU__EDIT_ADM_WIDTH_3, VMAFGPU__ADM_WIDTH_3, 3, 4)
 #undef EDIT_ADM_KERNEL
 
 /* ---- what the prediction changes by: a thread has an edit ---- */

@@ -3,7 +3,7 @@
  * content. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
- *         only=open|speed|latency|pixels|edits   one part; default: all
+ *         only=open|speed|latency|pixels|edits|maps   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
  *         batch=N queue=N             config.gpu's; default: the library's choice
  *         model=vmaf_v0.6.1           a built-in one; none: features only
@@ -15,6 +15,7 @@
  *         check=3                     pairs compared with the CPU (0: none)
  *         gpu=N kernels=FILE driver=FILE
  *         threads=N                   config.gpu's, which copy pageable frames
+ *         side=N                      of edits; default: 16, 64 and 128
  *         devices=2                   several GPUs, from gpu=N on; frames in device memory are on each of them
  *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
  *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its frames/s
@@ -70,7 +71,7 @@ static const vmafgpu_memory_kind source_kinds[SOURCE_COUNT] = {VMAFGPU_MEMORY_DE
 typedef struct options {
     int         width, height, bits; /* 0: all */
     int         source;              /* SOURCE_COUNT: all */
-    int         batch, queue, pairs, repeats, frames, check, gpu, devices, threads;
+    int         batch, queue, pairs, repeats, frames, check, gpu, devices, threads, side;
     double      seconds;
     const char *only, *kernels, *driver, *peer, *model, *content, *features;
 } options;
@@ -110,7 +111,7 @@ static int parse_special(options *o, const char *word) {
 }
 
 static options parse_options(int argc, char **argv) {
-    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
+    options o = {0, 0, 0, SOURCE_COUNT, 0, 0, 8, 5, 0, 3, 0, 1, 0, 0, 0.5, "", NULL, NULL, NULL, "vmaf_v0.6.1", "texture+mix", NULL};
     o.peer = getenv("VMAF_CUDA_BENCH");
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -119,7 +120,7 @@ static options parse_options(int argc, char **argv) {
             !parse_number(word, "repeats", 1, MAX_REPEATS, &o.repeats) &&
             !parse_number(word, "frames", 0, 100000000, &o.frames) && !parse_number(word, "check", 0, MAX_PAIRS, &o.check) &&
             !parse_number(word, "gpu", 0, 255, &o.gpu) && !parse_number(word, "devices", 1, MAX_DEVICES, &o.devices) &&
-            !parse_number(word, "threads", 0, 256, &o.threads) &&
+            !parse_number(word, "threads", 0, 256, &o.threads) && !parse_number(word, "side", 1, 256, &o.side) &&
             !parse_text(word, "kernels", &o.kernels) &&
             !parse_text(word, "driver", &o.driver) && !parse_text(word, "peer", &o.peer) &&
             !parse_text(word, "only", &o.only) && !parse_text(word, "model", &o.model) &&
@@ -1021,7 +1022,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
 }
 
 /* Live pairs per second, each with a map in device memory of blocks of that size; 0: without. */
-static double bench_maps(const film *f, cuda *c, int block, const options *o) {
+static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
     uint64_t map = 0;
@@ -1064,21 +1065,25 @@ static int bench_edits(const film *f, cuda *c, const options *o) {
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
         for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
-            if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version)) {
-                differs |= bench_tries(f, c, (source)where, sides[i], way == 2, o);
+            if ((o->source == SOURCE_COUNT || o->source == where) && (way < 2 || f->model.version) && (!o->side || i == 0)) {
+                differs |= bench_tries(f, c, (source)where, o->side ? o->side : sides[i], way == 2, o);
             }
         }
     }
+    return differs;
+}
+
+static int bench_maps(const film *f, cuda *c, const options *o) {
     if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
-        const double plain = bench_maps(f, c, 0, o);
-        printf("maps with live pairs, in device memory: %.1f us a pair without", 1e6 / plain);
+        printf("maps with live pairs of %d bits, in device memory: %.1f us a pair without", f->clip.depth,
+               1e6 / map_speed(f, c, 0, o));
         for (int block = 8; block <= 64; block *= 2) {
-            printf(", %.1f with blocks of %d", 1e6 / bench_maps(f, c, block, o), block);
+            printf(", %.1f with blocks of %d", 1e6 / map_speed(f, c, block, o), block);
             fflush(stdout);
         }
         printf("\n");
     }
-    return differs;
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1174,6 +1179,9 @@ int main(int argc, char **argv) {
     }
     if (is_wanted(&o, "edits")) {
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_edits);
+    }
+    if (is_wanted(&o, "maps")) {
+        differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_maps);
     }
     if (is_wanted(&o, "speed")) {
         print_heading();

@@ -132,13 +132,21 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     for (int depth = 8; depth <= 16; depth += 8)
         for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
             const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
-            vmafgpu__adm_launch launch;
+            const int vif_input = vmafgpu__vif_input(s, depth), adm_input = vmafgpu__adm_input(s, depth);
+            vmafgpu__edit_vif_launch vif;
+            vmafgpu__edit_adm_launch adm;
             vmafgpu__shape shape;
-            launch.batch = batch_of(depth);
-            vmafgpu__adm_fill(&launch, &shape, plan, 0, s, &layout, NULL, lanes);
-            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_VIF + vmafgpu__vif_input(s, depth)], lanes, VMAFGPU__EDIT_VIF_THREADS,
-                  VMAFGPU__EDIT_VIF_SHARED);
-            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_ADM + vmafgpu__adm_input(s, depth)], lanes, shape.threads, shape.shared);
+            for (int of_base = 0; of_base < 2; of_base++) {
+                vmafgpu__edit_vif_tile(&shape, &vif, of_base, s, WIDTH, HEIGHT, lanes);
+                print(vmafgpu__edit_kernels[(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + vif_input], lanes, shape.threads,
+                      shape.shared);
+            }
+            adm.adm.batch = batch_of(depth);
+            adm.edits.count = 1;
+            vmafgpu__adm_fill(&adm.adm, &shape, plan, 0, s, &layout, NULL, lanes);
+            print(vmafgpu__edit_kernels[VMAFGPU__BASE_ADM + adm_input], lanes, shape.threads, shape.shared);
+            vmafgpu__edit_adm_lanes(&shape, &adm, adm_input, HEIGHT, lanes);
+            print(vmafgpu__edit_kernels[VMAFGPU__EDIT_ADM + adm_input], lanes, shape.threads, shape.shared);
         }
 }
 

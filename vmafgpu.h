@@ -3622,12 +3622,12 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     double share = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
         const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
-        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(ideal[vif] - is[vif]) +
-                 VMAFGPU__FETCH(&slopes[noise]) * (double)(ideal[noise] - is[noise]);
+        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(VMAFGPU__FETCH(&ideal[vif]) - VMAFGPU__FETCH(&is[vif])) +
+                 VMAFGPU__FETCH(&slopes[noise]) * (double)(VMAFGPU__FETCH(&ideal[noise]) - VMAFGPU__FETCH(&is[noise]));
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
-            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(ideal[adm] - is[adm]) +
-                                VMAFGPU__FETCH(&slopes[aim]) * (double)(ideal[aim] - is[aim]));
+            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(VMAFGPU__FETCH(&ideal[adm]) - VMAFGPU__FETCH(&is[adm])) +
+                                VMAFGPU__FETCH(&slopes[aim]) * (double)(VMAFGPU__FETCH(&ideal[aim]) - VMAFGPU__FETCH(&is[aim])));
         }
     }
     return share;
@@ -3694,13 +3694,22 @@ typedef struct vmafgpu__edit_patch_launch {
     int64_t  pitch;
 } vmafgpu__edit_patch_launch;
 
-/* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored. */
+/* The blocks of a map: `first` and so many behind it have their sums here, [2][VMAFGPU__SLOPES] each: of the picture, and of the
+ * reference against itself. */
+typedef struct vmafgpu__map_blocks {
+    int64_t *sums;                          /* cleared before */
+    int32_t  size, across, down, first, count, unused;
+} vmafgpu__map_blocks;
+
+/* One scale of one variant: what edits change, or what a sample of the base gives to the sums, which is stored, or summed by
+ * blocks. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
     int32_t *terms;                         /* of each sample, planes: by variant; of the noise; the reference's mean and variance */
     int32_t  tile_width, tile_height;       /* of a block: multiples of 4 and of 8 */
     int32_t  stride, unused;                /* of its shared memory */
+    vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
 /* The same for ADM. Some lanes have some rows of an edit, `strips` times so many all of it; a warp has those of the base. */
@@ -3712,6 +3721,7 @@ typedef struct vmafgpu__edit_adm_launch {
     int32_t  count;                         /* of the base: tiles in a row */
     int32_t  strips, variant;
     int32_t  lanes;                         /* a power of two */
+    vmafgpu__map_blocks map;
 } vmafgpu__edit_adm_launch;
 
 typedef struct vmafgpu__edit_change_launch {
@@ -3729,13 +3739,8 @@ enum {
     VMAFGPU__MAP_SETTLE_THREADS = 64,       /* of which one works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,       /* of one block: the inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 128              /* a warp has a block of the picture: its sums, then those of the reference */
+    VMAFGPU__MAP_THREADS = 64               /* a thread has a block of the picture */
 };
-
-/* Of a block of that: of each warp the sums of both. */
-VMAFGPU__FN int32_t vmafgpu__map_shared(int32_t lanes) {
-    return VMAFGPU__MAP_THREADS / lanes * 2 * (int32_t)VMAFGPU__SLOPES * 8;
-}
 
 /* What predictions are made of, from the sums of a pair that was scored. */
 typedef struct vmafgpu__map_settle_launch {
@@ -3757,21 +3762,13 @@ typedef struct vmafgpu__map_block {
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* Blocks `first` and so many behind it, from what each sample gives to the sums. */
+/* What blocks come to. */
 typedef struct vmafgpu__map_launch {
-    const int32_t  *terms[VMAFGPU__SCALES];                 /* of VIF; NULL: none */
-    const int32_t  *noise[VMAFGPU__SCALES];                 /* and behind it the reference's mean and variance */
-    const int64_t  *cubes[VMAFGPU__SCALES];                 /* of ADM, of the picture, or of the reference against itself; NULL */
-    const void     *log_table;
+    vmafgpu__map_blocks map;
     const double   *slopes;
-    int64_t        *ideal;                                  /* of ADM, of block `first` and behind it */
-    vmafgpu__map_block *blocks;                             /* or NULL; likewise */
+    vmafgpu__map_block *out;                                /* or NULL; of block `first` and behind it */
     float          *shares;                                 /* or NULL; likewise */
-    double          unit[VMAFGPU__SCALES], gain_limit;
-    int32_t         width, height;                          /* of the frame */
-    vmafgpu__adm_geometry bands[VMAFGPU__SCALES];
-    int32_t         size, across, down, first, count;
-    int32_t         is_ideal;                               /* cubes become sums in `ideal`, and that is all */
+    double          unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
 #ifndef VMAFGPU_KERNELS
@@ -17985,9 +17982,11 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_VIF = (int)VMAFGPU__BASE_ADM + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__MAP_SETTLE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
-    VMAFGPU__MAP_BLOCKS,
+    VMAFGPU__MAP_SHARES,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
@@ -17999,7 +17998,10 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_base_vif_0_8", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",
     "vmafgpu_base_vif_2", "vmafgpu_base_vif_3",
     "vmafgpu_base_adm_0_8", "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1", "vmafgpu_base_adm_2", "vmafgpu_base_adm_3",
-    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_blocks"
+    "vmafgpu_map_vif_0_8", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_0_16", "vmafgpu_map_vif_1",
+    "vmafgpu_map_vif_2", "vmafgpu_map_vif_3",
+    "vmafgpu_map_adm_0_8", "vmafgpu_map_adm_0_16", "vmafgpu_map_adm_1", "vmafgpu_map_adm_2", "vmafgpu_map_adm_3",
+    "vmafgpu_map_settle", "vmafgpu_map_slopes", "vmafgpu_map_shares"
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -18018,9 +18020,10 @@ typedef struct vmafgpu__gpu_edits {
     uint64_t cubes[VMAFGPU__SCALES];       /* of ADM, by variant */
     uint64_t smooth, coefs, table, vectors;
     int      slot;                         /* that has the base, or the pair that is mapped */
-    uint64_t slopes, ideal, blocks, shares;   /* of maps, for map_room blocks */
+    uint64_t slopes, sums, blocks, shares;    /* of maps, for map_room blocks */
     int      map_room;
     void    *mapped;                       /* event: the latest map of a pair is done; NULL: config.map_size is 0 */
+    void    *scored;                       /* event: what it is made of is there; likewise */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
 } vmafgpu__gpu_edits;
 #endif
@@ -18548,13 +18551,15 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits.functions;
     for (int i = 0; v->config.edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_BLOCKS;
+    for (int i = v->config.map_size ? (int)VMAFGPU__MAP_SETTLE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int of_base = !v->config.edit_size; vmafgpu__has_edits(&v->config) && of_base < 2; of_base++)
+    /* What edits change, the base's, and that by blocks. */
+    static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
+                     of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
+    for (int use = v->config.edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            const int vif = (int)(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + vmafgpu__vif_input(s, depth);
-            const int adm = (int)(of_base ? VMAFGPU__BASE_ADM : VMAFGPU__EDIT_ADM) + vmafgpu__adm_input(s, depth);
+            const int vif = of_vif[use] + vmafgpu__vif_input(s, depth), adm = of_adm[use] + vmafgpu__adm_input(s, depth);
             if (v->plan.vif_variants)
                 vmafgpu__want(list, count, vmafgpu__edit_kernels[vif], &functions[vif]);
             if (v->plan.adm_variants)
@@ -19689,7 +19694,7 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     const int least = c->edit_size ? vmafgpu__divide_up(c->width, VMAFGPU__LEAST_BLOCK) + 4096 : 0;
     vmafgpu__edit_batch unused;
     x->words = vmafgpu__edit_words(v->plan.vif_variants, v->plan.adm_variants);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+    for (int s = 0; s < VMAFGPU__SCALES && c->edit_size; s++) {
         const size_t samples = (size_t)(c->width >> s) * (size_t)(c->height >> s);
         const size_t bands = (size_t)vmafgpu__adm_size(c->width, s) * (size_t)vmafgpu__adm_size(c->height, s);
         x->terms[s] = g->memory + vmafgpu__append(device_used, sizeof(int32_t) * samples * (size_t)(v->plan.vif_variants + 3));
@@ -19702,7 +19707,7 @@ static void vmafgpu__edits_on_gpu(vmafgpu *v, size_t *device_used, size_t *pinne
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
     x->map_room = mapped > least ? mapped : least;
     x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->ideal = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * VMAFGPU__SLOPES * (size_t)x->map_room);
+    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_room);
     x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
     for (int i = 0; i < g->queue; i++) {
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
@@ -19883,7 +19888,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
 #ifndef VMAFGPU_NO_EDITS
-    if (v->config.map_size && !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)))
+    if (v->config.map_size && (!VMAFGPU__GPU_CALL(v, event_create, (&g->edits.mapped, NO_TIMING)) ||
+                               !VMAFGPU__GPU_CALL(v, event_create, (&g->edits.scored, NO_TIMING))))
         return 0;
 #endif
     if (!vmafgpu__prepare_kernels(v, reason, size))
@@ -19924,6 +19930,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
 #ifndef VMAFGPU_NO_EDITS
     if (is_inside && g->edits.mapped)
         error |= g->driver.event_destroy(g->edits.mapped);
+    if (is_inside && g->edits.scored)
+        error |= g->driver.event_destroy(g->edits.scored);
 #endif
     if (is_inside && g->memory)
         error |= g->driver.memory_give(g->memory);
@@ -22911,13 +22919,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, VMAFGPU__EDIT_VIF_WIDTH)), 4);
     const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
     const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
-    const int samples = (height + 2 * reach) * stride, variances = 2 * height * width;
+    const int samples = (height + 2 * reach) * stride, variances = (of_base ? 3 : 2) * height * (width + 1);
     launch->tile_width = width;
     launch->tile_height = height;
     launch->stride = stride;
     shape->grid[0] = (uint32_t)vmafgpu__divide_up(columns, width);
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
-    shape->shared = (uint32_t)(4 * (planes * height * stride + height / 2 * stride + (samples > variances ? samples : variances)));
+    const int images = of_base ? 0 : height / 2 * stride;
+    shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
     /* About as many threads as the vertical filters have columns of eight. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
@@ -22991,14 +23000,13 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Starts VIF's scale once all but tiles is known, of so many columns and rows: of edits, or of the base. */
-static void vmafgpu__edit_vif_start(vmafgpu *v, int of_base, int scale, int columns, int rows, vmafgpu__shape shape,
+/* Starts VIF's scale once all but tiles is known, of so many columns and rows. functions: of edits, of the base, of maps. */
+static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
-    const int input = vmafgpu__vif_input(scale, v->config.bit_depth);
+    const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
     vmafgpu__edit_vif_tile(&shape, launch, of_base, scale, columns, rows, v->gpu->site.lanes);
     if (!launch->vif.images_only || (launch->vif.first && !of_base))
-        vmafgpu__gpu_launch(v, v->gpu->edits.functions[(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + input], &shape, stream,
-                            launch);
+        vmafgpu__gpu_launch(v, v->gpu->edits.functions[functions + input], &shape, stream, launch);
 }
 
 /* The same for ADM. */
@@ -23021,37 +23029,31 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* What each sample of the base gives to VIF. */
-static void vmafgpu__store_terms(vmafgpu *v, void *stream) {
-    for (int i = 0; i < v->plan.vif_variants; i++)
-        for (int s = 0; s < VMAFGPU__SCALES; s++) {
-            vmafgpu__edit_vif_launch launch;
-            const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
-            launch.edits = vmafgpu__edit_batch_of(v, &v->gpu->edits.lanes[0], 1, 1);
-            vmafgpu__edit_vif_start(v, 1, s, launch.vif.width, launch.vif.height, shape, &launch, stream);
-        }
+/* A scale of VIF of the base; of ADM, `layers` of it. map: where sums go, or NULL: all is stored. */
+static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
+    vmafgpu__edit_vif_launch launch;
+    const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
+    launch.edits.vif_variants = v->plan.vif_variants;
+    if (map)
+        launch.map = *map;
+    vmafgpu__edit_vif_start(v, map ? VMAFGPU__MAP_VIF : VMAFGPU__BASE_VIF, scale, launch.vif.width, launch.vif.height, shape, &launch,
+                            stream);
 }
 
-/* To a variant of ADM; or what the reference gives against itself. */
-static void vmafgpu__store_cubes(vmafgpu *v, int variant, int is_ideal, void *stream) {
-    vmafgpu__gpu *g = v->gpu;
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        vmafgpu__edit_adm_launch launch;
-        vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, s, &launch);
-        const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
-        vmafgpu__gpu_pair *pair = &launch.adm.batch.pair[0];
-        const int input = vmafgpu__adm_input(s, v->config.bit_depth), tile = vmafgpu__adm_tile_width(input, g->site.lanes);
-        if (is_ideal) {
-            pair->distorted = pair->reference;
-            pair->distorted_pitch = pair->reference_pitch;
-            launch.adm.input[1] = launch.adm.input[0];
-        }
-        launch.edits = vmafgpu__edit_batch_of(v, &g->edits.lanes[0], 1, 1);
-        launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
-        launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
-        shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
-        vmafgpu__gpu_launch(v, g->edits.functions[VMAFGPU__BASE_ADM + input], &shape, stream, &launch);
-    }
+static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    vmafgpu__edit_adm_launch launch;
+    vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
+    const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
+    const int input = vmafgpu__adm_input(scale, v->config.bit_depth), functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
+    const int tile = vmafgpu__adm_tile_width(input, 64);   /* narrow ones, of which there are more */
+    if (map)
+        launch.map = *map;
+    launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
+    launch.strips = vmafgpu__divide_up(geometry->h - 2 * geometry->top, g->site.lanes - 2);
+    shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.count * launch.strips, VMAFGPU__ADM_THREADS / g->site.lanes);
+    shape.grid[2] = map ? 2 : 1;
+    vmafgpu__gpu_launch(v, g->edits.functions[functions + input], &shape, stream, &launch);
 }
 
 /* What predictions are made of. */
@@ -23066,73 +23068,67 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* Both, of a base. */
+/* All of them, of a base. */
 static vmafgpu_result vmafgpu__edits_settle_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits.lanes[0]);
-    vmafgpu__store_terms(v, stream);
-    for (int i = 0; i < v->plan.adm_variants; i++)
-        vmafgpu__store_cubes(v, i, 0, stream);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        for (int i = 0; i < v->plan.vif_variants; i++)
+            vmafgpu__base_vif(v, i, s, NULL, stream);
+        for (int i = 0; i < v->plan.adm_variants; i++)
+            vmafgpu__base_adm(v, i, s, NULL, stream);
+    }
     vmafgpu__bring_smooth(v, stream);
     return VMAFGPU__GPU_CALL(v, stream_wait, (stream)) ? VMAFGPU_OK : VMAFGPU_ERROR_DEVICE;
 }
 
 /* ---- maps ---- */
 
-/* Blocks `first` and so many behind it, of what is stored of VIF; leaves the base's cubes stored. */
-static void vmafgpu__map_start(vmafgpu *v, int size, int first, int count, uint64_t blocks, uint64_t shares, void *stream) {
-    vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__gpu_edits *x = &g->edits;
-    const vmafgpu__edits *e = v->edits;
-    const vmafgpu_config *c = &v->config;
-    const vmafgpu__shape shape = {
-        { (uint32_t)vmafgpu__divide_up(count, VMAFGPU__MAP_THREADS / g->site.lanes), 1, 1 }, VMAFGPU__MAP_THREADS,
-        (uint32_t)vmafgpu__map_shared(g->site.lanes)
-    };
-    vmafgpu__map_launch launch;
-    memset(&launch, 0, sizeof launch);
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
-        const size_t plane = (size_t)(c->width >> s) * (size_t)(c->height >> s);
-        launch.bands[s] = vmafgpu__adm_geometry_of(c->width, c->height, s);
-        if (e->vif && !(s == 0 && v->plan.vif_skips_scale_0)) {
-            vmafgpu__edit_vif_launch vif;
-            (void)vmafgpu__edit_vif_fill(v, e->vif->variant, s, &vif);
-            launch.terms[s] = vif.terms + (size_t)e->vif->variant * plane;
-            launch.noise[s] = vif.terms + (size_t)v->plan.vif_variants * plane;
-            launch.log_table = vif.vif.log_table;
-            launch.gain_limit = vif.vif.gain.limit;
-        }
-        if (e->adm) {
-            vmafgpu__edit_adm_launch adm;
-            (void)vmafgpu__edit_adm_fill(v, e->adm->variant, s, &adm);
-            launch.cubes[s] = adm.cubes;
-        }
-    }
-    vmafgpu__map_units(v, launch.unit);
-    launch.slopes = (const double *)(uintptr_t)x->slopes;
-    launch.ideal = (int64_t *)(uintptr_t)x->ideal;
-    launch.blocks = (vmafgpu__map_block *)(uintptr_t)blocks;
-    launch.shares = (float *)(uintptr_t)shares;
-    launch.width = c->width;
-    launch.height = c->height;
-    launch.size = size;
-    launch.across = vmafgpu__divide_up(c->width, size);
-    launch.down = vmafgpu__divide_up(c->height, size);
-    launch.first = first;
-    launch.count = count;
-    for (launch.is_ideal = 1; launch.is_ideal >= 0; launch.is_ideal--) {
-        if (e->adm)
-            vmafgpu__store_cubes(v, e->adm->variant, launch.is_ideal, stream);
-        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_BLOCKS], &shape, stream, &launch);
-    }
+/* Blocks of that size, `first` and so many behind it. */
+static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
+    vmafgpu__map_blocks map;
+    memset(&map, 0, sizeof map);
+    map.sums = (int64_t *)(uintptr_t)v->gpu->edits.sums;
+    map.size = size;
+    map.across = vmafgpu__divide_up(v->config.width, size);
+    map.down = vmafgpu__divide_up(v->config.height, size);
+    map.first = first;
+    map.count = count;
+    return map;
 }
 
-/* The map of the pair whose sums are made before. What maps need is there once. */
+static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    (void)VMAFGPU__GPU_CALL(v, fill, (v->gpu->edits.sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+}
+
+/* Sums of the models' VIF from scale `first` to the one before `end`; and of their ADM. */
+static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
+    for (int s = first; s < end && v->edits->vif; s++)
+        vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
+}
+static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    for (int s = 0; s < VMAFGPU__SCALES && v->edits->adm; s++)
+        vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
+}
+
+static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares, void *stream) {
+    const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 }, VMAFGPU__MAP_THREADS, 0 };
+    vmafgpu__map_launch launch;
+    launch.map = *map;
+    launch.slopes = (const double *)(uintptr_t)v->gpu->edits.slopes;
+    launch.out = (vmafgpu__map_block *)(uintptr_t)out;
+    launch.shares = (float *)(uintptr_t)shares;
+    vmafgpu__map_units(v, launch.unit);
+    vmafgpu__gpu_launch(v, v->gpu->edits.functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
+}
+
+/* The map of the pair whose sums are made before. What maps need is there once; on all streams, as little of it waits. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = &g->edits;
     const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map_memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape settle = { { 1, 1, 1 }, VMAFGPU__MAP_SETTLE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_size, 0, blocks);
     void *stream = slot->streams[0];
     vmafgpu__map_settle_launch base;
     vmafgpu__map_slope_launch of;
@@ -23147,10 +23143,20 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));   /* at first there is nothing to wait for */
-    vmafgpu__store_terms(v, stream);
+    vmafgpu__clear_map(v, &map, stream);
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
+    vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
+    vmafgpu__map_adm(v, &map, slot->streams[1]);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SETTLE], &settle, stream, &base);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
-    vmafgpu__map_start(v, v->config.map_size, 0, blocks, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
+    vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
+    for (int i = 1; i < VMAFGPU__STREAMS; i++) {
+        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
+    }
+    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map : x->shares, stream);
     if (!is_there)
         (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->map_landing, x->shares, sizeof *slot->map * (size_t)blocks, stream));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
@@ -23167,7 +23173,11 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
     for (int first = 0, count; first < all && !g->is_dead; first += count) {
         count = all - first < x->map_room ? all - first : x->map_room;
-        vmafgpu__map_start(v, size, first, count, x->blocks, 0, stream);
+        const vmafgpu__map_blocks map = vmafgpu__map_of(v, size, first, count);
+        vmafgpu__clear_map(v, &map, stream);
+        vmafgpu__map_vif(v, &map, 0, VMAFGPU__SCALES, stream);
+        vmafgpu__map_adm(v, &map, stream);
+        vmafgpu__map_finish(v, &map, x->blocks, 0, stream);
         (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     }
@@ -23262,7 +23272,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
             vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
             launch.edits = batch;
             shape.grid[2] = (uint32_t)lane->count;
-            vmafgpu__edit_vif_start(v, 0, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
+            vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape, &launch, stream);
             columns = (columns + reach) / 2 + 1;
             rows = (rows + reach) / 2 + 1;
         }
@@ -23777,7 +23787,7 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     if (memcmp(tested[0].shares, tested[1].shares, sizeof *tested[0].shares * shares))
         function = VMAFGPU__MAP_SLOPES;
     if (memcmp(tested[0].blocks, tested[1].blocks, sizeof *tested[0].blocks * blocks))
-        function = VMAFGPU__MAP_BLOCKS;
+        function = VMAFGPU__MAP_SHARES;
     if (memcmp(&tested[0].score.change, &tested[1].score.change, sizeof tested[0].score.change))
         function = VMAFGPU__EDIT_CHANGE;
     for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {

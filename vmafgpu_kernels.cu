@@ -6971,18 +6971,22 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
+/* What a sample gives to the sums: what edits change of it, or the base's, which is stored, or summed by blocks. */
+enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
+
 /* A tile in shared memory, rows `stride` words apart, 4 times an odd number of them: planes of means (the edited picture's above),
- * only where they are stored the reference's squares, of squares, of products; `images`, every second row of the edited one for
- * the next scale; `samples`, whose place variances and covariances take. */
-template <int SCALE_, bool STORES_> struct EditTile {
+ * of the reference's squares if the base's are wanted, of squares, of products; for edits `images`, every second row of the edited
+ * picture for the next scale; `samples`, whose place variances and covariances take. */
+template <int SCALE_, EditUse USE_> struct EditTile {
+    static constexpr EditUse USE = USE_;
+    static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
     static constexpr int SCALE = SCALE_, REACH = 8 >> SCALE, LEAD = VMAFGPU__EDIT_VIF_LEAD(SCALE);
-    static constexpr bool STORES = STORES_;
-    static constexpr int SQUARES = STORES ? 2 : 1, PRODUCTS = SQUARES + 1, PLANES = PRODUCTS + 1;
+    static constexpr int SQUARES = OF_BASE ? 2 : 1, PRODUCTS = SQUARES + 1, PLANES = PRODUCTS + 1;
     uint32_t *words;
     int32_t stride, plane;
 };
 template <class Tile> GPU_FN uint32_t *edit_images(const Tile &tile) { return tile.words + Tile::PLANES * tile.plane; }
-template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + tile.plane / 2; }
+template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) { return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2); }
 
 /* Brings the samples of a tile to shared memory, from LEAD columns before it on: the reference's, and the edited ones above.
  * Four at a time; those of the edit come after, but where the frame ends. */
@@ -7073,7 +7077,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     const int mean_shift = SCALE ? 16 : BYTES == 1 ? 8 : vif.mean_shift;
     const int square_shift = SCALE ? 16 : BYTES == 1 ? 0 : vif.square_shift;
     const int32_t wide = columns + 2 * REACH, units = wide * (rows / VIF_RUN), stride = tile.stride;
-    const int planes = vif.images_only ? 0 : Tile::STORES ? 5 : 3;
+    const int planes = vif.images_only ? 0 : Tile::OF_BASE ? 5 : 3;
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < units; unit += (int32_t)block_threads()) {
         const int32_t column = unit % wide, row = unit / wide * VIF_RUN;
@@ -7082,7 +7086,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
             word[k] = in[k * stride];
-        if (SCALE < 3) {
+        if (Tile::SHRINKS) {
             uint32_t own[COUNT], *out = edit_images(tile) + row / 2 * stride + column;
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
@@ -7161,8 +7165,77 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
-    constexpr int REACH = 8 >> SCALE;
+/* What a sample with these statistics gives. */
+struct EditTerm { int32_t information, noise; };
+GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_t s2, int32_t s12) {
+    const uint8_t *table = (const uint8_t *)vif.log_table;
+    const bool is_flat = s1 < VMAFGPU__VIF_NOISE;
+    uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
+    if (!is_flat && s12 > 0 && s2 > 0)
+        vif_levels(s1, s2, s12, vif.gain.limit, &n1, &n2);
+    return EditTerm{ edit_log(n2, table) - edit_log(n1, table), is_flat && s2 > 0 ? s2 : 0 };
+}
+
+/* The block of a map that has a sample of scale `shift`, and the first sample that it does not have. */
+struct MapSpan { int32_t block, end; };
+GPU_FN MapSpan map_span(int32_t sample, int32_t size, int32_t count, int shift, int32_t samples) {
+    const int32_t k = adm_lesser((sample << shift) / size, count - 1);
+    return MapSpan{ k, k + 1 < count ? vmafgpu__divide_up((k + 1) * size, 1 << shift) : samples };
+}
+
+/* The sums of a block; NULL: it is not among those that are wanted. */
+GPU_FN int64_t *map_sums(const vmafgpu__map_blocks &map, int32_t column, int32_t row) {
+    const int32_t index = row * map.across + column - map.first;
+    return (uint32_t)index < (uint32_t)map.count ? map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES : nullptr;
+}
+
+GPU_FN void map_add(int64_t *to, int64_t v) {
+    if (v)
+        atomic_add(to, v);
+}
+
+/* Adds a tile's samples to the sums of blocks: those of the picture, then the reference's against itself. A thread has a part of a
+ * row. */
+template <int SCALE>
+GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows, int32_t wide,
+                    const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
+    const vmafgpu__map_blocks &map = launch.map;
+    const int32_t parts = adm_larger((int32_t)block_threads() / rows, 1), run = (columns + parts - 1) / parts;
+#pragma unroll 1
+    for (int32_t unit = (int32_t)thread_index(); unit < parts * rows; unit += (int32_t)block_threads()) {
+        const int32_t row = unit % rows, end = adm_lesser((unit / rows + 1) * run, columns);
+        const int32_t block_row = map_span(y + row, map.size, map.down, SCALE, launch.vif.height).block;
+        int32_t column = unit / rows * run;
+#pragma unroll 1
+        while (column < end) {
+            const MapSpan span = map_span(x + column, map.size, map.across, SCALE, launch.vif.width);
+            const int32_t last = adm_lesser(span.end - x, end);
+            int32_t information = 0, ideal = 0;
+            int64_t noise = 0, ideal_noise = 0;
+#pragma unroll 1
+            for (; column < last; column++) {
+                const int32_t of = row * wide + column, s1 = s1_of[of];
+                const EditTerm is = edit_vif_term(launch.vif, s1, s2_of[of], s12_of[of]);
+                const EditTerm should = edit_vif_term(launch.vif, s1, s1, s1);
+                information += is.information;
+                noise += is.noise;
+                ideal += should.information;
+                ideal_noise += should.noise;
+            }
+            int64_t *to = map_sums(map, span.block, block_row);
+            if (!to)
+                continue;
+            map_add(to + VMAFGPU__SLOPE_VIF + SCALE, information);
+            map_add(to + VMAFGPU__SLOPE_NOISE + SCALE, noise);
+            map_add(to + VMAFGPU__SLOPES + VMAFGPU__SLOPE_VIF + SCALE, ideal);
+            map_add(to + VMAFGPU__SLOPES + VMAFGPU__SLOPE_NOISE + SCALE, ideal_noise);
+        }
+    }
+}
+
+template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
+    using Tile = EditTile<SCALE, USE>;
+    constexpr int REACH = Tile::REACH;
     const vmafgpu__vif_launch &vif = launch.vif;
     const vmafgpu__edit_batch &batch = launch.edits;
     const uint32_t index = block_z();
@@ -7170,7 +7243,7 @@ template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu_
     vmafgpu__rect changed = {}, seen = { { { 0, vif.width }, { 0, vif.height } } };
     bool is_empty = false;
     EditPicture picture = { base.data, base.data, base.pitch, base.pitch, changed };
-    if (!STORES) {
+    if (!Tile::OF_BASE) {
         const vmafgpu__gpu_edit e = edit_load(batch, index);
         const int32_t size[2] = { batch.width, batch.height }, own[2] = { vif.width, vif.height };
         changed = edit_rect(e);
@@ -7191,7 +7264,7 @@ template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu_
         return;
     const int32_t columns = adm_lesser(seen.of[0].end - x, launch.tile_width);
     const int32_t rows = adm_lesser(seen.of[1].end - y, launch.tile_height);
-    const EditTile<SCALE, STORES> tile = { (uint32_t *)shared_memory(), launch.stride, launch.tile_height * launch.stride };
+    const Tile tile = { (uint32_t *)shared_memory(), launch.stride, launch.tile_height * launch.stride };
     /* As in edit_adm. */
     const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31;
     picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
@@ -7203,80 +7276,80 @@ template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu_
     block_barrier();
     edit_vif_vertical<BYTES>(launch, tile, columns, filled);
     block_barrier();
-    if constexpr (SCALE < 3 && !STORES)
+    if constexpr (Tile::SHRINKS)
         if (vif.first)
             edit_vif_shrink(launch, index, changed, tile, x, y);
     if (vif.images_only)
         return;
 
-    const uint8_t *table = (const uint8_t *)vif.log_table;
     const int64_t plane = (int64_t)vif.width * vif.height, at = (int64_t)y * vif.width + x;
     int32_t *terms = launch.terms + at + vif.variant * plane, *shared = launch.terms + at + batch.vif_variants * plane;
     /* The samples are not needed any more: here go variances and covariances. */
-    const int32_t wide = (columns + EDIT_RUN - 1) / EDIT_RUN * EDIT_RUN;
-    int32_t *s2_of = (int32_t *)edit_samples(tile), *s12_of = s2_of + filled * wide;
+    const int32_t wide = ((columns + EDIT_RUN - 1) / EDIT_RUN * EDIT_RUN) | 1;
+    int32_t *s2_of = (int32_t *)edit_samples(tile), *s12_of = s2_of + filled * wide, *s1_of = s12_of + filled * wide;
 #pragma unroll 1
     for (int32_t unit = (int32_t)thread_index(); unit < wide / EDIT_RUN * rows; unit += (int32_t)block_threads()) {
-        const int32_t row = unit % rows, column = unit / rows * EDIT_RUN;
+        const int32_t row = unit % rows, column = unit / rows * EDIT_RUN, to = row * wide + column;
         const uint32_t *in = tile.words + row * tile.stride + column;
         int32_t *mean_of = shared + plane + row * (int64_t)vif.width + column;
         uint32_t mean[2][EDIT_RUN];
         int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
         edit_vif_means<SCALE>(in, 16, mean[1]);
-        if (STORES) {
+        if (Tile::OF_BASE) {
             edit_vif_means<SCALE>(in, 0, mean[0]);
             edit_vif_variances<SCALE>(in + tile.plane, mean[0], mean[0], s1);
-#pragma unroll
-            for (int i = 0; i < EDIT_RUN; i++)
-                if (column + i < columns) {
-                    store(mean_of + i, (int32_t)mean[0][i]);
-                    store(mean_of + plane + i, s1[i]);
-                }
-        } else {
-#pragma unroll
-            for (int i = 0; i < EDIT_RUN; i++)
-                mean[0][i] = column + i < columns ? (uint32_t)load(mean_of + i) : 0;
         }
-        edit_vif_variances<SCALE>(in + EditTile<SCALE, STORES>::SQUARES * tile.plane, mean[1], mean[1], s2);
-        edit_vif_variances<SCALE>(in + EditTile<SCALE, STORES>::PRODUCTS * tile.plane, mean[0], mean[1], s12);
 #pragma unroll
         for (int i = 0; i < EDIT_RUN; i++) {
-            s2_of[row * wide + column + i] = s2[i];
-            s12_of[row * wide + column + i] = s12[i];
+            const bool is_inside = column + i < columns;
+            if (!Tile::OF_BASE)
+                mean[0][i] = is_inside ? (uint32_t)load(mean_of + i) : 0;
+            if (USE == EDIT_STORES && is_inside) {
+                store(mean_of + i, (int32_t)mean[0][i]);
+                store(mean_of + plane + i, s1[i]);
+            }
+        }
+        edit_vif_variances<SCALE>(in + Tile::SQUARES * tile.plane, mean[1], mean[1], s2);
+        edit_vif_variances<SCALE>(in + Tile::PRODUCTS * tile.plane, mean[0], mean[1], s12);
+#pragma unroll
+        for (int i = 0; i < EDIT_RUN; i++) {
+            s2_of[to + i] = s2[i];
+            s12_of[to + i] = s12[i];
+            if (Tile::OF_BASE)
+                s1_of[to + i] = s1[i];
         }
     }
     block_barrier();
 
+    if constexpr (USE == EDIT_BLOCKS) {
+        map_vif<SCALE>(launch, x, y, columns, rows, wide, s1_of, s2_of, s12_of);
+        return;
+    }
     int32_t numerator = 0;
     int64_t noise = 0;
     const int32_t down = (int32_t)block_threads() / columns, along = (int32_t)block_threads() % columns;
     int32_t row = (int32_t)thread_index() / columns, column = (int32_t)thread_index() % columns;
 #pragma unroll 1
     while (row < rows) {
-        const int32_t of = row * wide + column, s2 = s2_of[of], s12 = s12_of[of];
+        const int32_t of = row * wide + column;
         const int64_t to = row * (int64_t)vif.width + column;
-        const int32_t s1 = STORES ? (int32_t)peek((const uint32_t *)shared + 2 * plane + to) : load(shared + 2 * plane + to);
-        const bool is_flat = s1 < VMAFGPU__VIF_NOISE, has_term = !is_flat && s12 > 0 && s2 > 0;
-        const int32_t own_noise = is_flat && s2 > 0 ? s2 : 0;
-        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
-        if (has_term)
-            vif_levels(s1, s2, s12, vif.gain.limit, &n1, &n2);
-        const int32_t term = edit_log(n2, table) - edit_log(n1, table);
-        if (STORES) {
-            store(terms + to, term);
+        const int32_t s1 = Tile::OF_BASE ? s1_of[of] : load(shared + 2 * plane + to);
+        const EditTerm term = edit_vif_term(vif, s1, s2_of[of], s12_of[of]);
+        if (USE == EDIT_STORES) {
+            store(terms + to, term.information);
             if (vif.first)
-                store(shared + to, own_noise);
+                store(shared + to, term.noise);
         } else {
-            numerator += term - load(terms + to);
+            numerator += term.information - load(terms + to);
             if (vif.first)
-                noise += (int64_t)own_noise - load(shared + to);
+                noise += (int64_t)term.noise - load(shared + to);
         }
         row += down;
         column += along;
         if (column >= columns)
             column -= columns, row++;
     }
-    if (STORES)
+    if (USE == EDIT_STORES)
         return;
     numerator = (int32_t)warp_sum_word((uint32_t)numerator);
     noise = warp_sum(noise);
@@ -7289,10 +7362,13 @@ template <int SCALE, int BYTES, bool STORES> GPU_FN void edit_vif(const vmafgpu_
 
 #define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
     GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
-        edit_vif<SCALE, BYTES, false>(launch);                                                                         \
+        edit_vif<SCALE, BYTES, EDIT_CHANGES>(launch);                                                                  \
     }                                                                                                                  \
     GPU_KERNEL(vmafgpu_base_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
-        edit_vif<SCALE, BYTES, true>(launch);                                                                          \
+        edit_vif<SCALE, BYTES, EDIT_STORES>(launch);                                                                   \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_map_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                      \
+        edit_vif<SCALE, BYTES, EDIT_BLOCKS>(launch);                                                                   \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
 EDIT_VIF_KERNEL(0_16, 0, 2)
@@ -7327,7 +7403,76 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* A warp has a tile of the base. */
+/* Instead of sums over columns those of a map's blocks. */
+template <class Base> struct MapKind : Base {};
+template <class Base> struct AdmSums<MapKind<Base>, false> {
+    uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
+    const vmafgpu__map_blocks *map;
+    int32_t column, last, end;         /* the next column; the one after the block's last, after the tile's last */
+    int32_t row, which;                /* of blocks; sums of the picture, or of the reference against itself */
+    bool is_own;                       /* the lane's row counts */
+};
+
+/* From that column on. */
+template <class Base>
+GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
+    const vmafgpu__map_blocks &map = *sums.map;
+    sums.last = adm_lesser(map_span(sums.column, map.size, map.across, Base::SCALE + 1, launch.geometry.w).end, sums.end);
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sums.masked[i][band] = 0;
+}
+
+template <class Base>
+GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums, const AdmPixel &pixel,
+                           const uint32_t (&threshold)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++)
+            sums.masked[i][band] +=
+                (uint64_t)vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                                   launch.geometry.mask_shift[band]);
+    if (++sums.column < sums.last)
+        return;
+    const vmafgpu__map_blocks &map = *sums.map;
+    int64_t *to = map_sums(map, map_span(sums.column - 1, map.size, map.across, Base::SCALE + 1, launch.geometry.w).block, sums.row);
+    if (sums.is_own && to) {
+        to += sums.which * VMAFGPU__SLOPES + Base::SCALE * VMAFGPU__BANDS;
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                map_add(to + (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + band, (int64_t)sums.masked[i][band]);
+    }
+    map_adm_turn(launch, sums);
+}
+
+/* A lane's row of a tile, which ends before column `end`. */
+template <class Base>
+GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums, int32_t column, int32_t,
+                           int32_t row, bool is_own) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    sums.is_own = is_own;
+    sums.plane = (int64_t)g.w * g.h;
+    sums.out = launch.cubes + (is_own ? row : g.top) * (int64_t)g.w + column;
+}
+template <class Base>
+GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKind<Base>, false> &sums, int32_t column, int32_t end,
+                           int32_t row, bool is_own) {
+    const vmafgpu__map_blocks &map = launch.map;
+    sums.map = &launch.map;
+    sums.is_own = is_own;
+    sums.column = column;
+    sums.end = end;
+    sums.which = (int32_t)block_z();
+    sums.row = map_span(is_own ? row : 0, map.size, map.down, Base::SCALE + 1, launch.adm.geometry.h).block;
+    map_adm_turn(launch.adm, sums);
+}
+
+/* A warp has a tile of the base; of the reference against itself in the second layer of blocks. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -7336,9 +7481,9 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         return;
     const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
     const uint8_t *reference = Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference;
-    const uint8_t *distorted = Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
     const int32_t pitch = Kind::SCALE ? adm.input_pitch : pair.reference_pitch;
-    const int32_t distorted_pitch = Kind::SCALE ? adm.input_pitch : pair.distorted_pitch;
+    const uint8_t *distorted = block_z() ? reference : Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted;
+    const int32_t distorted_pitch = Kind::SCALE || block_z() ? pitch : pair.distorted_pitch;
     const int32_t x = (g.left & ~1) + (int32_t)index * Kind::WIDTH, end = g.h - g.top;
     const int32_t y = g.top + (int32_t)(warp % (uint32_t)launch.strips) * (LANES - 2);
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
@@ -7348,9 +7493,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
     walk.tile = tile;
     walk.x = x;
     walk.end = adm_lesser(x + Kind::WIDTH, g.w - g.left);
-    walk.sums.is_own = lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < end;
-    walk.sums.plane = (int64_t)g.w * g.h;
-    walk.sums.out = launch.cubes + (walk.sums.is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
+    base_adm_start(launch, walk.sums, adm_larger(x, g.left), walk.end, own_row,
+                   lane_index() > 0 && lane_index() < LANES - 1 && own_row >= g.top && own_row < end);
     adm_load_tile<Kind>(tile, reference, pitch, adm.input_width, adm.input_height, x, y);
     adm_load_tile<Kind>(tile + Kind::PLANE, distorted, distorted_pitch, adm.input_width, adm.input_height, x, y);
     copy_commit();
@@ -7573,8 +7717,11 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     }                                                                                                                  \
     GPU_KERNEL(vmafgpu_base_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                           \
         base_adm<StoreKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch);                                         \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_map_adm_##name, vmafgpu__edit_adm_launch, VMAFGPU__ADM_THREADS, 4) {                            \
+        base_adm<MapKind<AdmKind<SCALE, BYTES, base_width, false>>>(launch);                                           \
     }
-EDIT_ADM_KERNEL(0_8, VMAFGPU__EDIT_ADM_WIDTH_0_8, ADM_WIDTH_0_8, 0, 1)
+EDIT_ADM_KERNEL(0_8, VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__ADM_WIDTH_0_8_WAVE64, 0, 1)
 EDIT_ADM_KERNEL(0_16, VMAFGPU__EDIT_ADM_WIDTH_0_16, VMAFGPU__ADM_WIDTH_0_16, 0, 2)
 EDIT_ADM_KERNEL(1, VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__ADM_WIDTH_1, 1, 2)
 EDIT_ADM_KERNEL(2, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_2, 2, 4)
@@ -7642,108 +7789,20 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) { map_slopes(launch); }
 
-struct MapRect {
-    vmafgpu__range columns, rows;
-};
-
-GPU_FN int32_t map_count(const MapRect &r) {
-    const int32_t w = r.columns.end - r.columns.first, h = r.rows.end - r.rows.first;
-    return w > 0 && h > 0 ? w * h : 0;
-}
-
-/* The sums of VIF of a block at a scale, and those of the reference against itself. */
-GPU_FN void map_vif(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *is, int64_t *ideal) {
-    const int32_t width = launch.width >> scale, height = launch.height >> scale;
-    const int64_t plane = (int64_t)width * height;
-    const MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale, width),
-                        vmafgpu__map_range(row, launch.down, launch.size, scale, height) };
-    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
-    const uint8_t *table = (const uint8_t *)launch.log_table;
-    int64_t sums[4] = {};
-#pragma unroll 1
-    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
-        const int64_t at = (int64_t)(r.rows.first + i / wide) * width + r.columns.first + i % wide;
-        const int32_t variance = load(launch.noise[scale] + 2 * plane + at);
-        uint32_t n1 = VMAFGPU__VIF_NOISE, n2 = VMAFGPU__VIF_NOISE;
-        sums[0] += load(launch.terms[scale] + at);
-        sums[1] += load(launch.noise[scale] + at);
-        if (variance >= VMAFGPU__VIF_NOISE)
-            vif_levels(variance, variance, variance, launch.gain_limit, &n1, &n2);
-        else if (variance > 0)
-            sums[3] += variance;
-        sums[2] += edit_log(n2, table) - edit_log(n1, table);
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        sums[k] = warp_sum(sums[k]);
-    if (lane_index() == 0) {
-        is[VMAFGPU__SLOPE_VIF + scale] = sums[0];
-        is[VMAFGPU__SLOPE_NOISE + scale] = sums[1];
-        ideal[VMAFGPU__SLOPE_VIF + scale] = sums[2];
-        ideal[VMAFGPU__SLOPE_NOISE + scale] = sums[3];
-    }
-}
-
-/* Those of ADM. */
-GPU_FN void map_adm(const vmafgpu__map_launch &launch, int scale, int32_t column, int32_t row, int64_t *sums) {
-    const vmafgpu__adm_geometry &g = launch.bands[scale];
-    const int64_t plane = (int64_t)g.w * g.h;
-    MapRect r = { vmafgpu__map_range(column, launch.across, launch.size, scale + 1, g.w),
-                  vmafgpu__map_range(row, launch.down, launch.size, scale + 1, g.h) };
-    r.columns = vmafgpu__range_within(adm_larger(r.columns.first, g.left), r.columns.end, g.w - g.left);
-    r.rows = vmafgpu__range_within(adm_larger(r.rows.first, g.top), r.rows.end, g.h - g.top);
-    const int32_t wide = r.columns.end - r.columns.first, count = map_count(r);
-    uint64_t cubes[2 * VMAFGPU__BANDS] = {};
-#pragma unroll 1
-    for (int32_t i = (int32_t)lane_index(); i < count; i += LANES) {
-        const int64_t at = (int64_t)(r.rows.first + i / wide) * g.w + r.columns.first + i % wide;
-#pragma unroll
-        for (int k = 0; k < 2 * VMAFGPU__BANDS; k++)
-            cubes[k] += load((const uint64_t *)launch.cubes[scale] + k * plane + at);
-    }
-#pragma unroll
-    for (int k = 0; k < 2 * VMAFGPU__BANDS; k++) {
-        const int64_t sum = warp_sum((int64_t)cubes[k]);
-        if (lane_index() == 0)
-            sums[(k < VMAFGPU__BANDS ? VMAFGPU__SLOPE_ADM : VMAFGPU__SLOPE_AIM) + scale * VMAFGPU__BANDS + k % VMAFGPU__BANDS] = sum;
-    }
-}
-
-GPU_FN void map_blocks(const vmafgpu__map_launch &launch) {
-    const int32_t index = (int32_t)(block_x() * (block_threads() / LANES) + warp_index()), lane = (int32_t)lane_index();
-    const int32_t column = (launch.first + index) % launch.across, row = (launch.first + index) / launch.across;
-    int64_t *is = (int64_t *)shared_memory() + warp_index() * 2 * VMAFGPU__SLOPES, *ideal = is + VMAFGPU__SLOPES;
-    if (index >= launch.count)
+/* A thread has a block. */
+GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
+    const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
+    if (index >= launch.map.count)
         return;
-    int64_t *kept = launch.ideal + (int64_t)index * VMAFGPU__SLOPES;
-    for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES) {
-        is[i] = 0;
-        ideal[i] = launch.is_ideal || i < VMAFGPU__SLOPE_ADM ? 0 : (int64_t)load((const uint64_t *)kept + i);
+    const int64_t *sums = launch.map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES;
+    const double share = vmafgpu__map_share(launch.slopes, sums, sums + VMAFGPU__SLOPES, launch.unit);
+    if (launch.out) {
+        for (int32_t i = 0; i < VMAFGPU__SLOPES; i++)
+            store(launch.out[index].sums + i, VMAFGPU__FETCH(&sums[i]));
+        store(&launch.out[index].share, share);
     }
-    warp_barrier();
-#pragma unroll 1
-    for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
-        if (!launch.is_ideal && launch.terms[scale])
-            map_vif(launch, scale, column, row, is, ideal);
-        if (launch.cubes[scale])
-            map_adm(launch, scale, column, row, is);
-    }
-    warp_barrier();
-    if (launch.is_ideal) {
-        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
-            store(kept + i, is[i]);
-        return;
-    }
-    if (launch.blocks)
-        for (int32_t i = lane; i < VMAFGPU__SLOPES; i += LANES)
-            store(launch.blocks[index].sums + i, is[i]);
-    if (lane != 0)
-        return;
-    const double share = vmafgpu__map_share(launch.slopes, is, ideal, launch.unit);
-    if (launch.blocks)
-        store(&launch.blocks[index].share, share);
     if (launch.shares)
         store(launch.shares + index, (float)share);
 }
 
-GPU_KERNEL(vmafgpu_map_blocks, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) { map_blocks(launch); }
+GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) { map_shares(launch); }

@@ -23,9 +23,6 @@ mkdir -p "$work" || exit 1
 
 # These kernels read what they write themselves, too: by a volatile read, which is no read-only one.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
-for input in 0_8 0_16 1 2 3; do
-    may_read_volatile="$may_read_volatile vmafgpu_base_vif_$input"
-done
 
 # ---- PTX ----
 

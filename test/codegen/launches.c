@@ -128,7 +128,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
           (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SETTLE], lanes, VMAFGPU__MAP_SETTLE_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
-    print(vmafgpu__edit_kernels[VMAFGPU__MAP_BLOCKS], lanes, VMAFGPU__MAP_THREADS, (unsigned)vmafgpu__map_shared(lanes));
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
     for (int depth = 8; depth <= 16; depth += 8)
         for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
             const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
@@ -136,15 +136,16 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             vmafgpu__edit_vif_launch vif;
             vmafgpu__edit_adm_launch adm;
             vmafgpu__shape shape;
-            for (int of_base = 0; of_base < 2; of_base++) {
-                vmafgpu__edit_vif_tile(&shape, &vif, of_base, s, WIDTH, HEIGHT, lanes);
-                print(vmafgpu__edit_kernels[(of_base ? VMAFGPU__BASE_VIF : VMAFGPU__EDIT_VIF) + vif_input], lanes, shape.threads,
-                      shape.shared);
+            for (int use = 0; use < 3; use++) {
+                static const int of_vif[] = {VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF};
+                vmafgpu__edit_vif_tile(&shape, &vif, use > 0, s, WIDTH, HEIGHT, lanes);
+                print(vmafgpu__edit_kernels[of_vif[use] + vif_input], lanes, shape.threads, shape.shared);
             }
             adm.adm.batch = batch_of(depth);
             adm.edits.count = 1;
             vmafgpu__adm_fill(&adm.adm, &shape, plan, 0, s, &layout, NULL, lanes);
             print(vmafgpu__edit_kernels[VMAFGPU__BASE_ADM + adm_input], lanes, shape.threads, shape.shared);
+            print(vmafgpu__edit_kernels[VMAFGPU__MAP_ADM + adm_input], lanes, shape.threads, shape.shared);
             vmafgpu__edit_adm_lanes(&shape, &adm, adm_input, HEIGHT, lanes);
             print(vmafgpu__edit_kernels[VMAFGPU__EDIT_ADM + adm_input], lanes, shape.threads, shape.shared);
         }

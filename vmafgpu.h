@@ -3665,7 +3665,8 @@ enum {
     VMAFGPU__EDIT_PATCH_THREADS = 256, VMAFGPU__EDIT_PATCH_SIDE = 32,   /* of a block's part of the plane */
     VMAFGPU__EDIT_VIF_THREADS = 128,
     VMAFGPU__EDIT_VIF_WIDTH = 44,           /* columns of a block of VIF, at most */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* and rows, of edits and of the base */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40,          /* and rows */
+    VMAFGPU__BASE_VIF_WIDTH = 36, VMAFGPU__BASE_VIF_HEIGHT = 32,   /* of the base, which takes more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
     VMAFGPU__EDIT_ADM_LANES = 8,            /* that have an edit, or some rows of one, at least */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28, VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16, VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
@@ -22915,8 +22916,9 @@ static void vmafgpu__edit_task(void *arg, int index) {
 /* Tiles for so many columns and rows: threads, shared memory, the grid but for its depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale, int columns,
                                    int rows, int lanes) {
-    const int reach = vmafgpu__vif_reach(scale), highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
-    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, VMAFGPU__EDIT_VIF_WIDTH)), 4);
+    const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
+    const int highest = of_base ? VMAFGPU__BASE_VIF_HEIGHT : VMAFGPU__EDIT_VIF_HEIGHT;
+    const int width = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(columns, vmafgpu__divide_up(columns, widest)), 4);
     const int height = (int)vmafgpu__round_up((uint64_t)vmafgpu__divide_up(rows, vmafgpu__divide_up(rows, highest)), 8);
     const int stride = 4 * (vmafgpu__divide_up(width + VMAFGPU__EDIT_VIF_LEAD(scale) + reach, 4) | 1), planes = of_base ? 4 : 3;
     const int samples = (height + 2 * reach) * stride, variances = (of_base ? 3 : 2) * height * (width + 1);
@@ -22928,7 +22930,7 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
     /* About as many threads as the vertical filters have columns of eight. */
-    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
+    for (shape->threads = VMAFGPU__EDIT_VIF_THREADS; !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 

@@ -23,6 +23,7 @@
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           a kernel of one argument, `launch`; threads of a block, and blocks that a multiprocessor shall
  *                           hold, which targets may ignore. Blocks have one dimension and are whole warps
+ * GPU_KERNEL_UP_TO(...)     the same of so many threads, or fewer
  * LANES                     of a warp: 32 or 64
  * GPU_SURFACES              defined where the functions marked (surfaces) are there
  * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
@@ -115,6 +116,7 @@
 #define GPU_TABLE [[maybe_unused]] static __constant__ const
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
+#define GPU_KERNEL_UP_TO GPU_KERNEL
 
 enum { LANES = 32 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -7361,7 +7363,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
 }
 
 #define EDIT_VIF_KERNEL(input, SCALE, BYTES)                                                                           \
-    GPU_KERNEL(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
+    GPU_KERNEL_UP_TO(vmafgpu_edit_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {               \
         edit_vif<SCALE, BYTES, EDIT_CHANGES>(launch);                                                                  \
     }                                                                                                                  \
     GPU_KERNEL(vmafgpu_base_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) {                     \
@@ -7629,6 +7631,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
+    /* Added to what all warps have in common, so that not all of it is kept in few scalar registers. */
+    const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
     const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
@@ -7644,8 +7648,9 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
     const uint8_t *const plane[2] = { Kind::SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference,
                                       Kind::SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted };
-    const int32_t pitch[2] = { Kind::SCALE ? adm.input_pitch : pair.reference_pitch,
-                               Kind::SCALE ? adm.input_pitch : pair.distorted_pitch };
+    const int32_t pitch[2] = { (Kind::SCALE ? adm.input_pitch : pair.reference_pitch) + nothing,
+                               (Kind::SCALE ? adm.input_pitch : pair.distorted_pitch) + nothing };
+    const int32_t input_width = adm.input_width + nothing, input_height = adm.input_height + nothing;
     const EditPicture picture =
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
@@ -7671,15 +7676,15 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         walk.end = adm_lesser(adm_lesser(x + Kind::WIDTH, g.w - g.left), end);
         walk.sums.base = (const uint64_t *)launch.cubes + (is_own ? own_row : g.top) * (int64_t)g.w + adm_larger(x, g.left);
         warp_barrier();
-        edit_adm_load<Kind>(own_tile, lanes, plane, pitch, adm.input_width, adm.input_height, x, y, words, rows);
+        edit_adm_load<Kind>(own_tile, lanes, plane, pitch, input_width, input_height, x, y, words, rows);
         copy_commit();
         copy_wait<0>();
         warp_barrier();
         using Sample = typename EditSample<Kind::BYTES>::type;
-        edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, adm.input_height, words, words ? rows : 0);
+        edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, input_height, words, words ? rows : 0);
         warp_barrier();
-        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width)
-            edit_adm_mirror<Kind, Sample>(own_tile, lanes, adm.input_width, x, words ? rows : 0);
+        if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width)
+            edit_adm_mirror<Kind, Sample>(own_tile, lanes, input_width, x, words ? rows : 0);
         warp_barrier();
         const uint32_t *row = own_tile + adm_lesser(adm_larger(slot, 0), lanes.count - 1) * Kind::STRIDE;
 #pragma unroll 1

@@ -14,6 +14,8 @@
 /* How many blocks a multiprocessor shall hold is NVIDIA's: here the compiler weighs registers against waves. */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
+#define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) \
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(LANES, threads))) void name(const Launch launch)
 
 /* The compiler is told the same by an option; make check-codegen reads it off the code objects. */
 #ifdef __GFX9__

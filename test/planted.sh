@@ -110,13 +110,23 @@ edit_map_adm vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/y 
 edit_share vmafgpu.h test_edits /^static void vmafgpu__edit_map_adm(/,/^}/s/is_ideal ? 0 : f/f/
 edit_slope vmafgpu.h test_private /^VMAFGPU__FN double vmafgpu__smooth_slope(/,/^}/s/1\.0 \/ 2048/1.0 \/ 2047/
 edit_scratch vmafgpu.h cuda:edits /^static uint64_t vmafgpu__edit_scratch_of(/,/^}/s/(vif\[i\] + 2 \* vmafgpu__vif_reach(s)) \/ 2 + 1/vif[i] \/ 2 + 1/
-edit_kernel_vif vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/changed.of\[i\].end + REACH/changed.of[i].end + REACH - 1/
-edit_kernel_terms vmafgpu_kernels.cu plain:edits /^template <int SCALE, int BYTES> GPU_FN void edit_vif(/,/^}/s/numerator += term - load(terms + to)/numerator += term/
+edit_kernel_vif vmafgpu_kernels.cu plain:edits /GPU_FN void edit_vif(/,/^}/s/changed.of\[i\].end + REACH/changed.of[i].end + REACH - 1/
+edit_kernel_terms vmafgpu_kernels.cu plain:edits /GPU_FN void edit_vif(/,/^}/s/numerator += term.information - load(terms + to)/numerator += term.information/
 edit_kernel_adm vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_FN void edit_adm(/,/^}/s/bands.of\[i\].end + 1/bands.of[i].end/
-edit_kernel_rounding vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_FN void edit_adm(/,/^}/s/(was + change\[i\]\[band\] + half)/(was + change[i][band])/
+edit_kernel_rounding vmafgpu_kernels.cu plain:edits /^template <class Kind> GPU_FN void edit_adm(/,/^}/s/(was + walk.sums.masked\[i\]\[band\] + half)/(was + walk.sums.masked[i][band])/
 edit_kernel_rows vmafgpu_kernels.cu plain:edits /^GPU_FN void adm_rows(/,/^}/s/if (launch.kept)/if (0)/
 edit_kernel_patch vmafgpu_kernels.cu plain:edits /^GPU_FN void edit_patch(/,/^}/s/from\[k\] = batch/from[k] = from[k] ? from[k] : batch/
-edit_kernel_low vmafgpu_kernels.cu amd:edits /edit_adm_write_low(/,/^}/s/row >= bands.of\[1\].end/row + 1 >= bands.of[1].end/
+edit_kernel_low vmafgpu_kernels.cu amd:edits /GPU_FN void edit_adm(/,/^}/s/own_row < bands.of\[1\].end/own_row + 1 < bands.of[1].end/
+edit_kernel_stage vmafgpu_kernels.cu plain:edits /GPU_FN void edit_vif_stage(/,/^}/s/outside = before + beyond/outside = before/
+edit_kernel_lanes vmafgpu_kernels.cu plain:edits /GPU_FN void edit_adm(/,/^}/s/lanes.own < lanes.count - 1/lanes.own < lanes.count/
+map_kernel_vif vmafgpu_kernels.cu plain:maps /^GPU_FN void map_vif(/,/^}/s/edit_vif_term(launch.vif, s1, s1, s1)/edit_vif_term(launch.vif, s1, s2_of[of], s1)/
+map_kernel_span vmafgpu_kernels.cu plain:maps /^GPU_FN MapSpan map_span(/,/^}/s/vmafgpu__divide_up((k + 1) \* size, 1 << shift)/((k + 1) * size >> shift)/
+map_kernel_adm vmafgpu_kernels.cu plain:maps /AdmSums<MapKind<Base>, false> &sums, const AdmPixel/,/^}/s/to += sums.which \* VMAFGPU__SLOPES + /to += /
+map_kernel_layer vmafgpu_kernels.cu plain:maps /GPU_FN void base_adm(/,/^}/s/block_z() ? reference : //
+map_kernel_settle vmafgpu_kernels.cu plain:maps /^GPU_FN void map_settle(/,/^}/s/launch.history/0/
+map_kernel_slopes vmafgpu_kernels.cu plain:maps /^GPU_FN void map_slopes(/,/^}/s/slope -= 2 \* gamma/slope -= gamma/
+map_kernel_shares vmafgpu_kernels.cu plain:maps /^GPU_FN void map_shares(/,/^}/s/sums + VMAFGPU__SLOPES, launch.unit/sums, launch.unit/
+map_clear vmafgpu.h cuda:maps /^static void vmafgpu__clear_map(/,/^}/s/map->count, stream/map->count \/ 2, stream/
 pixels_matrix vmafgpu.h test_pixels /^static vmafgpu__colour_plane vmafgpu__plan_colour(/,/^}/s/{ 2627, 593 }/{ 2627, 594 }/
 pixels_bias vmafgpu.h test_pixels /^static vmafgpu__colour_plane vmafgpu__plan_colour(/,/^}/s/+ (3 \* (int64_t)taps \* one + 1) \/ 2;/;/
 pixels_siting vmafgpu.h test_pixels /^static void vmafgpu__plan_taps(/,/^}/s/VMAFGPU_SITING_LEFT \&\& !is_down/VMAFGPU_SITING_LEFT/

@@ -688,7 +688,7 @@ inline int launch(const Call &call, const void *handle, Size grid, Size threads,
     if (shared > function->most_shared) {
         return call.mistake(INVALID_VALUE, (who + "more shared memory than the function may have").c_str());
     }
-    if (threads.x > kernel->threads || (threads.x < kernel->threads && !vendor.takes_fewer_threads)) {
+    if (threads.x > kernel->threads || (threads.x < kernel->fewest && !vendor.takes_fewer_threads)) {
         return call.mistake(LAUNCH_OUT_OF_RESOURCES,
                             (who + "a block of a size that the kernel was not compiled for").c_str());
     }

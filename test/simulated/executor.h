@@ -299,7 +299,7 @@ inline std::map<uint64_t, Surface> surfaces;
 struct Kernel {
     const char *name;
     int matrix;                      /* of the image with matrix products */
-    uint32_t threads;                /* at most, per block */
+    uint32_t threads, fewest;        /* at most, per block; what an AMD GPU takes */
     uint32_t blocks;                 /* per multiprocessor, promised */
     size_t launch_size;
     void (*run)(const void *launch);
@@ -309,9 +309,9 @@ struct Kernel {
         static Kernel *list = nullptr;
         return list;
     }
-    Kernel(const char *kernel_name, int image, uint32_t most_threads, uint32_t least_blocks, size_t size,
+    Kernel(const char *kernel_name, int image, uint32_t most_threads, uint32_t fewest_threads, uint32_t least_blocks, size_t size,
            void (*function)(const void *))
-        : name(kernel_name), matrix(image), threads(most_threads), blocks(least_blocks), launch_size(size),
+        : name(kernel_name), matrix(image), threads(most_threads), fewest(fewest_threads), blocks(least_blocks), launch_size(size),
           run(function), next(first()) {
         first() = this;
     }

@@ -22,12 +22,14 @@ enum { SIMULATED_IMAGE = 0 };
 #define GPU_FN static inline __attribute__((unused))
 #define GPU_FAR static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
-#define GPU_KERNEL(name, Launch, threads, blocks) \
+#define GPU_KERNEL(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, threads, blocks)
+#define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, LANES, blocks)
+#define SIMULATED_KERNEL(name, Launch, threads, fewest, blocks) \
     static void name(const Launch &launch); \
     static void simulated_run_##name(const void *launch) { \
         name(*static_cast<const Launch *>(launch)); \
     } \
-    static const simulated::Kernel simulated_kernel_##name(#name, SIMULATED_IMAGE, threads, blocks, sizeof(Launch), \
+    static const simulated::Kernel simulated_kernel_##name(#name, SIMULATED_IMAGE, threads, fewest, blocks, sizeof(Launch), \
                                                            simulated_run_##name); \
     static void name([[maybe_unused]] const Launch &launch)
 

@@ -823,7 +823,7 @@ typedef struct vmafgpu_config {
 
     int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
                                              maps. Needs `live`, a model, and the features of edits; CUDA and HIP: one GPU,
-                                             37 bytes per pixel of its memory, gpu.batch is 1 */
+                                             516 bytes per block of its memory, gpu.batch is 1 */
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU

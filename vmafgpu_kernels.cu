@@ -6862,7 +6862,7 @@ GPU_KERNEL(vmafgpu_ciede_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREA
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
  * A launch covers many edits of one base, each by itself. What of a scale changes is computed anew with the tiles of VIF and
- * ADM, and what the same samples give to the base's sums is taken off: the same kernels have stored it. What an edit changes
+ * ADM, and what the same samples give to the base's sums is taken off: the same code has stored it. What an edit changes
  * of the next scale's picture goes to its own scratch. >>edits in vmafgpu.h has the rules.
  */
 
@@ -7266,9 +7266,9 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         return;
     const int32_t columns = adm_lesser(seen.of[0].end - x, launch.tile_width);
     const int32_t rows = adm_lesser(seen.of[1].end - y, launch.tile_height);
-    const Tile tile = { (uint32_t *)shared_memory(), launch.stride, launch.tile_height * launch.stride };
     /* As in edit_adm. */
-    const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31;
+    const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31, more = LANES == 64 ? nothing : 0;
+    const Tile tile = { (uint32_t *)shared_memory(), launch.stride + more, launch.tile_height * launch.stride + more };
     picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
 #pragma unroll
     for (int i = 0; i < 2; i++)

@@ -120,7 +120,7 @@ edit_kernel_low vmafgpu_kernels.cu amd:edits /GPU_FN void edit_adm(/,/^}/s/own_r
 edit_kernel_stage vmafgpu_kernels.cu plain:edits /GPU_FN void edit_vif_stage(/,/^}/s/outside = before + beyond/outside = before/
 edit_kernel_lanes vmafgpu_kernels.cu plain:edits /GPU_FN void edit_adm(/,/^}/s/lanes.own < lanes.count - 1/lanes.own < lanes.count/
 map_kernel_vif vmafgpu_kernels.cu plain:maps /^GPU_FN void map_vif(/,/^}/s/edit_vif_term(launch.vif, s1, s1, s1)/edit_vif_term(launch.vif, s1, s2_of[of], s1)/
-map_kernel_span vmafgpu_kernels.cu plain:maps /^GPU_FN MapSpan map_span(/,/^}/s/vmafgpu__divide_up((k + 1) \* size, 1 << shift)/((k + 1) * size >> shift)/
+map_kernel_rows vmafgpu_kernels.cu plain:maps /^GPU_FN void map_vif(/,/^}/s/map.down, SCALE/map.down, 0/
 map_kernel_adm vmafgpu_kernels.cu plain:maps /AdmSums<MapKind<Base>, false> &sums, const AdmPixel/,/^}/s/to += sums.which \* VMAFGPU__SLOPES + /to += /
 map_kernel_layer vmafgpu_kernels.cu plain:maps /GPU_FN void base_adm(/,/^}/s/block_z() ? reference : //
 map_kernel_settle vmafgpu_kernels.cu plain:maps /^GPU_FN void map_settle(/,/^}/s/launch.history/0/

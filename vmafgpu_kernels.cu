@@ -6353,15 +6353,24 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
-/* A float that is not negative as a double, by shifts: conversions go at a quarter of the rate of sums of doubles and hold SSIM up.
- * 0 becomes 2^-127. */
-GPU_FN double widened(float v) {
-    const uint32_t bits = bits_of(v);
-    return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
+/* Floats that are not negative as doubles, by one multiplication and addition of integers: conversions go at a quarter of the rate
+ * of sums of doubles and hold SSIM up. 0 becomes 2^-127. */
+struct Widening { uint32_t factor; uint64_t addend; };
+GPU_FN Widening widening() { return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) }; }
+GPU_FN double widened(float v, const Widening &how) {
+    return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* The same, of any such float. */
-GPU_FN double widened_exactly(float v) { return v < 1e-30f ? (double)v : widened(v); }
+/* What products are, and how they become doubles. POSITIVE ones are 0 or far from it, as those of luma and of means of luma are, of
+ * 2^-60 and more: 2^-127 for 0 is lost in any sum, and one that is nothing else is 0. SQUARES are anything but negative. */
+enum class Products { POSITIVE, SQUARES, ANY };
+template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
+    return KIND == Products::POSITIVE || (KIND == Products::SQUARES && v >= 1e-30f) ? widened(v, how) : (double)v;
+}
+template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
+    const float v = (float)sum;
+    return KIND == Products::POSITIVE && v < 1e-30f ? 0 : v;
+}
 
 /* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
 GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
@@ -6402,6 +6411,7 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
  * what is left of a sum that is 0 is 0. */
 template <bool IS_LUMA>
 GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
+    const Widening how = widening();
     int32_t column[9];
     double sum = 0;
 #pragma unroll
@@ -6414,8 +6424,8 @@ GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_sc
         for (int i = 0; i < 9; i++) {
             const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
                         sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
-            if (IS_LUMA && i % 2)
-                sum = tap < 0 ? sum - widened(sample * -tap) : sum + widened(sample * tap);
+            if (IS_LUMA)
+                sum = tap < 0 ? sum - widened(sample * -tap, how) : sum + widened(sample * tap, how);
             else
                 sum += (double)(sample * tap);
         }
@@ -6426,43 +6436,96 @@ GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_sc
 /* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
-    const FloatPicture picture = ssim_picture(launch, from, block_z() / 2, (int)(block_z() % 2));
+    const uint32_t z = block_z() / 2;
+    const FloatPicture picture = ssim_picture(launch, from, z, (int)(block_z() % 2));
     int32_t x, y;
     float *out;
-    if (!ssim_place(launch, to, x, y, out))
+    if ((launch.again && !(launch.again >> z & 1)) || !ssim_place(launch, to, x, y, out))
         return;
     store(out, from.bytes == 4 ? ssim_low_passed<false>(picture, from, launch.unit, 2 * x, 2 * y)
                                : ssim_low_passed<true>(picture, from, launch.unit, 2 * x, 2 * y));
 }
 
-/* The row of a window that begins at column x. */
-GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
-    double sum[VMAFGPU__SSIM_PLANES] = {};
+enum {
+    SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
+    SSIM_ACROSS = 4, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
+    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
+};
+static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
+
+/* Rows of windows that begin at column x and at those behind it. Columns beyond `last` are like that one; no window has them. */
+template <bool IS_POSITIVE>
+GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int32_t last, int bytes, float unit, float *out) {
+    constexpr Products SQUARES = IS_POSITIVE ? Products::POSITIVE : Products::SQUARES, OTHERS = IS_POSITIVE ? SQUARES : Products::ANY;
+    const Widening how = widening();
+    double sum[VMAFGPU__SSIM_PLANES][SSIM_ACROSS] = {};
 #pragma unroll
-    for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
-        const float v = ssim_sample(a, x + k, bytes, unit), w = ssim_sample(b, x + k, bytes, unit), tap = vmafgpu__ssim_taps[k];
-        const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
+    for (int j = 0; j < VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1; j++) {
+        const int32_t column = x + j < last ? x + j : last;
+        const float v = ssim_sample(a, column, bytes, unit), w = ssim_sample(b, column, bytes, unit);
+        const float factor[VMAFGPU__SSIM_PLANES] = { v, w, v * v, w * w, v * w };
 #pragma unroll
-        for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-            sum[i] += i == 2 || i == 3 ? widened_exactly(products[i]) : (double)products[i];
+        for (int i = 0; i < SSIM_ACROSS; i++)
+#pragma unroll
+            for (int k = 0; k < VMAFGPU__SSIM_PLANES && j >= i && j - i < VMAFGPU__SSIM_TAPS; k++) {
+                const float product = factor[k] * vmafgpu__ssim_taps[j - i];
+                sum[k][i] += k == 2 || k == 3 ? ssim_term<SQUARES>(product, how) : ssim_term<OTHERS>(product, how);
+            }
     }
 #pragma unroll
-    for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-        out[i] = (float)sum[i];
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
+        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<OTHERS>(sum[k][0])), bits_of(ssim_narrowed<OTHERS>(sum[k][1])),
+                                              bits_of(ssim_narrowed<OTHERS>(sum[k][2])), bits_of(ssim_narrowed<OTHERS>(sum[k][3])) };
 }
 
-/* The means in a window, of rows that begin at line[0], line[pitch], ... and for the next mean `next` further on. */
-GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&mean)[VMAFGPU__SSIM_PLANES]) {
+/* One mean in windows one below the other, whose rows begin at line[0] and on the lines after it. `at`: the thread's place. */
+template <Products KIND> GPU_FN void ssim_down(const float *line, int32_t at, float (&mean)[SSIM_DOWN]) {
+    enum { LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1, BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };
+    const Widening how = widening();
+    double sum[SSIM_DOWN] = {};
 #pragma unroll
-    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
-        double down = 0;
+    for (int j = 0; j < LINES; j++) {
+        const float v = line[(j < BEYOND || at < SSIM_LAST ? j : BEYOND - 1) * SSIM_LINE];
 #pragma unroll
-        for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
-            const float product = line[k * next + j * pitch] * vmafgpu__ssim_taps[j];
-            down += k == 2 || k == 3 ? widened_exactly(product) : (double)product;
-        }
-        mean[k] = (float)down;
+        for (int i = 0; i < SSIM_DOWN; i++)
+            if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
+                sum[i] += ssim_term<KIND>(v * vmafgpu__ssim_taps[j - i], how);
     }
+#pragma unroll
+    for (int i = 0; i < SSIM_DOWN; i++)
+        mean[i] = ssim_narrowed<KIND>(sum[i]);
+}
+
+/* The block's windows at (x0, y0): a thread leaves its own means of a, b, a a, b b, a b, plane by plane, where its rows began;
+ * returns where the first ones are. */
+template <bool IS_POSITIVE> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
+    const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
+    const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
+    const int32_t thread = (int32_t)thread_index(), at = thread / SSIM_LINE;
+    float *lines = (float *)shared_memory();   /* [PLANES][BLOCK_LINES][BLOCK_COLUMNS] */
+#pragma unroll 1
+    for (int32_t i = SSIM_ACROSS * thread; i < SSIM_PLANE; i += SSIM_ACROSS * VMAFGPU__SSIM_THREADS) {
+        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1;
+        ssim_along<IS_POSITIVE>(a.data + y * a.pitch, b.data + y * b.pitch, x0 + i % SSIM_LINE, scale.width - 1, scale.bytes,
+                                launch.unit, lines + i);
+    }
+    block_barrier();
+    float *own = lines + at * SSIM_DOWN * SSIM_LINE + thread % SSIM_LINE, *plane = own;
+#pragma unroll 1
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++, plane += SSIM_PLANE) {
+        float mean[SSIM_DOWN];
+        if (IS_POSITIVE)
+            ssim_down<Products::POSITIVE>(plane, at, mean);
+        else if (k == 2 || k == 3)
+            ssim_down<Products::SQUARES>(plane, at, mean);
+        else
+            ssim_down<Products::ANY>(plane, at, mean);
+        block_barrier();   /* others have read these lines */
+#pragma unroll
+        for (int i = 0; i < SSIM_DOWN; i++)
+            plane[i * SSIM_LINE] = mean[i];
+    }
+    return own;
 }
 
 /* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
@@ -6499,105 +6562,258 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
     return total;
 }
 
-/* The terms of a strip, or the sums of all. */
-template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
-    enum {
-        COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
-        PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
-    };
+GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int kind) {
+    return (vmafgpu__ssim_row *)(launch.scratch + z * launch.scratch_size + scale.rows) +
+           (int64_t)kind * (scale.height - VMAFGPU__SSIM_TAPS + 1);
+}
+
+/* 2^n, of a double that is normal. */
+GPU_FN double ssim_power(int32_t n) { return double_bits((uint64_t)(n + 1023) << 52); }
+
+/* A term to its row's sum: all lanes come here, of which some have no term, or no row. */
+GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
+    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: beside it doubles are whole */
+    const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)), moved = scaled + magic, off = scaled - (moved - magic);
+    const bool is_known = term > -2 && term < 2, is_tie = off == 0.5 || off == -0.5;
+    int64_t sum = is_term && is_known ? (int64_t)(bits_of(moved) - bits_of(magic)) : 0;
+    uint32_t ties = is_term && is_known && is_tie;
+    if (is_term && !is_known)
+        atomic_or(&row->ties, VMAFGPU__SSIM_UNKNOWN);
+    for (uint32_t mask = SSIM_LINE / 2; mask; mask /= 2) {
+        const uint32_t low = shuffle_xor_word((uint32_t)sum, mask), high = shuffle_xor_word((uint32_t)((uint64_t)sum >> 32), mask);
+        sum += (int64_t)((uint64_t)high << 32 | low);
+        ties += shuffle_xor_word(ties, mask);
+    }
+    if (thread_index() % SSIM_LINE || !is_row)
+        return;
+    atomic_add(&row->sum, sum);
+    if (ties)
+        atomic_add(&row->ties, ties);
+}
+
+enum class Windows { SUMS, TERMS, ROUNDED };
+
+/* Blocks of windows: the sums of all, the terms of a strip, or those in doubt rounded. */
+template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+    enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
+    constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
     const uint32_t z = block_z();
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
-    if (!launch.batch.pair[z].distorted || (KEEPS && !(launch.again >> z & 1)))
+    const double *words = launch.words + (int64_t)z * launch.word_stride;
+    if (!launch.batch.pair[z].distorted || (IS_STRIP && !(launch.again >> z & 1)))
         return;
-    const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
-    const int32_t x0 = (int32_t)block_x() * COLUMNS, y0 = (KEEPS ? launch.strip : 0) + (int32_t)block_y() * ROWS,
-                  width = scale.width - BEYOND, height = KEEPS ? launch.strip_end : scale.height - BEYOND;
-    float *lines = (float *)shared_memory();   /* [PLANES][LINES][COLUMNS] */
-#pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
-        const int32_t x = x0 + i % COLUMNS, y = y0 + i / COLUMNS;
-        float out[PLANES];
-        if (y >= scale.height)
-            break;
-        ssim_along(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
-#pragma unroll
-        for (int k = 0; k < PLANES; k++)
-            lines[k * (LINES * COLUMNS) + i] = out[k];
-    }
-    block_barrier();
+    const uint32_t doubts = IS_ROUNDED ? load((const uint32_t *)(words + launch.doubts)) >> 4 * launch.at & 15 : 0;
+    if (IS_ROUNDED && !doubts)
+        return;
+    const int32_t blocks = IS_ROUNDED ? VMAFGPU__SSIM_ROUNDED_BLOCKS : 1, first_row = IS_STRIP ? launch.strip : 0,
+                  width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const int32_t own_row = (int32_t)(thread_index() / SSIM_LINE) * SSIM_DOWN,
+                  y0 = first_row + (int32_t)block_y() * ROWS;
     double sum[VMAFGPU__SSIM_SUMS] = {};
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < ROWS * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
-        float mean[PLANES], s;
-        double l, c;
-        if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
-            continue;
-        ssim_down(lines + i, COLUMNS, LINES * COLUMNS, mean);
-        ssim_terms(mean, l, c, s);
-        const double wide = (double)s, all = l * c * wide;
-        if (KEEPS) {
-            const int32_t n = (y0 - launch.strip + i / COLUMNS) * width + x0 + i % COLUMNS, count = (height - launch.strip) * width;
-            double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
-            store(out + (int64_t)(n % GROUP) * launch.terms_pitch + n / GROUP,
-                  launch.kind == VMAFGPU__SSIM_ALL ? all
-                  : launch.kind == VMAFGPU__SSIM_L ? l
-                  : launch.kind == VMAFGPU__SSIM_C ? c
-                                                   : wide);
-            for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
-                store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
-            continue;
+    for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across; block++) {
+        const int32_t x0 = block * SSIM_LINE, x = x0 + (int32_t)thread_index() % SSIM_LINE;
+        const float *own = launch.at ? ssim_block<false>(launch, z, x0, y0) : ssim_block<true>(launch, z, x0, y0);
+#pragma unroll 1
+        for (int32_t i = 0; i < SSIM_DOWN; i++) {
+            const int32_t y = y0 + own_row + i;
+            const bool is_row = own_row + i < ROWS && y < height, is_inside = is_row && x < width;
+            float mean[VMAFGPU__SSIM_PLANES], s;
+            double l, c;
+            if (!IS_ROUNDED && !is_inside)
+                break;
+#pragma unroll
+            for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
+                mean[k] = own[k * SSIM_PLANE + i * SSIM_LINE];
+            ssim_terms(mean, l, c, s);
+            const double wide = (double)s, all = l * c * wide;
+            if (WHAT == Windows::SUMS) {
+                sum[VMAFGPU__SSIM_ALL] += all;
+                sum[VMAFGPU__SSIM_L] += l;
+                sum[VMAFGPU__SSIM_C] += c;
+                sum[VMAFGPU__SSIM_S] += wide;
+                sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
+                sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
+            } else if (IS_ROUNDED) {
+#pragma unroll 1
+                for (int k = 0; k < 4; k++)
+                    if (doubts >> k & 1)
+                        ssim_add_rounded(ssim_rows(launch, scale, z, k) + (is_row ? y : 0), is_row, is_inside,
+                                         k == VMAFGPU__SSIM_ALL ? all : k == VMAFGPU__SSIM_L ? l : k == VMAFGPU__SSIM_C ? c : wide);
+            } else {
+                const int32_t n = (y - first_row) * width + x, count = (height - first_row) * width;
+                double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
+                store(out + (int64_t)(n % GROUP) * launch.terms_pitch + n / GROUP,
+                      launch.kind == VMAFGPU__SSIM_ALL ? all
+                      : launch.kind == VMAFGPU__SSIM_L ? l
+                      : launch.kind == VMAFGPU__SSIM_C ? c
+                                                       : wide);
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
+                    store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
+            }
         }
-        sum[VMAFGPU__SSIM_ALL] += all;
-        sum[VMAFGPU__SSIM_L] += l;
-        sum[VMAFGPU__SSIM_C] += c;
-        sum[VMAFGPU__SSIM_S] += wide;
-        sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
-        sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
+        if (IS_ROUNDED)
+            block_barrier();   /* the next block's lines come where these were */
     }
-    if (KEEPS)
+    if (WHAT != Windows::SUMS)
         return;
-    const double total = ssim_block_sums(sum, (double *)(lines + PLANES * LINES * COLUMNS));
+    const double total = ssim_block_sums(sum, (double *)((float *)shared_memory() + VMAFGPU__SSIM_PLANES * SSIM_PLANE));
     if (thread_index() < VMAFGPU__SSIM_SUMS)
         store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
                   (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
 }
 
-/* Block x is a scale. */
+/* Half of what the last place of a sum of that size counts for: by how much an addition may round. */
+GPU_FN double ssim_rounding(double size) {
+    const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
+    return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
+}
+
+/* Whether what a sum may be makes more than one float, or none. */
+GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
+    const float a = (float)quotient(low, n), b = (float)quotient(high, n);
+    return !(a == b);
+}
+
+/* Block x is a scale. Libvmaf's sum of terms x1, x2, ... is rounded with each of them, by at most half of its last place; and it
+ * is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all its roundings
+ * together are known to be less than those of as many sums as large as a band leaves them. Our own sum, of a few hundred steps
+ * one after the other, may be off by 4,096 last places. What both make of the mean is in doubt unless it is one float.
+ *
+ * Of a sum in doubt, rows get what it is about when it comes to them, by which `rounded` rounds their terms. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
+    enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
     const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
     if (!launch.batch.pair[z].distorted)
         return;
-    double *totals = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
+    double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
+    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; and whether these are in doubt */
+    uint32_t *doubted = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
-    double sum[VMAFGPU__SSIM_SUMS] = {};
+    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const int32_t down = scale.blocks / scale.across, deep = (down + BANDS - 1) / BANDS, count = (down + deep - 1) / deep,
+                  rows = deep * ROWS, step = deep * scale.across;
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread; i < scale.blocks; i += VMAFGPU__SSIM_THREADS)
+    for (int32_t band = (int32_t)warp_index(); band < count; band += VMAFGPU__SSIM_THREADS / LANES) {
+        const int32_t end = (band + 1) * step < scale.blocks ? (band + 1) * step : scale.blocks;
+        double sum[SUMS] = {};
+#pragma unroll 1
+        for (int32_t i = band * step + (int32_t)lane_index(); i < end; i += LANES)
 #pragma unroll
-        for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++)
-            sum[k] += load_double(partial + (int64_t)i * VMAFGPU__SSIM_SUMS + k);
-    const double total = ssim_block_sums(sum, totals);
+            for (int k = 0; k < SUMS; k++)
+                sum[k] += load_double(partial + (int64_t)i * SUMS + k);
+#pragma unroll
+        for (int k = 0; k < SUMS; k++) {
+            for (uint32_t mask = LANES / 2; mask; mask /= 2)
+                sum[k] += shuffle_xor(sum[k], mask);
+            if (lane_index() == 0)
+                bands[band * SUMS + k] = sum[k];
+        }
+    }
     block_barrier();
-    if (thread < VMAFGPU__SSIM_SUMS)
+    if (thread < 4) {
+        const uint32_t bit = 4 * block_x() + thread;
+        const double n = (double)((int64_t)width * height);
+        double total = 0, size = 0, error = 0;
+#pragma unroll 1
+        for (int32_t band = 0; band < count; band++) {
+            const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
+            const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
+            bands[band * SUMS + (int32_t)thread] = total;   /* before the band */
+            total += sum;
+            size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
+                    : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
+                    : thread == VMAFGPU__SSIM_L ? windows
+                                                : sum;
+            error += windows * ssim_rounding(size * 1.000001);
+        }
+        error = 1.01 * (error + 4096 * ssim_rounding(size) * 2);
+        store(words + bit, total);
+        doubted[thread] = scale.wanted >> thread & 1 && (ssim_is_doubtful(total - error, total + error, n) || (launch.doubted >> bit & 1));
+        if (doubted[thread])
+            atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << bit);
         totals[thread] = total;
+    }
     block_barrier();
-    if (thread >= 4 || !(scale.wanted >> thread & 1))
+#pragma unroll 1
+    for (int kind = 0; kind < 4; kind++) {
+        vmafgpu__ssim_row *out = ssim_rows(launch, scale, z, kind);
+#pragma unroll 1
+        for (int32_t y = (int32_t)thread; y < height && doubted[kind]; y += VMAFGPU__SSIM_THREADS) {
+            const int32_t band = y / rows, high = (band + 1) * rows < height ? rows : height - band * rows;
+            const double before = bands[band * SUMS + kind],
+                         behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
+            const double about = before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* a large one of a negative number */
+            store(&out[y].sum, (int64_t)0);
+            store(&out[y].ties, (uint32_t)0);
+            store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
+        }
+    }
+}
+
+/* Block x is a scale. Where libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52) and grows
+ * by each term rounded to one; only where that is a tie the sum decides, between two multiples beside each other. So what it is
+ * behind the row is known but for as many of them as there are ties. Terms are below 2: what the sum may be before the row says
+ * whether it stays between these powers. In the few rows where it may not, each addition rounds by half of its last place at
+ * most, and each term has been rounded by half a multiple. Two more multiples are for this arithmetic's own rounding: below
+ * 2^(e + 1) each of two additions is off by half of one at most, and the product is exact from e = 16 on, since the row's sum,
+ * below 2^15, is no more than 2^51 multiples. */
+GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
+    enum { THREADS = VMAFGPU__SSIM_THREADS };
+    const uint32_t z = block_z(), thread = thread_index();
+    const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
+    if (!launch.batch.pair[z].distorted)
         return;
-    const double size = thread == VMAFGPU__SSIM_ALL ? totals[VMAFGPU__SSIM_ALL_SIZE]
-                        : thread == VMAFGPU__SSIM_S ? totals[VMAFGPU__SSIM_S_SIZE]
-                                                    : total;
-    const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
-    const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
-    store(words + 4 * block_x() + thread, total);
-    if (low < high || high < low || low != low || launch.doubted >> (4 * block_x() + thread) & 1)
-        atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << (4 * block_x() + thread));
+    double *words = launch.words + (int64_t)z * launch.word_stride;
+    double *grows = (double *)shared_memory(), *units = grows + THREADS, *slacks = units + THREADS;
+    const uint32_t doubts = peek((const uint32_t *)(words + launch.doubts));
+    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const double windows = (double)width, n = (double)((int64_t)width * height);
+#pragma unroll 1
+    for (uint32_t kind = 0; kind < 4; kind++) {
+        const uint32_t bit = 4 * block_x() + kind;
+        const vmafgpu__ssim_row *rows = ssim_rows(launch, scale, z, (int)kind);
+        double low = 0, high = 0;
+        if (!(doubts >> bit & 1))
+            continue;
+#pragma unroll 1
+        for (int32_t first = 0; first < height; first += THREADS) {
+            const int32_t y = first + (int32_t)thread;
+            if (y < height) {
+                const uint32_t ties = load(&rows[y].ties);
+                units[thread] = ssim_power(load(&rows[y].exponent) - 52);
+                grows[thread] = (double)(int64_t)load((const uint64_t *)&rows[y].sum) * units[thread];
+                slacks[thread] = ties & VMAFGPU__SSIM_UNKNOWN ? 1e300 : units[thread] * (double)(ties + 2);
+            }
+            block_barrier();
+#pragma unroll 1
+            for (int32_t i = 0; i < THREADS && first + i < height && thread == 0; i++) {
+                const double unit = units[i], power = unit * 4503599627370496.0;
+                const double size = (high > -low ? high : -low) + 2.0 * windows;
+                const bool is_between = power >= 65536 && low - 2.0 * windows >= power && high + 2.0 * windows <= 2.0 * power;
+                const double slack =
+                    is_between ? slacks[i] : slacks[i] + (windows + 4) * (unit + 2.0 * ssim_rounding(size * 1.000001));
+                low += grows[i] - slack;
+                high += grows[i] + slack;
+            }
+            block_barrier();
+        }
+        if (thread || ssim_is_doubtful(low, high, n) || launch.unsettled >> bit & 1)
+            continue;
+        store(words + bit, low);
+        atomic_add((int64_t *)(words + launch.doubts), -((int64_t)1 << bit));
+    }
 }
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<Windows::SUMS>(launch); }
+GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::ROUNDED>(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::TERMS>(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
+GPU_KERNEL(vmafgpu_ssim_settle, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_settle(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 
 /* ================================================================================================

@@ -3172,6 +3172,9 @@ enum {
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
                                    VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
+    VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
+    VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_SETTLE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
@@ -16985,14 +16988,13 @@ typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_
 
 #ifndef VMAFGPU_NO_SSIM
 enum {
-    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_TERMS,
-    VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_ROUNDED, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_KERNELS
+    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_TERMS, VMAFGPU__GSSIM_ROUNDED,
+    VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
 };
 
 static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means",
-                                         "vmafgpu_ssim_terms", "vmafgpu_ssim_sums", "vmafgpu_ssim_rounded",
-                                         "vmafgpu_ssim_settle" };
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
+                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_settle", "vmafgpu_ssim_sums" };
     int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
     for (int i = 0; i < site->v->extractor_count; i++) {
         const vmafgpu__extractor *e = &site->v->extractors[i];
@@ -17054,16 +17056,18 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
     return vmafgpu__gpu_ssim_fill(v, e, &launch);
 }
 
-/* Columns and rows of pixels of a scale, made or looked at by blocks of that size. */
-static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h,
-                                             int rows) {
-    const int is_windows = kernel != VMAFGPU__GSSIM_REDUCE && kernel != VMAFGPU__GSSIM_HALVE, planes = is_windows ? 1 : 2;
-    const int columns = !is_windows                        ? VMAFGPU__SSIM_THREADS
-                        : kernel == VMAFGPU__GSSIM_ROUNDED ? VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS
-                                                           : VMAFGPU__SSIM_BLOCK_COLUMNS;
+/* Columns and rows of pixels of a scale, made or looked at by blocks. */
+static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
+    static const struct { int columns, rows, pictures, shared; } blocks[] = {
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
+        { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED }
+    };
     vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, columns), vmafgpu__divide_up(h, rows), planes * work->batch->pairs,
-                       VMAFGPU__SSIM_THREADS, is_windows ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
+                       blocks[kernel].pictures * work->batch->pairs, VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
@@ -17091,7 +17095,7 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
         for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
             launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
             const int high = launch->strip_end - launch->strip;
-            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high, VMAFGPU__SSIM_BLOCK_ROWS);
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high);
             sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
             vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
             sums.before += sums.plane[0].groups;
@@ -17110,7 +17114,7 @@ static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__
         const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
         if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->doubted)
             break;
-        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h, VMAFGPU__SSIM_BLOCK_ROWS);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h);
         looked_at++;
     }
     vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
@@ -17133,16 +17137,16 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.doubted = work->site->doubted;
     launch.unsettled = work->site->unsettled;
     if (launch.factor > 1)
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
         if (work->again)
             vmafgpu__gpu_ssim_enqueue_again(work, &launch);
         else
             vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
-                                             scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
-        if (launch.at + 1 < scales)
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height, 1);
+                                             scale->height - VMAFGPU__SSIM_TAPS + 1);
+        if (launch.at + 1 < scales && (!work->again || work->found[launch.doubts].whole >> 4 * (launch.at + 1)))
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height);
     }
     if (!work->again)
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);

@@ -6361,24 +6361,16 @@ GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* What products are, and how they become doubles. POSITIVE ones are 0 or far from it, as those of luma and of means of luma are, of
- * 2^-60 and more: 2^-127 for 0 is lost in any sum, and one that is nothing else is 0. SQUARES are anything but negative. */
-enum class Products { POSITIVE, SQUARES, ANY };
+/* How products become doubles. POSITIVE ones are of luma, 0 or at least 2^-60, or of samples from SSIM_POSITIVE on: 2^-127 for 0 is lost
+ * in any sum of these, and one that is nothing else is 0. */
+enum class Products { POSITIVE, ANY };
+[[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
-    return KIND == Products::POSITIVE || (KIND == Products::SQUARES && v >= 1e-30f) ? widened(v, how) : (double)v;
+    return KIND == Products::POSITIVE ? widened(v, how) : (double)v;
 }
 template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
     const float v = (float)sum;
-    return KIND == Products::POSITIVE && v < 1e-30f ? 0 : v;
-}
-
-/* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
-GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
-    const uint32_t z = block_z() / 2;
-    x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index());
-    y = (int32_t)block_y();
-    out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[block_z() % 2]) + (int64_t)y * to.pitch + x;
-    return launch.batch.pair[z].distorted && x < to.width;
+    return KIND == Products::POSITIVE && v < SSIM_NOTHING ? 0 : v;
 }
 
 /* Scale 0 of float_ssim: means of squares of luma. */
@@ -6389,9 +6381,8 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const int64_t pitch = block_z() % 2 ? pair.distorted_pitch : pair.reference_pitch;
     const int32_t factor = launch.factor, half = factor / 2, bytes = launch.batch.bit_depth == 8 ? 1 : 2;
     const float weight = quotient(1.0f, (float)(factor * factor));
-    int32_t x, y;
-    float *out;
-    if (!ssim_place(launch, to, x, y, out))
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()), y = (int32_t)block_y();
+    if (!pair.distorted || x >= to.width)
         return;
     double sum = 0;
 #pragma unroll 1
@@ -6404,122 +6395,188 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
             sum += (double)product;
         }
     }
-    store(out, (float)sum);
+    float *out = (float *)(launch.scratch + block_z() / 2 * launch.scratch_size + to.picture[block_z() % 2]);
+    store(out + (int64_t)y * to.pitch + x, (float)sum);
 }
 
-/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it; 2^-127 for 0 is lost in any sum then, and
- * what is left of a sum that is 0 is 0. */
-template <bool IS_LUMA>
-GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
+enum {
+    HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* of a row the even columns, then the odd ones */
+    HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
+    HALVE_DOWN = HALVE_ROWS * HALVE_COLUMNS / VMAFGPU__SSIM_THREADS   /* pixels of a thread, one below the other */
+};
+static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
+
+/* A thread's pixels, each of 9 x 9, from `own` on. POSITIVE: so are the samples; products have the signs of taps. */
+template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
-    int32_t column[9];
-    double sum = 0;
+    double sum[HALVE_DOWN] = {};
 #pragma unroll
-    for (int i = 0; i < 9; i++)
-        column[i] = ssim_mirror(x - 4 + i, from.width);
+    for (int j = 0; j < HALVE_TAPS + 2 * (HALVE_DOWN - 1); j++)
 #pragma unroll
-    for (int j = 0; j < 9; j++) {
-        const uint8_t *row = picture.data + ssim_mirror(y - 4 + j, from.height) * picture.pitch;
+        for (int i = 0; i < HALVE_TAPS; i++) {
+            const float sample = own[j * HALVE_LINE + i % 2 * HALVE_ODD + i / 2];
 #pragma unroll
-        for (int i = 0; i < 9; i++) {
-            const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
-                        sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
-            if (IS_LUMA)
-                sum = tap < 0 ? sum - widened(sample * -tap, how) : sum + widened(sample * tap, how);
-            else
-                sum += (double)(sample * tap);
+            for (int k = 0; k < HALVE_DOWN; k++) {
+                const int row = j - 2 * k;
+                if (row < 0 || row >= HALVE_TAPS)
+                    continue;
+                const float tap = vmafgpu__ssim_low_pass[row < 5 ? row : 8 - row][i < 5 ? i : 8 - i];
+                if (tap < 0)
+                    sum[k] -= ssim_term<KIND>(sample * -tap, how);
+                else
+                    sum[k] += ssim_term<KIND>(sample * tap, how);
+            }
+        }
+#pragma unroll
+    for (int k = 0; k < HALVE_DOWN; k++) {
+        const float v = (float)sum[k];
+        out[k] = KIND == Products::POSITIVE && v > -SSIM_NOTHING && v < SSIM_NOTHING ? 0 : v;
+    }
+}
+
+/* The next scale of float_ms_ssim: every other pixel of every other row. A block has what its pixels see in shared memory. */
+GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
+    const uint32_t z = block_z() / 2;
+    if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
+        return;
+    const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
+    const int f = (int)(block_z() % 2), bytes = from.bytes;
+    const FloatPicture picture = ssim_picture(launch, from, z, f);
+    const int32_t thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * HALVE_COLUMNS, y0 = (int32_t)block_y() * HALVE_ROWS,
+                  x = thread % HALVE_COLUMNS, y = thread / HALVE_COLUMNS * HALVE_DOWN;
+    float *tile = (float *)shared_memory();
+    uint32_t *is_any = (uint32_t *)(tile + HALVE_LINE * HALVE_HIGH);
+    float least = 1;
+    if (thread == 0)
+        *is_any = 0;
+    block_barrier();
+#pragma unroll
+    for (int32_t k = 0; k < (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS; k++) {
+        const int32_t at = k * HALVE_COLUMNS + x, mirrored = ssim_mirror(2 * x0 - 4 + at, from.width), column = mirrored < 0 ? 0 : mirrored;
+        float *out = tile + at % 2 * HALVE_ODD + at / 2;
+#pragma unroll
+        for (int32_t i = 0; i < (HALVE_HIGH + 7) / 8; i++) {
+            const int32_t line = i * 8 + thread / HALVE_COLUMNS, row = ssim_mirror(2 * y0 - 4 + line, from.height);   /* < 0: nobody looks */
+            if (at >= HALVE_WIDE || line >= HALVE_HIGH)
+                continue;
+            const float sample = ssim_sample(picture.data + (row < 0 ? 0 : row) * picture.pitch, column, bytes, launch.unit);
+            least = smaller(least, sample);
+            out[line * HALVE_LINE] = sample;
         }
     }
-    return (float)(IS_LUMA && sum > -1e-30 && sum < 1e-30 ? 0 : sum);
-}
-
-/* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
-GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
-    const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
-    const uint32_t z = block_z() / 2;
-    const FloatPicture picture = ssim_picture(launch, from, z, (int)(block_z() % 2));
-    int32_t x, y;
-    float *out;
-    if ((launch.again && !(launch.again >> z & 1)) || !ssim_place(launch, to, x, y, out))
-        return;
-    store(out, from.bytes == 4 ? ssim_low_passed<false>(picture, from, launch.unit, 2 * x, 2 * y)
-                               : ssim_low_passed<true>(picture, from, launch.unit, 2 * x, 2 * y));
+    if (bytes == 4 && least < SSIM_POSITIVE)
+        *is_any = 1;
+    block_barrier();
+    const float *own = tile + 2 * y * HALVE_LINE + x;
+    float value[HALVE_DOWN];
+    if (*is_any)
+        ssim_low_pass<Products::ANY>(own, value);
+    else
+        ssim_low_pass<Products::POSITIVE>(own, value);
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[f]) + (int64_t)(y0 + y) * to.pitch + x0 + x;
+#pragma unroll
+    for (int k = 0; k < HALVE_DOWN; k++)
+        if (x0 + x < to.width && y0 + y + k < to.height)
+            store(out + k * to.pitch, value[k]);
 }
 
 enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
     SSIM_ACROSS = 4, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines for these */
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Rows of windows that begin at column x and at those behind it. Columns beyond `last` are like that one; no window has them. */
-template <bool IS_POSITIVE>
-GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int32_t last, int bytes, float unit, float *out) {
-    constexpr Products SQUARES = IS_POSITIVE ? Products::POSITIVE : Products::SQUARES, OTHERS = IS_POSITIVE ? SQUARES : Products::ANY;
+/* What windows beside each other see of a row. BYTES: of a sample; 0: `bytes`. Columns beyond `last` are like that one; no window
+ * has them. Returns the least. */
+template <int BYTES>
+GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
+    float least = 1;
+    if (x + SSIM_SEEN - 1 <= last)
+#pragma unroll
+        for (int j = 0; j < SSIM_SEEN; j++)
+            out[j] = ssim_sample(row, x + j, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
+    else
+#pragma unroll
+        for (int j = 0; j < SSIM_SEEN; j++)
+            out[j] = ssim_sample(row, x + j < last ? x + j : last, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
+#pragma unroll
+    for (int j = 0; j < SSIM_SEEN && BYTES == 4; j++)
+        least = smaller(least, out[j]);
+    return least;
+}
+
+/* A row of windows beside each other. */
+template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
     double sum[VMAFGPU__SSIM_PLANES][SSIM_ACROSS] = {};
 #pragma unroll
-    for (int j = 0; j < VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1; j++) {
-        const int32_t column = x + j < last ? x + j : last;
-        const float v = ssim_sample(a, column, bytes, unit), w = ssim_sample(b, column, bytes, unit);
-        const float factor[VMAFGPU__SSIM_PLANES] = { v, w, v * v, w * w, v * w };
+    for (int j = 0; j < SSIM_SEEN; j++) {
+        const float factor[VMAFGPU__SSIM_PLANES] = { a[j], b[j], a[j] * a[j], b[j] * b[j], a[j] * b[j] };
 #pragma unroll
         for (int i = 0; i < SSIM_ACROSS; i++)
 #pragma unroll
-            for (int k = 0; k < VMAFGPU__SSIM_PLANES && j >= i && j - i < VMAFGPU__SSIM_TAPS; k++) {
-                const float product = factor[k] * vmafgpu__ssim_taps[j - i];
-                sum[k][i] += k == 2 || k == 3 ? ssim_term<SQUARES>(product, how) : ssim_term<OTHERS>(product, how);
-            }
+            for (int k = 0; k < VMAFGPU__SSIM_PLANES && j >= i && j - i < VMAFGPU__SSIM_TAPS; k++)
+                sum[k][i] += ssim_term<KIND>(factor[k] * vmafgpu__ssim_taps[j - i], how);
     }
 #pragma unroll
     for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
-        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<OTHERS>(sum[k][0])), bits_of(ssim_narrowed<OTHERS>(sum[k][1])),
-                                              bits_of(ssim_narrowed<OTHERS>(sum[k][2])), bits_of(ssim_narrowed<OTHERS>(sum[k][3])) };
+        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<KIND>(sum[k][0])), bits_of(ssim_narrowed<KIND>(sum[k][1])),
+                                              bits_of(ssim_narrowed<KIND>(sum[k][2])), bits_of(ssim_narrowed<KIND>(sum[k][3])) };
 }
 
-/* One mean in windows one below the other, whose rows begin at line[0] and on the lines after it. `at`: the thread's place. */
-template <Products KIND> GPU_FN void ssim_down(const float *line, int32_t at, float (&mean)[SSIM_DOWN]) {
-    enum { LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1, BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };
+/* One mean in windows one below the other. */
+template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
 #pragma unroll
-    for (int j = 0; j < LINES; j++) {
-        const float v = line[(j < BEYOND || at < SSIM_LAST ? j : BEYOND - 1) * SSIM_LINE];
+    for (int j = 0; j < SSIM_LINES; j++)
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
-                sum[i] += ssim_term<KIND>(v * vmafgpu__ssim_taps[j - i], how);
-    }
+                sum[i] += ssim_term<KIND>(line[j] * vmafgpu__ssim_taps[j - i], how);
 #pragma unroll
     for (int i = 0; i < SSIM_DOWN; i++)
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
 /* The block's windows at (x0, y0): a thread leaves its own means of a, b, a a, b b, a b, plane by plane, where its rows began;
- * returns where the first ones are. */
-template <bool IS_POSITIVE> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
+ * returns where the first ones are. BYTES: of a sample; 0: whatever it has. */
+template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
+    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from a last thread's first one on */
+    constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
     const int32_t thread = (int32_t)thread_index(), at = thread / SSIM_LINE;
     float *lines = (float *)shared_memory();   /* [PLANES][BLOCK_LINES][BLOCK_COLUMNS] */
 #pragma unroll 1
     for (int32_t i = SSIM_ACROSS * thread; i < SSIM_PLANE; i += SSIM_ACROSS * VMAFGPU__SSIM_THREADS) {
-        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1;
-        ssim_along<IS_POSITIVE>(a.data + y * a.pitch, b.data + y * b.pitch, x0 + i % SSIM_LINE, scale.width - 1, scale.bytes,
-                                launch.unit, lines + i);
+        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1, x = x0 + i % SSIM_LINE;
+        float v[SSIM_SEEN], w[SSIM_SEEN];
+        const float least = smaller(ssim_samples<BYTES>(a.data + y * a.pitch, x, scale.width - 1, scale.bytes, launch.unit, v),
+                                    ssim_samples<BYTES>(b.data + y * b.pitch, x, scale.width - 1, scale.bytes, launch.unit, w));
+        if (IS_LUMA || (BYTES && least >= SSIM_POSITIVE))
+            ssim_along<Products::POSITIVE>(v, w, lines + i);
+        else
+            ssim_along<Products::ANY>(v, w, lines + i);
     }
     block_barrier();
     float *own = lines + at * SSIM_DOWN * SSIM_LINE + thread % SSIM_LINE, *plane = own;
 #pragma unroll 1
     for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++, plane += SSIM_PLANE) {
-        float mean[SSIM_DOWN];
-        if (IS_POSITIVE)
-            ssim_down<Products::POSITIVE>(plane, at, mean);
-        else if (k == 2 || k == 3)
-            ssim_down<Products::SQUARES>(plane, at, mean);
+        float line[SSIM_LINES], mean[SSIM_DOWN], least = 1;
+#pragma unroll
+        for (int j = 0; j < SSIM_LINES; j++) {
+            line[j] = plane[(j < BEYOND || at < SSIM_LAST ? j : BEYOND - 1) * SSIM_LINE];
+            if (BYTES == 4)
+                least = smaller(least, line[j]);
+        }
+        if (IS_LUMA || (BYTES && least >= SSIM_POSITIVE * SSIM_POSITIVE))
+            ssim_down<Products::POSITIVE>(line, mean);
         else
-            ssim_down<Products::ANY>(plane, at, mean);
+            ssim_down<Products::ANY>(line, mean);
         block_barrier();   /* others have read these lines */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
@@ -6613,7 +6670,10 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
 #pragma unroll 1
     for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across; block++) {
         const int32_t x0 = block * SSIM_LINE, x = x0 + (int32_t)thread_index() % SSIM_LINE;
-        const float *own = launch.at ? ssim_block<false>(launch, z, x0, y0) : ssim_block<true>(launch, z, x0, y0);
+        const float *own = WHAT != Windows::SUMS ? ssim_block<0>(launch, z, x0, y0)
+                           : scale.bytes == 1    ? ssim_block<1>(launch, z, x0, y0)
+                           : scale.bytes == 2    ? ssim_block<2>(launch, z, x0, y0)
+                                                 : ssim_block<4>(launch, z, x0, y0);
 #pragma unroll 1
         for (int32_t i = 0; i < SSIM_DOWN; i++) {
             const int32_t y = y0 + own_row + i;
@@ -6712,7 +6772,9 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         }
     }
     block_barrier();
-    if (thread < 4) {
+    if (thread < 4)
+        doubted[thread] = 0;
+    if (thread < 4 && scale.wanted >> thread & 1) {
         const uint32_t bit = 4 * block_x() + thread;
         const double n = (double)((int64_t)width * height);
         double total = 0, size = 0, error = 0;
@@ -6730,7 +6792,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         }
         error = 1.01 * (error + 4096 * ssim_rounding(size) * 2);
         store(words + bit, total);
-        doubted[thread] = scale.wanted >> thread & 1 && (ssim_is_doubtful(total - error, total + error, n) || (launch.doubted >> bit & 1));
+        doubted[thread] = ssim_is_doubtful(total - error, total + error, n) || (launch.doubted >> bit & 1);
         if (doubted[thread])
             atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << bit);
         totals[thread] = total;

@@ -110,7 +110,7 @@ static void measured(int lanes) {
     print("vmafgpu_float_adm", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
     print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
     print("vmafgpu_ssim_reduce", lanes, VMAFGPU__SSIM_THREADS, 0);
-    print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, 0);
+    print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_HALVE_SHARED);
     print("vmafgpu_ssim_windows", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
     print("vmafgpu_ssim_means", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
     print("vmafgpu_ssim_rounded", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);

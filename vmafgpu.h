@@ -3168,9 +3168,7 @@ enum {
     VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
     VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
     VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
-    /* Of windows: their rows; then sums of each warp. */
-    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
-                                   VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
+    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
     VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */

@@ -6403,7 +6403,8 @@ enum {
     HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
     HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* of a row the even columns, then the odd ones */
     HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
-    HALVE_DOWN = HALVE_ROWS * HALVE_COLUMNS / VMAFGPU__SSIM_THREADS   /* pixels of a thread, one below the other */
+    HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
+    HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
 };
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
 
@@ -6456,8 +6457,8 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
         const int32_t at = k * HALVE_COLUMNS + x, mirrored = ssim_mirror(2 * x0 - 4 + at, from.width), column = mirrored < 0 ? 0 : mirrored;
         float *out = tile + at % 2 * HALVE_ODD + at / 2;
 #pragma unroll
-        for (int32_t i = 0; i < (HALVE_HIGH + 7) / 8; i++) {
-            const int32_t line = i * 8 + thread / HALVE_COLUMNS, row = ssim_mirror(2 * y0 - 4 + line, from.height);   /* < 0: nobody looks */
+        for (int32_t i = 0; i < (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN; i++) {
+            const int32_t line = i * HALVE_THREADS_DOWN + thread / HALVE_COLUMNS, row = ssim_mirror(2 * y0 - 4 + line, from.height);   /* < 0: nobody looks */
             if (at >= HALVE_WIDE || line >= HALVE_HIGH)
                 continue;
             const float sample = ssim_sample(picture.data + (row < 0 ? 0 : row) * picture.pitch, column, bytes, launch.unit);
@@ -6508,23 +6509,23 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* A row of windows beside each other. */
+/* A row of windows beside each other, plane by plane: there are no registers for the sums of all. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
-    double sum[VMAFGPU__SSIM_PLANES][SSIM_ACROSS] = {};
 #pragma unroll
-    for (int j = 0; j < SSIM_SEEN; j++) {
-        const float factor[VMAFGPU__SSIM_PLANES] = { a[j], b[j], a[j] * a[j], b[j] * b[j], a[j] * b[j] };
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
+        double sum[SSIM_ACROSS] = {};
 #pragma unroll
-        for (int i = 0; i < SSIM_ACROSS; i++)
+        for (int j = 0; j < SSIM_SEEN; j++) {
+            const float v = k == 0 ? a[j] : k == 1 ? b[j] : k == 2 ? a[j] * a[j] : k == 3 ? b[j] * b[j] : a[j] * b[j];
 #pragma unroll
-            for (int k = 0; k < VMAFGPU__SSIM_PLANES && j >= i && j - i < VMAFGPU__SSIM_TAPS; k++)
-                sum[k][i] += ssim_term<KIND>(factor[k] * vmafgpu__ssim_taps[j - i], how);
+            for (int i = 0; i < SSIM_ACROSS; i++)
+                if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
+                    sum[i] += ssim_term<KIND>(v * vmafgpu__ssim_taps[j - i], how);
+        }
+        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<KIND>(sum[0])), bits_of(ssim_narrowed<KIND>(sum[1])),
+                                              bits_of(ssim_narrowed<KIND>(sum[2])), bits_of(ssim_narrowed<KIND>(sum[3])) };
     }
-#pragma unroll
-    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
-        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<KIND>(sum[k][0])), bits_of(ssim_narrowed<KIND>(sum[k][1])),
-                                              bits_of(ssim_narrowed<KIND>(sum[k][2])), bits_of(ssim_narrowed<KIND>(sum[k][3])) };
 }
 
 /* One mean in windows one below the other. */
@@ -6666,7 +6667,6 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                   width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
     const int32_t own_row = (int32_t)(thread_index() / SSIM_LINE) * SSIM_DOWN,
                   y0 = first_row + (int32_t)block_y() * ROWS;
-    double sum[VMAFGPU__SSIM_SUMS] = {};
 #pragma unroll 1
     for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across; block++) {
         const int32_t x0 = block * SSIM_LINE, x = x0 + (int32_t)thread_index() % SSIM_LINE;
@@ -6674,6 +6674,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                            : scale.bytes == 1    ? ssim_block<1>(launch, z, x0, y0)
                            : scale.bytes == 2    ? ssim_block<2>(launch, z, x0, y0)
                                                  : ssim_block<4>(launch, z, x0, y0);
+        double sum[VMAFGPU__SSIM_SUMS] = {};
 #pragma unroll 1
         for (int32_t i = 0; i < SSIM_DOWN; i++) {
             const int32_t y = y0 + own_row + i;
@@ -6712,15 +6713,14 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        if (IS_ROUNDED)
-            block_barrier();   /* the next block's lines come where these were */
+        block_barrier();   /* the next block's lines, or the sums, come where these were */
+        if (WHAT != Windows::SUMS)
+            continue;
+        const double total = ssim_block_sums(sum, (double *)shared_memory());
+        if (thread_index() < VMAFGPU__SSIM_SUMS)
+            store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
+                      (block_y() * (uint32_t)scale.across + (uint32_t)block) * VMAFGPU__SSIM_SUMS + thread_index(), total);
     }
-    if (WHAT != Windows::SUMS)
-        return;
-    const double total = ssim_block_sums(sum, (double *)((float *)shared_memory() + VMAFGPU__SSIM_PLANES * SSIM_PLANE));
-    if (thread_index() < VMAFGPU__SSIM_SUMS)
-        store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
-                  (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
 }
 
 /* Half of what the last place of a sum of that size counts for: by how much an addition may round. */

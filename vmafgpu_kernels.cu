@@ -5968,43 +5968,93 @@ GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) 
 GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
+/* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
+template <int REACH, int BYTES>
+GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y, int32_t line, float *out) {
+    enum { ROWS = VMAFGPU__SHRINK_ROWS / VMAFGPU__SHRINK_PARTS, SEEN = 2 * (ROWS - 1) + 2 * REACH + 1 };
+    float v[SEEN], sum[ROWS] = {};
+#pragma unroll
+    for (int k = 0; k < SEEN; k++)
+        v[k] = float_sample(picture.data + mirror(y - REACH + k, launch.height) * picture.pitch, x, BYTES, launch.unit);
+#pragma unroll
+    for (int k = 0; k < SEEN; k++)
+#pragma unroll
+        for (int j = 0; j < ROWS; j++)
+            if (k >= 2 * j && k - 2 * j <= 2 * REACH)
+                sum[j] += blur_tap(launch, k - 2 * j) * v[k];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+        out[j * line] = sum[j];
+}
+
 /* The next scale's pictures: every other pixel of every other row, smoothed by the taps of that scale. Block z is a pair's
- * picture. */
-GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
+ * picture. REACH 0: any. */
+template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
+    enum { COLUMNS = VMAFGPU__SHRINK_COLUMNS, ROWS = VMAFGPU__SHRINK_ROWS, THREADS = VMAFGPU__SHRINK_THREADS, PARTS = VMAFGPU__SHRINK_PARTS };
     const uint32_t z = block_z() / 2;
     const int f = (int)(block_z() % 2);
     if (!launch.batch.pair[z].distorted)
         return;
-    const int32_t reach = launch.reach, line = vmafgpu__shrink_line(reach), x0 = (int32_t)block_x() * VMAFGPU__SHRINK_COLUMNS,
-                  y0 = (int32_t)block_y() * VMAFGPU__SHRINK_ROWS, width = launch.width / 2, height = launch.height / 2;
+    const int32_t thread = (int32_t)thread_index(), reach = REACH ? REACH : launch.reach, line = vmafgpu__shrink_line(reach),
+                  x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS, width = launch.width / 2, height = launch.height / 2;
     const FloatPicture picture = float_picture(launch, z, f);
     float *lines = (float *)shared_memory();
+    if constexpr (REACH > 0) {
+        static_assert((2 * COLUMNS + 2 * REACH) * PARTS <= THREADS, "a thread has a part of a column");
+        const int32_t column = thread % (THREADS / PARTS), part = thread / (THREADS / PARTS) * (ROWS / PARTS),
+                      x = mirror(2 * x0 - reach + column, launch.width), y = 2 * (y0 + part);
+        float *out = lines + part * line + column;
+        if (column >= line)
+            ;
+        else if (launch.bytes == 1)
+            shrink_down<REACH, 1>(launch, picture, x, y, line, out);
+        else if (launch.bytes == 2)
+            shrink_down<REACH, 2>(launch, picture, x, y, line, out);
+        else
+            shrink_down<REACH, 4>(launch, picture, x, y, line, out);
+    } else {
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * line; i += VMAFGPU__SHRINK_THREADS) {
-        const int32_t x = mirror(2 * x0 - reach + i % line, launch.width), y = 2 * (y0 + i / line) - reach;
-        float sum = 0;
+        for (int32_t i = thread; i < ROWS * line; i += THREADS) {
+            const int32_t x = mirror(2 * x0 - reach + i % line, launch.width), y = 2 * (y0 + i / line) - reach;
+            float sum = 0;
 #pragma unroll 1
-        for (int k = 0; k <= 2 * reach; k++)
-            sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
-                                                      launch.bytes, launch.unit);
-        lines[i] = sum;
+            for (int k = 0; k <= 2 * reach; k++)
+                sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
+                                                          launch.bytes, launch.unit);
+            lines[i] = sum;
+        }
     }
     block_barrier();
     float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.output[f]);
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * VMAFGPU__SHRINK_COLUMNS; i += VMAFGPU__SHRINK_THREADS) {
-        const int32_t column = i % VMAFGPU__SHRINK_COLUMNS, row = i / VMAFGPU__SHRINK_COLUMNS;
+    for (int32_t i = thread; i < ROWS * COLUMNS; i += THREADS) {
+        const int32_t column = i % COLUMNS, row = i / COLUMNS;
         const float *from = lines + row * line + 2 * column;
         float sum = 0;
+        if constexpr (REACH > 0) {
+#pragma unroll
+            for (int k = 0; k <= 2 * REACH; k++)
+                sum += blur_tap(launch, k) * from[k];
+        } else {
 #pragma unroll 1
-        for (int k = 0; k <= 2 * reach; k++)
-            sum += blur_tap(launch, k) * from[k];
+            for (int k = 0; k <= 2 * reach; k++)
+                sum += blur_tap(launch, k) * from[k];
+        }
         if (x0 + column < width && y0 + row < height)
             store(out + (int64_t)(y0 + row) * launch.output_pitch + x0 + column, sum);
     }
 }
 
-GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 2) { float_shrink(launch); }
+GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 2) {
+    if (launch.reach == 4)
+        float_shrink<4>(launch);
+    else if (launch.reach == 2)
+        float_shrink<2>(launch);
+    else if (launch.reach == 1)
+        float_shrink<1>(launch);
+    else
+        float_shrink<0>(launch);
+}
 
 /* ================================================================================================
  * >>float motion                                 what blurred references differ by

@@ -6534,7 +6534,7 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
 
 enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
-    SSIM_ACROSS = 4, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
+    SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines for these */
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
 };
@@ -6573,8 +6573,8 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
                 if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
                     sum[i] += ssim_term<KIND>(v * vmafgpu__ssim_taps[j - i], how);
         }
-        *(Words4 *)(out + k * SSIM_PLANE) = { bits_of(ssim_narrowed<KIND>(sum[0])), bits_of(ssim_narrowed<KIND>(sum[1])),
-                                              bits_of(ssim_narrowed<KIND>(sum[2])), bits_of(ssim_narrowed<KIND>(sum[3])) };
+        *(uint64_t *)(out + k * SSIM_PLANE) =
+            (uint64_t)bits_of(ssim_narrowed<KIND>(sum[1])) << 32 | bits_of(ssim_narrowed<KIND>(sum[0]));
     }
 }
 

@@ -6544,11 +6544,12 @@ static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column
  * has them. Returns the least. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
+    const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
     float least = 1;
     if (x + SSIM_SEEN - 1 <= last)
 #pragma unroll
         for (int j = 0; j < SSIM_SEEN; j++)
-            out[j] = ssim_sample(row, x + j, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
+            out[j] = ssim_sample(from, j, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
     else
 #pragma unroll
         for (int j = 0; j < SSIM_SEEN; j++)

@@ -3106,7 +3106,7 @@ enum {
     VMAFGPU__FMOTION_SMALL_THREADS = 128,
     VMAFGPU__FMOTION_SUMS = 2 * 3,          /* of each plane at both scales */
     VMAFGPU__FANSNR_THREADS = 128, VMAFGPU__FANSNR_ROWS = 8,   /* a thread has a column of so many pixels */
-    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 64, VMAFGPU__SHRINK_ROWS = 16,
+    VMAFGPU__SHRINK_THREADS = 256, VMAFGPU__SHRINK_COLUMNS = 60, VMAFGPU__SHRINK_ROWS = 16, VMAFGPU__SHRINK_PARTS = 2,
     VMAFGPU__FADM_THREADS = 256, VMAFGPU__FADM_COLUMNS = 32, VMAFGPU__FADM_ROWS = 16,   /* a tile and a pixel around it */
     VMAFGPU__FADM_SHARED = (3 + 2) * 3 * VMAFGPU__FADM_COLUMNS * VMAFGPU__FADM_ROWS * 4
 };
@@ -3166,20 +3166,29 @@ enum {
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32, VMAFGPU__SSIM_BLOCK_LINES = 64,
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,           /* windows whose terms are kept at a time, about */
-    /* Of windows: their rows; then sums of each warp, which means have as well. */
-    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4 +
-                                   VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8,
-    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * (VMAFGPU__SSIM_THREADS / 32) * 8
+    VMAFGPU__SSIM_BANDS = 64,               /* parts of a picture, of whole rows of blocks, of which means have the sums */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8,       /* that a block of rounded works off, one after the other */
+    VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
+    VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
+    VMAFGPU__SSIM_HALVE_COLUMNS = 32, VMAFGPU__SSIM_HALVE_ROWS = 16,   /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8,    /* floats of a row that it sees */
+    VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
+    VMAFGPU__SSIM_SETTLE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
+
+/* A row of windows of a sum in doubt: its terms, each rounded to a multiple of 2^(exponent - 52), added up in units of that; how
+ * many of them were halfway between two, or VMAFGPU__SSIM_UNKNOWN where one is too large. */
+#define VMAFGPU__SSIM_UNKNOWN 0x80000000u
+typedef struct vmafgpu__ssim_row { int64_t sum; uint32_t ties; int32_t exponent; } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];                    /* planes of floats in a pair's scratch, unless the pictures are luma */
     uint64_t partial;                       /* there, SUMS doubles of each block of windows */
+    uint64_t rows;                          /* there, a ssim_row for each row of windows, of all, l, c, s */
     int32_t  bytes;                         /* of a sample; 4: of a float */
     int32_t  width, height, pitch;          /* pitch in floats */
     int32_t  across, blocks;                /* blocks in a row; all */
     uint32_t wanted;                        /* which means: bits */
-    double   error;                         /* of a sum, relative to that of absolute values, at most */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
@@ -3189,7 +3198,7 @@ typedef struct vmafgpu__ssim_launch {
     double  *words;                         /* of the first pair: sums of all, l, c, s of each scale; then which are in doubt: bits */
     int32_t  word_stride;
     int32_t  doubts;                        /* that word */
-    uint32_t doubted;                       /* which are in doubt anyway */
+    uint32_t doubted, unsettled;            /* which are in doubt anyway; which stay so */
     uint32_t again;                         /* the pairs of which terms are wanted: bits; of what follows */
     int32_t  kind;                          /* of the sums */
     int32_t  strip, strip_end;              /* rows of windows */
@@ -14590,8 +14599,8 @@ typedef struct vmafgpu__site {
     int shared_limit;                     /* the most that the driver gives a block */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
-    uint32_t doubted;                     /* sums that are in doubt whatever they are, of SSIM a bit each: for tests, the self-test
-                                             as well */
+    uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
+                                             they have been looked at: for tests, the self-test as well */
 } vmafgpu__site;
 
 /* The launches of a batch for one feature: what they need, and what puts them on the feature's stream. */
@@ -16985,13 +16994,13 @@ typedef char vmafgpu__chains_fit[(int)VMAFGPU__SCALES * (int)VMAFGPU__FLOAT_ADM_
 
 #ifndef VMAFGPU_NO_SSIM
 enum {
-    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_TERMS,
-    VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
+    VMAFGPU__GSSIM_REDUCE, VMAFGPU__GSSIM_HALVE, VMAFGPU__GSSIM_WINDOWS, VMAFGPU__GSSIM_TERMS, VMAFGPU__GSSIM_ROUNDED,
+    VMAFGPU__GSSIM_MEANS, VMAFGPU__GSSIM_SETTLE, VMAFGPU__GSSIM_SUMS, VMAFGPU__GSSIM_KERNELS
 };
 
 static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kernel) {
-    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_means",
-                                         "vmafgpu_ssim_terms", "vmafgpu_ssim_sums" };
+    static const char *const names[] = { "vmafgpu_ssim_reduce", "vmafgpu_ssim_halve", "vmafgpu_ssim_windows", "vmafgpu_ssim_terms",
+                                         "vmafgpu_ssim_rounded", "vmafgpu_ssim_means", "vmafgpu_ssim_settle", "vmafgpu_ssim_sums" };
     int is_used = kernel >= VMAFGPU__GSSIM_WINDOWS;
     for (int i = 0; i < site->v->extractor_count; i++) {
         const vmafgpu__extractor *e = &site->v->extractors[i];
@@ -17001,11 +17010,6 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__site *site, int kerne
             is_used |= e->feature->measure == &vmafgpu__ms_ssim_measure;
     }
     return kernel < VMAFGPU__GSSIM_KERNELS && is_used ? names[kernel] : NULL;
-}
-
-/* How far two sums of n terms may be apart, libvmaf's and one of a few hundred steps, as a part of the terms' sizes. */
-static double vmafgpu__gpu_ssim_error(int64_t n) {
-    return 1.01 * ((double)n + 1024) / 9007199254740992.0;   /* 2^53 */
 }
 
 /* Rows of windows whose terms are kept at a time: as blocks have them. */
@@ -17039,7 +17043,8 @@ static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extracto
         scale->blocks = scale->across * vmafgpu__divide_up(h, VMAFGPU__SSIM_BLOCK_ROWS);
         scale->partial = size;
         size += vmafgpu__round_up((uint64_t)scale->blocks * VMAFGPU__SSIM_SUMS * sizeof(double), 256);
-        scale->error = vmafgpu__gpu_ssim_error((int64_t)w * h);
+        scale->rows = size;
+        size += vmafgpu__round_up(4 * (uint64_t)h * sizeof(vmafgpu__ssim_row), 256);
         scale->wanted = is_single ? has_lcs ? all | l | cs : all : has_lcs || s + 1 == scales ? l | cs : cs;
     }
     const vmafgpu__ssim_scale *largest = &out->scale[0];
@@ -17057,14 +17062,18 @@ static uint64_t vmafgpu__gpu_ssim_scratch(const vmafgpu *v, const vmafgpu__extra
     return vmafgpu__gpu_ssim_fill(v, e, &launch);
 }
 
-/* Columns and rows of pixels of a scale, made or looked at by blocks of that size. */
-static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h,
-                                             int rows) {
-    const int is_windows = kernel == VMAFGPU__GSSIM_WINDOWS || kernel == VMAFGPU__GSSIM_TERMS;
-    const int columns = is_windows ? VMAFGPU__SSIM_BLOCK_COLUMNS : VMAFGPU__SSIM_THREADS, planes = is_windows ? 1 : 2;
+/* Columns and rows of pixels of a scale, made or looked at by blocks. */
+static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int kernel, int w, int h) {
+    static const struct { int columns, rows, pictures, shared; } blocks[] = {
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 },   /* of reduce; of halve; of windows, their terms, and these rounded */
+        { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
+        { VMAFGPU__SSIM_BLOCK_COLUMNS * VMAFGPU__SSIM_ROUNDED_BLOCKS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED }
+    };
     vmafgpu__shape shape;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, columns), vmafgpu__divide_up(h, rows), planes * work->batch->pairs,
-                       VMAFGPU__SSIM_THREADS, is_windows ? (int)VMAFGPU__SSIM_WINDOWS_SHARED : 0);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(w, blocks[kernel].columns), vmafgpu__divide_up(h, blocks[kernel].rows),
+                       blocks[kernel].pictures * work->batch->pairs, VMAFGPU__SSIM_THREADS, blocks[kernel].shared);
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
@@ -17092,7 +17101,7 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
         for (launch->strip = 0; launch->strip < h; launch->strip = launch->strip_end) {
             launch->strip_end = launch->strip + rows < h ? launch->strip + rows : h;
             const int high = launch->strip_end - launch->strip;
-            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high, VMAFGPU__SSIM_BLOCK_ROWS);
+            vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_TERMS, w, high);
             sums.plane[0].groups = vmafgpu__divide_up(w * high, VMAFGPU__SEQUENCE_GROUP);
             vmafgpu__enqueue(work, VMAFGPU__GSSIM_SUMS, &shape, &sums);
             sums.before += sums.plane[0].groups;
@@ -17100,10 +17109,28 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
+/* All means, and a second look at the sums in doubt: of small pictures hardly one is, and their few are left to the last resort. */
+static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
+    vmafgpu__shape shape;
+    int looked_at = 0;
+    vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
+    vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, launch);
+    for (launch->at = 0; launch->at < scales; launch->at++) {
+        const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
+        const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1;
+        if ((int64_t)w * h < VMAFGPU__SSIM_KEPT && !launch->doubted)
+            break;
+        vmafgpu__gpu_ssim_enqueue_kernel(work, launch, VMAFGPU__GSSIM_ROUNDED, w, h);
+        looked_at++;
+    }
+    vmafgpu__set_shape(&shape, looked_at, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
+    if (looked_at)
+        vmafgpu__enqueue(work, VMAFGPU__GSSIM_SETTLE, &shape, launch);
+}
+
 static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int scales = e->feature->measure == &vmafgpu__ssim_measure ? 1 : VMAFGPU__SSIM_SCALES;
     vmafgpu__ssim_launch launch;
-    vmafgpu__shape shape;
     if (!vmafgpu__pairs_with(work->batch, 0))
         return;
     memset(&launch, 0, sizeof launch);
@@ -17114,21 +17141,21 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
     launch.word_stride = work->word_stride;
     launch.again = work->again;
     launch.doubted = work->site->doubted;
+    launch.unsettled = work->site->unsettled;
     if (launch.factor > 1)
-        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height, 1);
+        vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_REDUCE, launch.scale[0].width, launch.scale[0].height);
     for (launch.at = 0; launch.at < scales; launch.at++) {
         const vmafgpu__ssim_scale *scale = &launch.scale[launch.at];
         if (work->again)
             vmafgpu__gpu_ssim_enqueue_again(work, &launch);
         else
             vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_WINDOWS, scale->width - VMAFGPU__SSIM_TAPS + 1,
-                                             scale->height - VMAFGPU__SSIM_TAPS + 1, VMAFGPU__SSIM_BLOCK_ROWS);
-        if (launch.at + 1 < scales)
-            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height, 1);
+                                             scale->height - VMAFGPU__SSIM_TAPS + 1);
+        if (launch.at + 1 < scales && (!work->again || work->found[launch.doubts].whole >> 4 * (launch.at + 1)))
+            vmafgpu__gpu_ssim_enqueue_kernel(work, &launch, VMAFGPU__GSSIM_HALVE, scale[1].width, scale[1].height);
     }
-    vmafgpu__set_shape(&shape, scales, 1, work->batch->pairs, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
     if (!work->again)
-        vmafgpu__enqueue(work, VMAFGPU__GSSIM_MEANS, &shape, &launch);
+        vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
 /* Sums in doubt are found again; then they are in none. */
@@ -20261,7 +20288,8 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         memcpy(g, v->gpu, gpu_size);
         g->state = (unsigned char *)g + (gpu_size - g->vendor->state_size);
         g->site.v = t;
-        g->site.doubted = 0x10001u << VMAFGPU__SSIM_S;   /* of the first and of the last scale */
+        g->site.doubted = 0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S;   /* of the first and of the last scale */
+        g->site.unsettled = 0x10001u << VMAFGPU__SSIM_S;
         g->site.config = &t->config;
         g->site.plan = &t->plan;
         t->gpu = g;

@@ -5976,43 +5976,93 @@ GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) 
 GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
+/* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
+template <int REACH, int BYTES>
+GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y, int32_t line, float *out) {
+    enum { ROWS = VMAFGPU__SHRINK_ROWS / VMAFGPU__SHRINK_PARTS, SEEN = 2 * (ROWS - 1) + 2 * REACH + 1 };
+    float v[SEEN], sum[ROWS] = {};
+#pragma unroll
+    for (int k = 0; k < SEEN; k++)
+        v[k] = float_sample(picture.data + mirror(y - REACH + k, launch.height) * picture.pitch, x, BYTES, launch.unit);
+#pragma unroll
+    for (int k = 0; k < SEEN; k++)
+#pragma unroll
+        for (int j = 0; j < ROWS; j++)
+            if (k >= 2 * j && k - 2 * j <= 2 * REACH)
+                sum[j] += blur_tap(launch, k - 2 * j) * v[k];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+        out[j * line] = sum[j];
+}
+
 /* The next scale's pictures: every other pixel of every other row, smoothed by the taps of that scale. Block z is a pair's
- * picture. */
-GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
+ * picture. REACH 0: any. */
+template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
+    enum { COLUMNS = VMAFGPU__SHRINK_COLUMNS, ROWS = VMAFGPU__SHRINK_ROWS, THREADS = VMAFGPU__SHRINK_THREADS, PARTS = VMAFGPU__SHRINK_PARTS };
     const uint32_t z = block_z() / 2;
     const int f = (int)(block_z() % 2);
     if (!launch.batch.pair[z].distorted)
         return;
-    const int32_t reach = launch.reach, line = vmafgpu__shrink_line(reach), x0 = (int32_t)block_x() * VMAFGPU__SHRINK_COLUMNS,
-                  y0 = (int32_t)block_y() * VMAFGPU__SHRINK_ROWS, width = launch.width / 2, height = launch.height / 2;
+    const int32_t thread = (int32_t)thread_index(), reach = REACH ? REACH : launch.reach, line = vmafgpu__shrink_line(reach),
+                  x0 = (int32_t)block_x() * COLUMNS, y0 = (int32_t)block_y() * ROWS, width = launch.width / 2, height = launch.height / 2;
     const FloatPicture picture = float_picture(launch, z, f);
     float *lines = (float *)shared_memory();
+    if constexpr (REACH > 0) {
+        static_assert((2 * COLUMNS + 2 * REACH) * PARTS <= THREADS, "a thread has a part of a column");
+        const int32_t column = thread % (THREADS / PARTS), part = thread / (THREADS / PARTS) * (ROWS / PARTS),
+                      x = mirror(2 * x0 - reach + column, launch.width), y = 2 * (y0 + part);
+        float *out = lines + part * line + column;
+        if (column >= line)
+            ;
+        else if (launch.bytes == 1)
+            shrink_down<REACH, 1>(launch, picture, x, y, line, out);
+        else if (launch.bytes == 2)
+            shrink_down<REACH, 2>(launch, picture, x, y, line, out);
+        else
+            shrink_down<REACH, 4>(launch, picture, x, y, line, out);
+    } else {
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * line; i += VMAFGPU__SHRINK_THREADS) {
-        const int32_t x = mirror(2 * x0 - reach + i % line, launch.width), y = 2 * (y0 + i / line) - reach;
-        float sum = 0;
+        for (int32_t i = thread; i < ROWS * line; i += THREADS) {
+            const int32_t x = mirror(2 * x0 - reach + i % line, launch.width), y = 2 * (y0 + i / line) - reach;
+            float sum = 0;
 #pragma unroll 1
-        for (int k = 0; k <= 2 * reach; k++)
-            sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
-                                                      launch.bytes, launch.unit);
-        lines[i] = sum;
+            for (int k = 0; k <= 2 * reach; k++)
+                sum += blur_tap(launch, k) * float_sample(picture.data + mirror(y + k, launch.height) * picture.pitch, x,
+                                                          launch.bytes, launch.unit);
+            lines[i] = sum;
+        }
     }
     block_barrier();
     float *out = (float *)(launch.scratch + z * launch.scratch_size + launch.output[f]);
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < VMAFGPU__SHRINK_ROWS * VMAFGPU__SHRINK_COLUMNS; i += VMAFGPU__SHRINK_THREADS) {
-        const int32_t column = i % VMAFGPU__SHRINK_COLUMNS, row = i / VMAFGPU__SHRINK_COLUMNS;
+    for (int32_t i = thread; i < ROWS * COLUMNS; i += THREADS) {
+        const int32_t column = i % COLUMNS, row = i / COLUMNS;
         const float *from = lines + row * line + 2 * column;
         float sum = 0;
+        if constexpr (REACH > 0) {
+#pragma unroll
+            for (int k = 0; k <= 2 * REACH; k++)
+                sum += blur_tap(launch, k) * from[k];
+        } else {
 #pragma unroll 1
-        for (int k = 0; k <= 2 * reach; k++)
-            sum += blur_tap(launch, k) * from[k];
+            for (int k = 0; k <= 2 * reach; k++)
+                sum += blur_tap(launch, k) * from[k];
+        }
         if (x0 + column < width && y0 + row < height)
             store(out + (int64_t)(y0 + row) * launch.output_pitch + x0 + column, sum);
     }
 }
 
-GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 2) { float_shrink(launch); }
+GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 2) {
+    if (launch.reach == 4)
+        float_shrink<4>(launch);
+    else if (launch.reach == 2)
+        float_shrink<2>(launch);
+    else if (launch.reach == 1)
+        float_shrink<1>(launch);
+    else
+        float_shrink<0>(launch);
+}
 
 /* ================================================================================================
  * >>float motion                                 what blurred references differ by
@@ -6361,23 +6411,24 @@ GPU_FN float ssim_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
 
 GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) { return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k; }
 
-/* A float that is not negative as a double, by shifts: conversions go at a quarter of the rate of sums of doubles and hold SSIM up.
- * 0 becomes 2^-127. */
-GPU_FN double widened(float v) {
-    const uint32_t bits = bits_of(v);
-    return double_bits((uint64_t)((bits >> 3) + 0x38000000u) << 32 | (uint32_t)(bits << 29));
+/* Floats that are not negative as doubles, by one multiplication and addition of integers: conversions go at a quarter of the rate
+ * of sums of doubles and hold SSIM up. 0 becomes 2^-127. */
+struct Widening { uint32_t factor; uint64_t addend; };
+GPU_FN Widening widening() { return { opaque((uint32_t)0x20000000), opaque((uint64_t)0x38000000 << 32) }; }
+GPU_FN double widened(float v, const Widening &how) {
+    return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* The same, of any such float. */
-GPU_FN double widened_exactly(float v) { return v < 1e-30f ? (double)v : widened(v); }
-
-/* The pixel of a thread of reduce and halve, of picture block z % 2 of a pair; whether there is one. */
-GPU_FN bool ssim_place(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &to, int32_t &x, int32_t &y, float *&out) {
-    const uint32_t z = block_z() / 2;
-    x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index());
-    y = (int32_t)block_y();
-    out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[block_z() % 2]) + (int64_t)y * to.pitch + x;
-    return launch.batch.pair[z].distorted && x < to.width;
+/* How products become doubles. POSITIVE ones are of luma, 0 or at least 2^-60, or of samples from SSIM_POSITIVE on: 2^-127 for 0 is lost
+ * in any sum of these, and one that is nothing else is 0. */
+enum class Products { POSITIVE, ANY };
+[[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
+template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
+    return KIND == Products::POSITIVE ? widened(v, how) : (double)v;
+}
+template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
+    const float v = (float)sum;
+    return KIND == Products::POSITIVE && v < SSIM_NOTHING ? 0 : v;
 }
 
 /* Scale 0 of float_ssim: means of squares of luma. */
@@ -6388,9 +6439,8 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const int64_t pitch = block_z() % 2 ? pair.distorted_pitch : pair.reference_pitch;
     const int32_t factor = launch.factor, half = factor / 2, bytes = launch.batch.bit_depth == 8 ? 1 : 2;
     const float weight = quotient(1.0f, (float)(factor * factor));
-    int32_t x, y;
-    float *out;
-    if (!ssim_place(launch, to, x, y, out))
+    const int32_t x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()), y = (int32_t)block_y();
+    if (!pair.distorted || x >= to.width)
         return;
     double sum = 0;
 #pragma unroll 1
@@ -6403,74 +6453,196 @@ GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
             sum += (double)product;
         }
     }
-    store(out, (float)sum);
+    float *out = (float *)(launch.scratch + block_z() / 2 * launch.scratch_size + to.picture[block_z() % 2]);
+    store(out + (int64_t)y * to.pitch + x, (float)sum);
 }
 
-/* Of 9 x 9 pixels. IS_LUMA: integers, whose products with taps are 0 or far from it; 2^-127 for 0 is lost in any sum then, and
- * what is left of a sum that is 0 is 0. */
-template <bool IS_LUMA>
-GPU_FN float ssim_low_passed(const FloatPicture &picture, const vmafgpu__ssim_scale &from, float unit, int32_t x, int32_t y) {
-    int32_t column[9];
-    double sum = 0;
+enum {
+    HALVE_TAPS = 9, HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS, HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
+    HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE, HALVE_ODD = HALVE_LINE / 2,   /* of a row the even columns, then the odd ones */
+    HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2, HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
+    HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
+    HALVE_DOWN = HALVE_ROWS / HALVE_THREADS_DOWN   /* pixels of a thread, one below the other */
+};
+static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED, "shared memory");
+
+/* A thread's pixels, each of 9 x 9, from `own` on. POSITIVE: so are the samples; products have the signs of taps. */
+template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
+    const Widening how = widening();
+    double sum[HALVE_DOWN] = {};
 #pragma unroll
-    for (int i = 0; i < 9; i++)
-        column[i] = ssim_mirror(x - 4 + i, from.width);
+    for (int j = 0; j < HALVE_TAPS + 2 * (HALVE_DOWN - 1); j++)
 #pragma unroll
-    for (int j = 0; j < 9; j++) {
-        const uint8_t *row = picture.data + ssim_mirror(y - 4 + j, from.height) * picture.pitch;
+        for (int i = 0; i < HALVE_TAPS; i++) {
+            const float sample = own[j * HALVE_LINE + i % 2 * HALVE_ODD + i / 2];
 #pragma unroll
-        for (int i = 0; i < 9; i++) {
-            const float tap = vmafgpu__ssim_low_pass[j < 5 ? j : 8 - j][i < 5 ? i : 8 - i],
-                        sample = ssim_sample(row, column[i], IS_LUMA ? from.bytes : 4, unit);
-            if (IS_LUMA && i % 2)
-                sum = tap < 0 ? sum - widened(sample * -tap) : sum + widened(sample * tap);
-            else
-                sum += (double)(sample * tap);
+            for (int k = 0; k < HALVE_DOWN; k++) {
+                const int row = j - 2 * k;
+                if (row < 0 || row >= HALVE_TAPS)
+                    continue;
+                const float tap = vmafgpu__ssim_low_pass[row < 5 ? row : 8 - row][i < 5 ? i : 8 - i];
+                if (tap < 0)
+                    sum[k] -= ssim_term<KIND>(sample * -tap, how);
+                else
+                    sum[k] += ssim_term<KIND>(sample * tap, how);
+            }
+        }
+#pragma unroll
+    for (int k = 0; k < HALVE_DOWN; k++) {
+        const float v = (float)sum[k];
+        out[k] = KIND == Products::POSITIVE && v > -SSIM_NOTHING && v < SSIM_NOTHING ? 0 : v;
+    }
+}
+
+/* The next scale of float_ms_ssim: every other pixel of every other row. A block has what its pixels see in shared memory. */
+GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
+    const uint32_t z = block_z() / 2;
+    if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
+        return;
+    const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
+    const int f = (int)(block_z() % 2), bytes = from.bytes;
+    const FloatPicture picture = ssim_picture(launch, from, z, f);
+    const int32_t thread = (int32_t)thread_index(), x0 = (int32_t)block_x() * HALVE_COLUMNS, y0 = (int32_t)block_y() * HALVE_ROWS,
+                  x = thread % HALVE_COLUMNS, y = thread / HALVE_COLUMNS * HALVE_DOWN;
+    float *tile = (float *)shared_memory();
+    uint32_t *is_any = (uint32_t *)(tile + HALVE_LINE * HALVE_HIGH);
+    float least = 1;
+    if (thread == 0)
+        *is_any = 0;
+    block_barrier();
+#pragma unroll
+    for (int32_t k = 0; k < (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS; k++) {
+        const int32_t at = k * HALVE_COLUMNS + x, mirrored = ssim_mirror(2 * x0 - 4 + at, from.width), column = mirrored < 0 ? 0 : mirrored;
+        float *out = tile + at % 2 * HALVE_ODD + at / 2;
+#pragma unroll
+        for (int32_t i = 0; i < (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN; i++) {
+            const int32_t line = i * HALVE_THREADS_DOWN + thread / HALVE_COLUMNS, row = ssim_mirror(2 * y0 - 4 + line, from.height);   /* < 0: nobody looks */
+            if (at >= HALVE_WIDE || line >= HALVE_HIGH)
+                continue;
+            const float sample = ssim_sample(picture.data + (row < 0 ? 0 : row) * picture.pitch, column, bytes, launch.unit);
+            least = smaller(least, sample);
+            out[line * HALVE_LINE] = sample;
         }
     }
-    return (float)(IS_LUMA && sum > -1e-30 && sum < 1e-30 ? 0 : sum);
+    if (bytes == 4 && least < SSIM_POSITIVE)
+        *is_any = 1;
+    block_barrier();
+    const float *own = tile + 2 * y * HALVE_LINE + x;
+    float value[HALVE_DOWN];
+    if (*is_any)
+        ssim_low_pass<Products::ANY>(own, value);
+    else
+        ssim_low_pass<Products::POSITIVE>(own, value);
+    float *out = (float *)(launch.scratch + z * launch.scratch_size + to.picture[f]) + (int64_t)(y0 + y) * to.pitch + x0 + x;
+#pragma unroll
+    for (int k = 0; k < HALVE_DOWN; k++)
+        if (x0 + x < to.width && y0 + y + k < to.height)
+            store(out + k * to.pitch, value[k]);
 }
 
-/* The next scale of float_ms_ssim: every other pixel of every other row, low-passed. */
-GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
-    const vmafgpu__ssim_scale &from = launch.scale[launch.at], &to = launch.scale[launch.at + 1];
-    const FloatPicture picture = ssim_picture(launch, from, block_z() / 2, (int)(block_z() % 2));
-    int32_t x, y;
-    float *out;
-    if (!ssim_place(launch, to, x, y, out))
-        return;
-    store(out, from.bytes == 4 ? ssim_low_passed<false>(picture, from, launch.unit, 2 * x, 2 * y)
-                               : ssim_low_passed<true>(picture, from, launch.unit, 2 * x, 2 * y));
+enum {
+    SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS, SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES,   /* floats of shared memory */
+    SSIM_ACROSS = 2, SSIM_DOWN = 7,   /* windows that a thread has beside each other, and one below the other */
+    SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1, SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,   /* columns, lines for these */
+    SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1   /* of the threads that are one below the other */
+};
+static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
+
+/* What windows beside each other see of a row. BYTES: of a sample; 0: `bytes`. Columns beyond `last` are like that one; no window
+ * has them. Returns the least. */
+template <int BYTES>
+GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
+    const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
+    float least = 1;
+    if (x + SSIM_SEEN - 1 <= last)
+#pragma unroll
+        for (int j = 0; j < SSIM_SEEN; j++)
+            out[j] = ssim_sample(from, j, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
+    else
+#pragma unroll
+        for (int j = 0; j < SSIM_SEEN; j++)
+            out[j] = ssim_sample(row, x + j < last ? x + j : last, BYTES ? BYTES : bytes, BYTES == 1 ? 1 : unit);
+#pragma unroll
+    for (int j = 0; j < SSIM_SEEN && BYTES == 4; j++)
+        least = smaller(least, out[j]);
+    return least;
 }
 
-/* The row of a window that begins at column x. */
-GPU_FN void ssim_along(const uint8_t *a, const uint8_t *b, int32_t x, int bytes, float unit, float (&out)[VMAFGPU__SSIM_PLANES]) {
-    double sum[VMAFGPU__SSIM_PLANES] = {};
-#pragma unroll
-    for (int k = 0; k < VMAFGPU__SSIM_TAPS; k++) {
-        const float v = ssim_sample(a, x + k, bytes, unit), w = ssim_sample(b, x + k, bytes, unit), tap = vmafgpu__ssim_taps[k];
-        const float products[VMAFGPU__SSIM_PLANES] = { v * tap, w * tap, v * v * tap, w * w * tap, v * w * tap };
-#pragma unroll
-        for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-            sum[i] += i == 2 || i == 3 ? widened_exactly(products[i]) : (double)products[i];
-    }
-#pragma unroll
-    for (int i = 0; i < VMAFGPU__SSIM_PLANES; i++)
-        out[i] = (float)sum[i];
-}
-
-/* The means in a window, of rows that begin at line[0], line[pitch], ... and for the next mean `next` further on. */
-GPU_FN void ssim_down(const float *line, int32_t pitch, int32_t next, float (&mean)[VMAFGPU__SSIM_PLANES]) {
+/* A row of windows beside each other, plane by plane: there are no registers for the sums of all. */
+template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
+    const Widening how = widening();
 #pragma unroll
     for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++) {
-        double down = 0;
+        double sum[SSIM_ACROSS] = {};
 #pragma unroll
-        for (int j = 0; j < VMAFGPU__SSIM_TAPS; j++) {
-            const float product = line[k * next + j * pitch] * vmafgpu__ssim_taps[j];
-            down += k == 2 || k == 3 ? widened_exactly(product) : (double)product;
+        for (int j = 0; j < SSIM_SEEN; j++) {
+            const float v = k == 0 ? a[j] : k == 1 ? b[j] : k == 2 ? a[j] * a[j] : k == 3 ? b[j] * b[j] : a[j] * b[j];
+#pragma unroll
+            for (int i = 0; i < SSIM_ACROSS; i++)
+                if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
+                    sum[i] += ssim_term<KIND>(v * vmafgpu__ssim_taps[j - i], how);
         }
-        mean[k] = (float)down;
+        *(uint64_t *)(out + k * SSIM_PLANE) =
+            (uint64_t)bits_of(ssim_narrowed<KIND>(sum[1])) << 32 | bits_of(ssim_narrowed<KIND>(sum[0]));
     }
+}
+
+/* One mean in windows one below the other. */
+template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
+    const Widening how = widening();
+    double sum[SSIM_DOWN] = {};
+#pragma unroll
+    for (int j = 0; j < SSIM_LINES; j++)
+#pragma unroll
+        for (int i = 0; i < SSIM_DOWN; i++)
+            if (j >= i && j - i < VMAFGPU__SSIM_TAPS)
+                sum[i] += ssim_term<KIND>(line[j] * vmafgpu__ssim_taps[j - i], how);
+#pragma unroll
+    for (int i = 0; i < SSIM_DOWN; i++)
+        mean[i] = ssim_narrowed<KIND>(sum[i]);
+}
+
+/* The block's windows at (x0, y0): a thread leaves its own means of a, b, a a, b b, a b, plane by plane, where its rows began;
+ * returns where the first ones are. BYTES: of a sample; 0: whatever it has. */
+template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
+    enum { BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN };   /* lines from a last thread's first one on */
+    constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
+    const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
+    const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
+    const int32_t thread = (int32_t)thread_index(), at = thread / SSIM_LINE;
+    float *lines = (float *)shared_memory();   /* [PLANES][BLOCK_LINES][BLOCK_COLUMNS] */
+#pragma unroll 1
+    for (int32_t i = SSIM_ACROSS * thread; i < SSIM_PLANE; i += SSIM_ACROSS * VMAFGPU__SSIM_THREADS) {
+        const int32_t below = y0 + i / SSIM_LINE, y = below < scale.height ? below : scale.height - 1, x = x0 + i % SSIM_LINE;
+        float v[SSIM_SEEN], w[SSIM_SEEN];
+        const float least = smaller(ssim_samples<BYTES>(a.data + y * a.pitch, x, scale.width - 1, scale.bytes, launch.unit, v),
+                                    ssim_samples<BYTES>(b.data + y * b.pitch, x, scale.width - 1, scale.bytes, launch.unit, w));
+        if (IS_LUMA || (BYTES && least >= SSIM_POSITIVE))
+            ssim_along<Products::POSITIVE>(v, w, lines + i);
+        else
+            ssim_along<Products::ANY>(v, w, lines + i);
+    }
+    block_barrier();
+    float *own = lines + at * SSIM_DOWN * SSIM_LINE + thread % SSIM_LINE, *plane = own;
+#pragma unroll 1
+    for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++, plane += SSIM_PLANE) {
+        float line[SSIM_LINES], mean[SSIM_DOWN], least = 1;
+#pragma unroll
+        for (int j = 0; j < SSIM_LINES; j++) {
+            line[j] = plane[(j < BEYOND || at < SSIM_LAST ? j : BEYOND - 1) * SSIM_LINE];
+            if (BYTES == 4)
+                least = smaller(least, line[j]);
+        }
+        if (IS_LUMA || (BYTES && least >= SSIM_POSITIVE * SSIM_POSITIVE))
+            ssim_down<Products::POSITIVE>(line, mean);
+        else
+            ssim_down<Products::ANY>(line, mean);
+        block_barrier();   /* others have read these lines */
+#pragma unroll
+        for (int i = 0; i < SSIM_DOWN; i++)
+            plane[i * SSIM_LINE] = mean[i];
+    }
+    return own;
 }
 
 /* A pixel's luminance, contrast and structure from the means in its window of a, b, a a, b b, a b. */
@@ -6507,105 +6679,262 @@ GPU_FN double ssim_block_sums(const double (&sum)[VMAFGPU__SSIM_SUMS], double *t
     return total;
 }
 
-/* The terms of a strip, or the sums of all. */
-template <bool KEEPS> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
-    enum {
-        COLUMNS = VMAFGPU__SSIM_BLOCK_COLUMNS, LINES = VMAFGPU__SSIM_BLOCK_LINES, ROWS = VMAFGPU__SSIM_BLOCK_ROWS,
-        PLANES = VMAFGPU__SSIM_PLANES, BEYOND = VMAFGPU__SSIM_TAPS - 1, GROUP = VMAFGPU__SEQUENCE_GROUP
-    };
-    const uint32_t z = block_z();
-    const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
-    if (!launch.batch.pair[z].distorted || (KEEPS && !(launch.again >> z & 1)))
-        return;
-    const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
-    const int32_t x0 = (int32_t)block_x() * COLUMNS, y0 = (KEEPS ? launch.strip : 0) + (int32_t)block_y() * ROWS,
-                  width = scale.width - BEYOND, height = KEEPS ? launch.strip_end : scale.height - BEYOND;
-    float *lines = (float *)shared_memory();   /* [PLANES][LINES][COLUMNS] */
-#pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < LINES * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
-        const int32_t x = x0 + i % COLUMNS, y = y0 + i / COLUMNS;
-        float out[PLANES];
-        if (y >= scale.height)
-            break;
-        ssim_along(a.data + y * a.pitch, b.data + y * b.pitch, x < width ? x : width - 1, scale.bytes, launch.unit, out);
-#pragma unroll
-        for (int k = 0; k < PLANES; k++)
-            lines[k * (LINES * COLUMNS) + i] = out[k];
-    }
-    block_barrier();
-    double sum[VMAFGPU__SSIM_SUMS] = {};
-#pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < ROWS * COLUMNS; i += VMAFGPU__SSIM_THREADS) {
-        float mean[PLANES], s;
-        double l, c;
-        if (x0 + i % COLUMNS >= width || y0 + i / COLUMNS >= height)
-            continue;
-        ssim_down(lines + i, COLUMNS, LINES * COLUMNS, mean);
-        ssim_terms(mean, l, c, s);
-        const double wide = (double)s, all = l * c * wide;
-        if (KEEPS) {
-            const int32_t n = (y0 - launch.strip + i / COLUMNS) * width + x0 + i % COLUMNS, count = (height - launch.strip) * width;
-            double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
-            store(out + (int64_t)(n % GROUP) * launch.terms_pitch + n / GROUP,
-                  launch.kind == VMAFGPU__SSIM_ALL ? all
-                  : launch.kind == VMAFGPU__SSIM_L ? l
-                  : launch.kind == VMAFGPU__SSIM_C ? c
-                                                   : wide);
-            for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
-                store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
-            continue;
-        }
-        sum[VMAFGPU__SSIM_ALL] += all;
-        sum[VMAFGPU__SSIM_L] += l;
-        sum[VMAFGPU__SSIM_C] += c;
-        sum[VMAFGPU__SSIM_S] += wide;
-        sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
-        sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
-    }
-    if (KEEPS)
-        return;
-    const double total = ssim_block_sums(sum, (double *)(lines + PLANES * LINES * COLUMNS));
-    if (thread_index() < VMAFGPU__SSIM_SUMS)
-        store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
-                  (block_y() * (uint32_t)scale.across + block_x()) * VMAFGPU__SSIM_SUMS + thread_index(), total);
+GPU_FN vmafgpu__ssim_row *ssim_rows(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z, int kind) {
+    return (vmafgpu__ssim_row *)(launch.scratch + z * launch.scratch_size + scale.rows) +
+           (int64_t)kind * (scale.height - VMAFGPU__SSIM_TAPS + 1);
 }
 
-/* Block x is a scale. */
+/* 2^n, of a double that is normal. */
+GPU_FN double ssim_power(int32_t n) { return double_bits((uint64_t)(n + 1023) << 52); }
+
+/* A term to its row's sum: all lanes come here, of which some have no term, or no row. */
+GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
+    const double magic = 6755399441055744.0;   /* 2^52 + 2^51: beside it doubles are whole */
+    const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)), moved = scaled + magic, off = scaled - (moved - magic);
+    const bool is_known = term > -2 && term < 2, is_tie = off == 0.5 || off == -0.5;
+    int64_t sum = is_term && is_known ? (int64_t)(bits_of(moved) - bits_of(magic)) : 0;
+    uint32_t ties = is_term && is_known && is_tie;
+    if (is_term && !is_known)
+        atomic_or(&row->ties, VMAFGPU__SSIM_UNKNOWN);
+    for (uint32_t mask = SSIM_LINE / 2; mask; mask /= 2) {
+        const uint32_t low = shuffle_xor_word((uint32_t)sum, mask), high = shuffle_xor_word((uint32_t)((uint64_t)sum >> 32), mask);
+        sum += (int64_t)((uint64_t)high << 32 | low);
+        ties += shuffle_xor_word(ties, mask);
+    }
+    if (thread_index() % SSIM_LINE || !is_row)
+        return;
+    atomic_add(&row->sum, sum);
+    if (ties)
+        atomic_add(&row->ties, ties);
+}
+
+enum class Windows { SUMS, TERMS, ROUNDED };
+
+/* Blocks of windows: the sums of all, the terms of a strip, or those in doubt rounded. */
+template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
+    enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
+    constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
+    const uint32_t z = block_z();
+    const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
+    const double *words = launch.words + (int64_t)z * launch.word_stride;
+    if (!launch.batch.pair[z].distorted || (IS_STRIP && !(launch.again >> z & 1)))
+        return;
+    const uint32_t doubts = IS_ROUNDED ? load((const uint32_t *)(words + launch.doubts)) >> 4 * launch.at & 15 : 0;
+    if (IS_ROUNDED && !doubts)
+        return;
+    const int32_t blocks = IS_ROUNDED ? VMAFGPU__SSIM_ROUNDED_BLOCKS : 1, first_row = IS_STRIP ? launch.strip : 0,
+                  width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = IS_STRIP ? launch.strip_end : scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const int32_t own_row = (int32_t)(thread_index() / SSIM_LINE) * SSIM_DOWN,
+                  y0 = first_row + (int32_t)block_y() * ROWS;
+#pragma unroll 1
+    for (int32_t block = (int32_t)block_x() * blocks; block < ((int32_t)block_x() + 1) * blocks && block < scale.across; block++) {
+        const int32_t x0 = block * SSIM_LINE, x = x0 + (int32_t)thread_index() % SSIM_LINE;
+        const float *own = WHAT != Windows::SUMS ? ssim_block<0>(launch, z, x0, y0)
+                           : scale.bytes == 1    ? ssim_block<1>(launch, z, x0, y0)
+                           : scale.bytes == 2    ? ssim_block<2>(launch, z, x0, y0)
+                                                 : ssim_block<4>(launch, z, x0, y0);
+        double sum[VMAFGPU__SSIM_SUMS] = {};
+#pragma unroll 1
+        for (int32_t i = 0; i < SSIM_DOWN; i++) {
+            const int32_t y = y0 + own_row + i;
+            const bool is_row = own_row + i < ROWS && y < height, is_inside = is_row && x < width;
+            float mean[VMAFGPU__SSIM_PLANES], s;
+            double l, c;
+            if (!IS_ROUNDED && !is_inside)
+                break;
+#pragma unroll
+            for (int k = 0; k < VMAFGPU__SSIM_PLANES; k++)
+                mean[k] = own[k * SSIM_PLANE + i * SSIM_LINE];
+            ssim_terms(mean, l, c, s);
+            const double wide = (double)s, all = l * c * wide;
+            if (WHAT == Windows::SUMS) {
+                sum[VMAFGPU__SSIM_ALL] += all;
+                sum[VMAFGPU__SSIM_L] += l;
+                sum[VMAFGPU__SSIM_C] += c;
+                sum[VMAFGPU__SSIM_S] += wide;
+                sum[VMAFGPU__SSIM_ALL_SIZE] += all < 0 ? -all : all;
+                sum[VMAFGPU__SSIM_S_SIZE] += wide < 0 ? -wide : wide;
+            } else if (IS_ROUNDED) {
+#pragma unroll 1
+                for (int k = 0; k < 4; k++)
+                    if (doubts >> k & 1)
+                        ssim_add_rounded(ssim_rows(launch, scale, z, k) + (is_row ? y : 0), is_row, is_inside,
+                                         k == VMAFGPU__SSIM_ALL ? all : k == VMAFGPU__SSIM_L ? l : k == VMAFGPU__SSIM_C ? c : wide);
+            } else {
+                const int32_t n = (y - first_row) * width + x, count = (height - first_row) * width;
+                double *out = (double *)(launch.scratch + z * launch.scratch_size + launch.terms);
+                store(out + (int64_t)(n % GROUP) * launch.terms_pitch + n / GROUP,
+                      launch.kind == VMAFGPU__SSIM_ALL ? all
+                      : launch.kind == VMAFGPU__SSIM_L ? l
+                      : launch.kind == VMAFGPU__SSIM_C ? c
+                                                       : wide);
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++)   /* zeros behind the last one */
+                    store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
+            }
+        }
+        block_barrier();   /* the next block's lines, or the sums, come where these were */
+        if (WHAT != Windows::SUMS)
+            continue;
+        const double total = ssim_block_sums(sum, (double *)shared_memory());
+        if (thread_index() < VMAFGPU__SSIM_SUMS)
+            store((double *)(launch.scratch + z * launch.scratch_size + scale.partial) +
+                      (block_y() * (uint32_t)scale.across + (uint32_t)block) * VMAFGPU__SSIM_SUMS + thread_index(), total);
+    }
+}
+
+/* Half of what the last place of a sum of that size counts for: by how much an addition may round. */
+GPU_FN double ssim_rounding(double size) {
+    const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
+    return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
+}
+
+/* Whether what a sum may be makes more than one float, or none. */
+GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
+    const float a = (float)quotient(low, n), b = (float)quotient(high, n);
+    return !(a == b);
+}
+
+/* Block x is a scale. Libvmaf's sum of terms x1, x2, ... is rounded with each of them, by at most half of its last place; and it
+ * is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all its roundings
+ * together are known to be less than those of as many sums as large as a band leaves them. Our own sum, of a few hundred steps
+ * one after the other, may be off by 4,096 last places. What both make of the mean is in doubt unless it is one float.
+ *
+ * Of a sum in doubt, rows get what it is about when it comes to them, by which `rounded` rounds their terms. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
+    enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
     const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
     if (!launch.batch.pair[z].distorted)
         return;
-    double *totals = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
+    double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
+    double *totals = bands + BANDS * SUMS;   /* of all, l, c, s; and whether these are in doubt */
+    uint32_t *doubted = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
-    double sum[VMAFGPU__SSIM_SUMS] = {};
+    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const int32_t down = scale.blocks / scale.across, deep = (down + BANDS - 1) / BANDS, count = (down + deep - 1) / deep,
+                  rows = deep * ROWS, step = deep * scale.across;
 #pragma unroll 1
-    for (int32_t i = (int32_t)thread; i < scale.blocks; i += VMAFGPU__SSIM_THREADS)
+    for (int32_t band = (int32_t)warp_index(); band < count; band += VMAFGPU__SSIM_THREADS / LANES) {
+        const int32_t end = (band + 1) * step < scale.blocks ? (band + 1) * step : scale.blocks;
+        double sum[SUMS] = {};
+#pragma unroll 1
+        for (int32_t i = band * step + (int32_t)lane_index(); i < end; i += LANES)
 #pragma unroll
-        for (int k = 0; k < VMAFGPU__SSIM_SUMS; k++)
-            sum[k] += load_double(partial + (int64_t)i * VMAFGPU__SSIM_SUMS + k);
-    const double total = ssim_block_sums(sum, totals);
+            for (int k = 0; k < SUMS; k++)
+                sum[k] += load_double(partial + (int64_t)i * SUMS + k);
+#pragma unroll
+        for (int k = 0; k < SUMS; k++) {
+            for (uint32_t mask = LANES / 2; mask; mask /= 2)
+                sum[k] += shuffle_xor(sum[k], mask);
+            if (lane_index() == 0)
+                bands[band * SUMS + k] = sum[k];
+        }
+    }
     block_barrier();
-    if (thread < VMAFGPU__SSIM_SUMS)
+    if (thread < 4)
+        doubted[thread] = 0;
+    if (thread < 4 && scale.wanted >> thread & 1) {
+        const uint32_t bit = 4 * block_x() + thread;
+        const double n = (double)((int64_t)width * height);
+        double total = 0, size = 0, error = 0;
+#pragma unroll 1
+        for (int32_t band = 0; band < count; band++) {
+            const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
+            const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
+            bands[band * SUMS + (int32_t)thread] = total;   /* before the band */
+            total += sum;
+            size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
+                    : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
+                    : thread == VMAFGPU__SSIM_L ? windows
+                                                : sum;
+            error += windows * ssim_rounding(size * 1.000001);
+        }
+        error = 1.01 * (error + 4096 * ssim_rounding(size) * 2);
+        store(words + bit, total);
+        doubted[thread] = ssim_is_doubtful(total - error, total + error, n) || (launch.doubted >> bit & 1);
+        if (doubted[thread])
+            atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << bit);
         totals[thread] = total;
+    }
     block_barrier();
-    if (thread >= 4 || !(scale.wanted >> thread & 1))
+#pragma unroll 1
+    for (int kind = 0; kind < 4; kind++) {
+        vmafgpu__ssim_row *out = ssim_rows(launch, scale, z, kind);
+#pragma unroll 1
+        for (int32_t y = (int32_t)thread; y < height && doubted[kind]; y += VMAFGPU__SSIM_THREADS) {
+            const int32_t band = y / rows, high = (band + 1) * rows < height ? rows : height - band * rows;
+            const double before = bands[band * SUMS + kind],
+                         behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
+            const double about = before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;   /* a large one of a negative number */
+            store(&out[y].sum, (int64_t)0);
+            store(&out[y].ties, (uint32_t)0);
+            store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
+        }
+    }
+}
+
+/* Block x is a scale. Where libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52) and grows
+ * by each term rounded to one; only where that is a tie the sum decides, between two multiples beside each other. So what it is
+ * behind the row is known but for as many of them as there are ties. Terms are below 2: what the sum may be before the row says
+ * whether it stays between these powers. In the few rows where it may not, each addition rounds by half of its last place at
+ * most, and each term has been rounded by half a multiple. Two more multiples are for this arithmetic's own rounding: below
+ * 2^(e + 1) each of two additions is off by half of one at most, and the product is exact from e = 16 on, since the row's sum,
+ * below 2^15, is no more than 2^51 multiples. */
+GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
+    enum { THREADS = VMAFGPU__SSIM_THREADS };
+    const uint32_t z = block_z(), thread = thread_index();
+    const vmafgpu__ssim_scale &scale = launch.scale[block_x()];
+    if (!launch.batch.pair[z].distorted)
         return;
-    const double size = thread == VMAFGPU__SSIM_ALL ? totals[VMAFGPU__SSIM_ALL_SIZE]
-                        : thread == VMAFGPU__SSIM_S ? totals[VMAFGPU__SSIM_S_SIZE]
-                                                    : total;
-    const double n = (double)((int64_t)(scale.width - VMAFGPU__SSIM_TAPS + 1) * (scale.height - VMAFGPU__SSIM_TAPS + 1));
-    const float low = (float)quotient(total - scale.error * size, n), high = (float)quotient(total + scale.error * size, n);
-    store(words + 4 * block_x() + thread, total);
-    if (low < high || high < low || low != low || launch.doubted >> (4 * block_x() + thread) & 1)
-        atomic_add((int64_t *)(words + launch.doubts), (int64_t)1 << (4 * block_x() + thread));
+    double *words = launch.words + (int64_t)z * launch.word_stride;
+    double *grows = (double *)shared_memory(), *units = grows + THREADS, *slacks = units + THREADS;
+    const uint32_t doubts = peek((const uint32_t *)(words + launch.doubts));
+    const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
+    const double windows = (double)width, n = (double)((int64_t)width * height);
+#pragma unroll 1
+    for (uint32_t kind = 0; kind < 4; kind++) {
+        const uint32_t bit = 4 * block_x() + kind;
+        const vmafgpu__ssim_row *rows = ssim_rows(launch, scale, z, (int)kind);
+        double low = 0, high = 0;
+        if (!(doubts >> bit & 1))
+            continue;
+#pragma unroll 1
+        for (int32_t first = 0; first < height; first += THREADS) {
+            const int32_t y = first + (int32_t)thread;
+            if (y < height) {
+                const uint32_t ties = load(&rows[y].ties);
+                units[thread] = ssim_power(load(&rows[y].exponent) - 52);
+                grows[thread] = (double)(int64_t)load((const uint64_t *)&rows[y].sum) * units[thread];
+                slacks[thread] = ties & VMAFGPU__SSIM_UNKNOWN ? 1e300 : units[thread] * (double)(ties + 2);
+            }
+            block_barrier();
+#pragma unroll 1
+            for (int32_t i = 0; i < THREADS && first + i < height && thread == 0; i++) {
+                const double unit = units[i], power = unit * 4503599627370496.0;
+                const double size = (high > -low ? high : -low) + 2.0 * windows;
+                const bool is_between = power >= 65536 && low - 2.0 * windows >= power && high + 2.0 * windows <= 2.0 * power;
+                const double slack =
+                    is_between ? slacks[i] : slacks[i] + (windows + 4) * (unit + 2.0 * ssim_rounding(size * 1.000001));
+                low += grows[i] - slack;
+                high += grows[i] + slack;
+            }
+            block_barrier();
+        }
+        if (thread || ssim_is_doubtful(low, high, n) || launch.unsettled >> bit & 1)
+            continue;
+        store(words + bit, low);
+        atomic_add((int64_t *)(words + launch.doubts), -((int64_t)1 << bit));
+    }
 }
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
 GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_halve(launch); }
-GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<false>(launch); }
-GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<true>(launch); }
+GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<Windows::SUMS>(launch); }
+GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::ROUNDED>(launch); }
+GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::TERMS>(launch); }
 GPU_KERNEL(vmafgpu_ssim_means, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_means(launch); }
+GPU_KERNEL(vmafgpu_ssim_settle, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_settle(launch); }
 GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, true, double>(launch); }
 
 /* ================================================================================================

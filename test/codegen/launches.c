@@ -110,9 +110,11 @@ static void measured(int lanes) {
     print("vmafgpu_float_adm", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
     print("vmafgpu_float_adm_powers", lanes, VMAFGPU__FADM_THREADS, VMAFGPU__FADM_SHARED);
     print("vmafgpu_ssim_reduce", lanes, VMAFGPU__SSIM_THREADS, 0);
-    print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, 0);
+    print("vmafgpu_ssim_halve", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_HALVE_SHARED);
     print("vmafgpu_ssim_windows", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
     print("vmafgpu_ssim_means", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_MEANS_SHARED);
+    print("vmafgpu_ssim_rounded", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
+    print("vmafgpu_ssim_settle", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_SETTLE_SHARED);
     print("vmafgpu_ssim_terms", lanes, VMAFGPU__SSIM_THREADS, VMAFGPU__SSIM_WINDOWS_SHARED);
     print("vmafgpu_ssim_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
     print("vmafgpu_hvs", lanes, VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);

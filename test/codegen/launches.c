@@ -32,7 +32,7 @@ static void motion(const vmafgpu__plan *plan, int bit_depth, int lanes) {
 }
 
 static void vif(int scale, int bit_depth, int lanes) {
-    const vmafgpu__block block = vmafgpu__vif_block(VMAFGPU__VIF_PLAIN, scale, bit_depth, MOST_SHARED);
+    const vmafgpu__block block = vmafgpu__vif_block(VMAFGPU__VIF_PLAIN, scale, bit_depth, lanes, MOST_SHARED);
     for (int i = 0; i < VMAFGPU__VIF_STATISTICS; i++)
         print(vmafgpu__vif_kernels[VMAFGPU__VIF_PLAIN][i][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads,
               block.shared);

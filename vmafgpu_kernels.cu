@@ -2166,7 +2166,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         BLOCK_WORDS = WORDS / 2,         /* of 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
-    static constexpr bool HAS_NEXT = SCALE < 3, HAS_REST = MATRIX_IS_SIGNED && SCALE == 3, NEXT_HAS_REST = MATRIX_IS_SIGNED && SCALE == 2;
+    static constexpr bool HAS_NEXT = SCALE < 3;
+    static constexpr bool HAS_REST = MATRIX_IS_SIGNED && SCALE == 3, NEXT_HAS_REST = MATRIX_IS_SIGNED && SCALE == 2;
 
     struct Taps {
         uint32_t low[WORDS], high[WORDS], rest[WORDS];
@@ -2181,8 +2182,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;            /* columns and rows from there on that are summed */
         bool rows_inside;                /* all that are read */
-        const uint8_t *source[2];        /* the first of them, at x */
-        int32_t pitch[2];
+        const uint8_t *source[2];        /* at x the one that is lowest in memory, and how far the first row is from there: */
+        int32_t pitch[2], above[2];      /* then addresses are a word beyond one that all lanes share */
     };
     /* What a lane reads of 16 columns: one of them, RESULTS rows of each half of k. */
     struct Samples {
@@ -2232,17 +2233,18 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             const VifImage image = vif_input<SCALE>(launch, pair, f);
-            strip.source[f] = image.data + (int64_t)(y - 8) * image.pitch + (int64_t)x * BYTES;
             strip.pitch[f] = image.pitch;
+            strip.above[f] = image.pitch < 0 ? -31 * image.pitch : 0;
+            strip.source[f] = image.data + (int64_t)(y - 8) * image.pitch - strip.above[f] + (int64_t)x * BYTES;
         }
         return strip;
     }
 
-    /* Of block n at and across the image's borders. Addresses are a word beyond those of a row that all lanes share. */
+    /* Of block n at and across the image's borders. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
-        const uint32_t column = (uint32_t)(mirror(x, launch.width) * BYTES);
+        const int32_t column = mirror(x, launch.width) * BYTES;
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             const VifImage image = vif_input<SCALE>(launch, strip.pair, f);
@@ -2250,7 +2252,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
             for (int k = 0; k < 4 * WORDS; k++) {
                 const int32_t row = mirror(y + k + k / RESULTS * (16 - RESULTS), launch.height) - base;
-                samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + ((uint32_t)(row * image.pitch) + column), 0);
+                samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
     }
@@ -2265,7 +2267,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             const int32_t pitch = strip.pitch[f];
-            uint32_t at = (uint32_t)((int32_t)lane_index() / 16 * RESULTS * pitch + (int32_t)lane_index() % 16 * BYTES);
+            uint32_t at = (uint32_t)(strip.above[f] + (int32_t)lane_index() / 16 * RESULTS * pitch + (int32_t)lane_index() % 16 * BYTES);
 #pragma unroll
             for (int k = 0; k < 4 * WORDS; k++) {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(strip.source[f] + first * BYTES + at, 0);

@@ -2255,6 +2255,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
+        in_order();   /* else the compiler makes one of both functions' loads, with addresses in registers */
     }
 
     /* Of block n; its results lie 8 columns further. */

@@ -14712,7 +14712,8 @@ static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
 
 /* ---- VIF on a GPU: one launch per variant and scale, in order ----
  *
- * The matrix form is in images for compute capability 8.0 and up, the plain form everywhere. Statistics are made with doubles (f64), the better way where these are at least
+ * The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
+ * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
  * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
@@ -14756,7 +14757,7 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int 
         block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
     } else if (form == VMAFGPU__VIF_MATRIX_16) {
         block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
-        block.shared = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_16_SHARED;
+        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
     }
     return block;
 }
@@ -15011,7 +15012,7 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
 
 /* ---- motion on a GPU: one launch ----
  *
- * Forms are as VIF's; above 12 bits there is the plain form only. */
+ * Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
     static const char *const names[VMAFGPU__VIF_FORMS][3] = {

@@ -177,7 +177,7 @@ $(BUILD)/test/simulated_matrix%.o: test/simulated/kernels.cpp $(sim_heads) | $(B
 	$(simulate) -DLANES=$* -DGPU_MATRIX -c -o $@ $<
 
 $(BUILD)/test/simulated_amd%.o: test/simulated/kernels.cpp vmafgpu_kernels.hip $(sim_heads) | $(BUILD)/test
-	$(simulate) -DLANES=$* -DSIMULATED_KERNELS='"../../vmafgpu_kernels.hip"' -c -o $@ $<
+	$(simulate) -DLANES=$* -DGPU_MATRIX_16 -DSIMULATED_KERNELS='"../../vmafgpu_kernels.hip"' -c -o $@ $<
 
 $(BUILD)/test/simulated_cuda%.o: test/simulated/cuda.cpp $(sim_heads) | $(BUILD)/test
 	$(simulate) -DLANES=$* -c -o $@ $<

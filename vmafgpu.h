@@ -2696,8 +2696,24 @@ enum {
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS +
                                  2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS +
-                                  2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN)
+                                  2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
+    /* Where products are 16 x 16, with 32 and with 64 lanes: what fills a compute unit's registers beside the logarithms. */
+    VMAFGPU__VIF_WARPS_16_32 = 8, VMAFGPU__VIF_WARPS_16_64 = 12
 };
+
+/* Tap matrices of a scale where products are 16 x 16, of 128 words each. Down and across: of the next scale; down: low digits, high
+ * ones and the rest, for the reference, then for the distorted image. */
+typedef enum vmafgpu__vif_16 {
+    VMAFGPU__VIF_16_LOW = 0,
+    VMAFGPU__VIF_16_HIGH,
+    VMAFGPU__VIF_16_REST,
+    VMAFGPU__VIF_16_DOWN,
+    VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
+    VMAFGPU__VIF_16_ACROSS_REST,
+    VMAFGPU__VIF_16_MATRICES,
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128,   /* words of a scale */
+    VMAFGPU__VIF_16_SHARED = (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512   /* bytes of those of the next scale */
+} vmafgpu__vif_16;
 
 /* A gain limit as the statistics compare and apply it. */
 typedef struct vmafgpu__vif_gain {
@@ -14582,7 +14598,13 @@ VMAFGPU__COLD
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };     /* kernels that a feature uses in one context */
 enum { VMAFGPU__STREAMS = 3 };            /* of a batch; work of different ones may run side by side */
 
-typedef enum vmafgpu__vif_form { VMAFGPU__VIF_PLAIN = 0, VMAFGPU__VIF_MATRIX, VMAFGPU__VIF_FORMS } vmafgpu__vif_form;
+/* Matrix: products of 16 x 8, NVIDIA's; matrix 16: of 16 x 16, AMD's. */
+typedef enum vmafgpu__vif_form {
+    VMAFGPU__VIF_PLAIN = 0,
+    VMAFGPU__VIF_MATRIX,
+    VMAFGPU__VIF_MATRIX_16,
+    VMAFGPU__VIF_FORMS
+} vmafgpu__vif_form;
 
 /* Threads of a block and its shared memory: above 48 KB the driver has to be asked for it. */
 typedef struct vmafgpu__block { uint32_t threads, shared; } vmafgpu__block;
@@ -14707,7 +14729,8 @@ static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
 
 /* ---- VIF on a GPU: one launch per variant and scale, in order ----
  *
- * The matrix form is in images for compute capability 8.0 and up, the plain form everywhere. Statistics are made with doubles (f64), the better way where these are at least
+ * The matrix form is in images for compute capability 8.0 and up, that of 16 x 16 in those for CDNA from gfx90a on and gfx12, the plain
+ * form everywhere. Statistics are made with doubles (f64), the better way where these are at least
  * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), or almost without (int). All give the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
@@ -14725,7 +14748,11 @@ static const char *const vmafgpu__vif_kernels[VMAFGPU__VIF_FORMS][VMAFGPU__VIF_S
     { { "vmafgpu_vif_matrix_0_8_f64", "vmafgpu_vif_matrix_0_12_f64", "vmafgpu_vif_matrix_0_16_f64",
         "vmafgpu_vif_matrix_1_f64", "vmafgpu_vif_matrix_2_f64", "vmafgpu_vif_matrix_3_f64" },
       { "vmafgpu_vif_matrix_0_8_int", "vmafgpu_vif_matrix_0_12_int", "vmafgpu_vif_matrix_0_16_int",
-        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } }
+        "vmafgpu_vif_matrix_1_int", "vmafgpu_vif_matrix_2_int", "vmafgpu_vif_matrix_3_int" } },
+    { { "vmafgpu_vif_matrix16_0_8_f64", "vmafgpu_vif_matrix16_0_12_f64", "vmafgpu_vif_matrix16_0_16_f64",
+        "vmafgpu_vif_matrix16_1_f64", "vmafgpu_vif_matrix16_2_f64", "vmafgpu_vif_matrix16_3_f64" },
+      { "vmafgpu_vif_matrix16_0_8_int", "vmafgpu_vif_matrix16_0_12_int", "vmafgpu_vif_matrix16_0_16_int",
+        "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } }
 };
 
 static int vmafgpu__vif_input(int scale, int bit_depth) {
@@ -14733,7 +14760,7 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
 }
 
 /* `limit`: the most that the driver gives a block on this device. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, uint32_t limit) {
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
                                                         VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
@@ -14745,6 +14772,9 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int 
             warps--;
         block.threads = warps * 32;
         block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
+    } else if (form == VMAFGPU__VIF_MATRIX_16) {
+        block.threads = (uint32_t)(lanes == 64 ? VMAFGPU__VIF_WARPS_16_64 * 64 : VMAFGPU__VIF_WARPS_16_32 * 32);
+        block.shared = (uint32_t)VMAFGPU__VIF_LOG_TABLE + (uint32_t)VMAFGPU__VIF_16_SHARED;
     }
     return block;
 }
@@ -14828,10 +14858,46 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
         }
 }
 
+/* ---- the same for products of 16 x 16 ----
+ *
+ * Lane 16 * g + i has row i. Its words are of RESULTS = 256 / lanes values of k from RESULTS * g on, then of as many from
+ * 16 + RESULTS * g on. Digits of taps have a sign where the lanes are 64, and what two of these cannot hold is left to the rest. */
+static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
+    enum { LOW = 0, HIGH, REST };
+    const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
+    const int digit = which < VMAFGPU__VIF_16_ACROSS         ? which % 3
+                      : which == VMAFGPU__VIF_16_ACROSS_REST ? (is_low ? -1 : REST)
+                                                             : (is_low ? LOW : HIGH);
+    int tap = 0;
+    if (which <= VMAFGPU__VIF_16_REST) {
+        tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
+    } else if (scale + 1 < VMAFGPU__SCALES && (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
+        /* 8 outputs; down, of each image; across, with both digits in one lane */
+        const int output = which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
+        tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
+    }
+    const int high = is_signed ? (tap + 128) >> 8 : tap >> 8, most = is_signed && high > 127 ? 127 : high;
+    return (uint32_t)(digit == LOW ? tap - high * 256 : digit == HIGH ? most : digit == REST ? high - most : 0) & 255;
+}
+
+static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
+    const int results = 256 / lanes, words = 128 / lanes;
+    for (int i = 0; i < (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS; i++) {
+        const int lane = i % 128 / words, word = i % words, half = word / (words / 2);
+        const int k = 16 * half + results * (lane / 16) + 4 * (word % (words / 2));
+        out[i] = 0;
+        for (int n = 0; n < 4; n++)
+            out[i] |= vmafgpu__vif_16_byte(i / (int)VMAFGPU__VIF_16_FRAGMENTS, i % (int)VMAFGPU__VIF_16_FRAGMENTS / 128, lanes, lane % 16,
+                                           k + n) << 8 * n;
+    }
+}
+
 /* Its tables: the logarithms, then the tap matrices of the scales, in the place of whole logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_FRAGMENTS * 4 <=
                                      VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
+typedef char vmafgpu__vif_16_tables_fit[VMAFGPU__VIF_FRAGMENTS_AT + (int)VMAFGPU__SCALES * (int)VMAFGPU__VIF_16_FRAGMENTS * 4 <=
+                                        VMAFGPU__VIF_TABLES_SIZE ? 1 : -1];
 
 /* The logarithms less what the kernels compute: a byte each, of VMAFGPU__VIF_TABLES_SIZE that are written. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
@@ -14842,10 +14908,13 @@ static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
 }
 
 static size_t vmafgpu__gpu_vif_tables(const vmafgpu__site *site, unsigned char *out) {
-    (void)site;
     if (out) {
+        uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
         vmafgpu__vif_log_bytes(out);
-        vmafgpu__vif_matrices((uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT));
+        if (site->form == VMAFGPU__VIF_MATRIX_16)
+            vmafgpu__vif_16_matrices(matrices, site->lanes);
+        else
+            vmafgpu__vif_matrices(matrices);
     }
     return VMAFGPU__VIF_TABLES_SIZE;
 }
@@ -14881,7 +14950,8 @@ static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, c
     out->width = out->batch.width >> scale;
     out->height = out->batch.height >> scale;
     out->log_table = tables;
-    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT + scale * VMAFGPU__VIF_FRAGMENTS * 4;
+    out->fragments = tables + VMAFGPU__VIF_FRAGMENTS_AT +
+                     scale * (form == VMAFGPU__VIF_MATRIX_16 ? (int)VMAFGPU__VIF_16_FRAGMENTS : (int)VMAFGPU__VIF_FRAGMENTS) * 4;
     out->illegal = illegal;
     out->illegal_bits = (0xffffu << out->batch.bit_depth & 0xffffu) * 0x10001u;
     out->gain = vmafgpu__vif_gain_of(plan->vif_gain_limit[index]);
@@ -14900,7 +14970,7 @@ static void vmafgpu__vif_fill(vmafgpu__vif_launch *out, vmafgpu__shape *shape, c
     shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
     shape->grid[1] = (uint32_t)((out->height + VMAFGPU__VIF_TILE_HEIGHT - 1) / VMAFGPU__VIF_TILE_HEIGHT);
     shape->grid[2] = (uint32_t)out->batch.pairs;
-    if (form == VMAFGPU__VIF_MATRIX) {
+    if (form != VMAFGPU__VIF_PLAIN) {
         const int64_t steps = (int64_t)((out->width + 15) / 16) * ((out->height + 15) / 16) * out->batch.pairs;
         shape->grid[0] = (uint32_t)(steps < resident ? steps : resident);
         shape->grid[1] = shape->grid[2] = 1;
@@ -14919,7 +14989,7 @@ static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale)
 }
 
 static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, (uint32_t)site->shared_limit);
+    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit);
 }
 
 static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
@@ -14959,12 +15029,13 @@ static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_vif = {
 
 /* ---- motion on a GPU: one launch ----
  *
- * Forms are as VIF's; above 12 bits there is the plain form only. */
+ * Forms are as VIF's; above 12 bits, and on AMD, there is the plain form only. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__vif_form form, int bit_depth) {
     static const char *const names[VMAFGPU__VIF_FORMS][3] = {
         { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" },
-        { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" }
+        { "vmafgpu_motion_matrix_8", "vmafgpu_motion_matrix_12", "vmafgpu_motion_plain_16" },
+        { "vmafgpu_motion_plain_8", "vmafgpu_motion_plain_16", "vmafgpu_motion_plain_16" }
     };
     return names[form][vmafgpu__vif_input(0, bit_depth)];
 }
@@ -20467,8 +20538,8 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const vmafgpu__vif_form *form,
                                 int option_count, int *options, void **values, char *log, char *reason,
                                 size_t size) {
-    static const vmafgpu__vif_form forms[2] = { VMAFGPU__VIF_PLAIN, VMAFGPU__VIF_MATRIX };
     vmafgpu__gpu *g = v->gpu;
+    int found = form ? (int)*form : (int)VMAFGPU__VIF_FORMS - 1;
     const int error = g->driver.module_load(&g->module, image->data, (unsigned)option_count, options, values);
     if (error != 0) {
         const char *name = g->vendor->error_name(g, error);
@@ -20478,12 +20549,12 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const v
                           name ? name : "", log);
         return 0;
     }
-    if (!form) {
-        const char *name = vmafgpu__vif_kernels[VMAFGPU__VIF_MATRIX][0][VMAFGPU__VIF_INPUTS - 1];
+    for (; !form && found > VMAFGPU__VIF_PLAIN; found--) {
         void *ignored = NULL;
-        form = &forms[g->driver.module_function(&ignored, g->module, name) == 0];
+        if (g->driver.module_function(&ignored, g->module, vmafgpu__vif_kernels[found][0][VMAFGPU__VIF_INPUTS - 1]) == 0)
+            break;
     }
-    const char *missing = vmafgpu__find_kernels(v, *form);
+    const char *missing = vmafgpu__find_kernels(v, (vmafgpu__vif_form)found);
     if (!missing)
         return 1;
     vmafgpu__sentence(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
@@ -20928,12 +20999,11 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
 }
 
 static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
-    const vmafgpu__vif_form form = VMAFGPU__VIF_PLAIN;
     char no_log[1] = "";
     if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v, image, reason, size))
         return 0;
     if (vmafgpu__is_code_object(image)) {
-        if (!vmafgpu__load_module(v, image, &form, 0, NULL, NULL, no_log, reason, size))
+        if (!vmafgpu__load_module(v, image, NULL, 0, NULL, NULL, no_log, reason, size))
             return 0;
         vmafgpu__hip_of(v->gpu)->image = image->data;
         image->data = NULL;

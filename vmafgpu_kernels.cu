@@ -27,6 +27,7 @@
  * LANES                     of a warp: 32 or 64
  * GPU_SURFACES              defined where the functions marked (surfaces) are there
  * GPU_MATRIX                defined where the functions marked (matrix) are there; LANES is 32 then
+ * GPU_MATRIX_16             defined where those marked (matrix 16) are there
  *
  * Where a thread is
  * thread_index, block_threads     in the block, and how many it has
@@ -45,6 +46,9 @@
  *                           v of the lane `by` below or above, at the ends the own v; by below LANES, the same for all
  * any_lane(v), all_lanes(v) whether one says so, or all do
  * first_lanes(v)            bit i: lane i says so, of the first 32
+ * again(launch), again(v)   the kernel's argument, to be read again, and v, a uint32_t, to be compared again: registers need
+ *                           not keep what is made of them
+ * uniform(v)                v, a uint32_t that is the same in all lanes: registers may be saved by it
  *
  * Memory. Addresses are multiples of what is read or written.
  * load(p)                   of a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global memory that
@@ -65,7 +69,7 @@
  *                           the thread has waited, and for others until a barrier after that
  * copy_commit()             ends a group of the thread's copies
  * copy_wait<n>()            until at most the n latest groups are under way
- * load_shared(v, p), store_shared(p, v) (matrix)
+ * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
  *                           of 2 or 4 words, and of one: done where they are written, not kept in registers
  *
  * Arithmetic
@@ -90,6 +94,12 @@
  * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
  *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
  *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
+ * multiply_add_16(x, y, sums) (matrix 16)
+ *                           of all lanes: sums + x * y, with 16 x 32 bytes of x and 32 x 16 of y, signed ones where
+ *                           MATRIX_IS_SIGNED. Lane 16 * g + i has 128 / LANES words of row i of x and of column i of y, of
+ *                           the same k, whichever these are; and of column i of a MatrixSums the 256 / LANES rows from
+ *                           256 / LANES * g on. matrix_sums(v): all are v
+ * in_order() (matrix 16)    the compiler does not mix what comes before with what comes after, which would take registers
  */
 
 /* ================================================================================================
@@ -313,6 +323,9 @@ GPU_FN double square_root(double v) { double r; asm("sqrt.rn.f64 %0, %1;" : "=d"
 GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v)); return r; }
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
+GPU_FN uint32_t uniform(uint32_t v) { return v; }
+template <class T> GPU_FN const T &again(const T &launch) { return launch; }
+GPU_FN uint32_t again(uint32_t v) { return v; }
 /* In a register pair: as a literal it costs an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
 /* A factor stays one, and its product one operation. */
@@ -731,8 +744,8 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
 
 /* A row or column that the border rule gives for k; any other inside the frame where no result depends on it. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
-    const int32_t i = vmafgpu__reflect(k, n);
-    return i < 0 ? 0 : i < n ? i : n - 1;
+    const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away, i = away < back ? away : back;   /* vmafgpu__reflect without a choice */
+    return i < 0 ? 0 : i;
 }
 
 template <int BYTES> GPU_FN uint32_t load_sample(const uint8_t *row, int32_t x) {
@@ -876,8 +889,6 @@ template <int BYTES> GPU_FN void motion_plain(const vmafgpu__motion_launch &laun
 GPU_KERNEL(vmafgpu_motion_plain_8, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<1>(launch); }
 GPU_KERNEL(vmafgpu_motion_plain_16, vmafgpu__motion_launch, VMAFGPU__MOTION_THREADS, 3) { motion_plain<2>(launch); }
 
-#ifdef GPU_MATRIX
-
 /* Bytes of four words, transposed: out[i] has byte i of each. */
 template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out) {
     const uint32_t ab = permute_bytes(a, b, 0x5140), cd = permute_bytes(c, d, 0x5140);
@@ -891,6 +902,8 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
             out[3] = permute_bytes(ab_high, cd_high, 0x7632);
     }
 }
+
+#ifdef GPU_MATRIX
 
 /* ---- matrix form, up to 12 bits ----
  *
@@ -1239,7 +1252,7 @@ GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     const uint32_t logs = warp_sum_word(sums.logs);
     const int64_t numerator = warp_sum((int32_t)sums.numerator), denominator = warp_sum(sums.denominator),
                   flat_noise = warp_sum((int64_t)sums.flat_noise);
-    switch (lane_index()) {
+    switch (again(lane_index())) {
     case 0: return numerator;
     case 1: return denominator - (int64_t)logs * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
     case 2: return flat_noise;
@@ -1514,8 +1527,6 @@ VIF_PLAIN_KERNELS(2, 2, 2)
 VIF_PLAIN_KERNELS(3, 3, 2)
 #undef VIF_PLAIN_KERNELS
 
-#ifdef GPU_MATRIX
-
 /* ---- matrix form ----
  *
  * Filters as products of small matrices of bytes, exact in 32 bits. A tap is two digits of 8 bits, a sample one or two,
@@ -1607,6 +1618,59 @@ GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&
         seen |= words[k / 4][k % 4];
     return (seen & launch.illegal_bits) != 0;
 }
+
+/* A piece of the line of all steps. */
+struct VifPiece {
+    uint32_t at, end;
+};
+
+/* By its number. Where there are few steps, each warp has one piece. Else there are as many of one length as warps; each
+ * such round takes 3/4 of what was left, so that pieces get short towards the end, but not so short that their beginnings
+ * count. Empty at the end of the line. */
+GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
+    const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
+    uint32_t from = 0;
+    for (;;) {
+        const uint32_t most = (line - from) / warps * 3 / 4,
+                       length = most < shortest ? shortest : most < VIF_MOST / 8 ? most : VIF_MOST / 8;
+        if (number < warps || length == shortest) {
+            const uint32_t at = line - from > number * length ? from + number * length : line;
+            return VifPiece{ at, line - at > length ? at + length : line };
+        }
+        number -= warps;
+        from += warps * length;
+    }
+}
+
+/* A warp's work: pieces that it has by its number, then those that it claims. Form::walk takes steps of 16 columns. */
+template <class Form, bool DOUBLES, class Warp> GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
+    const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
+    const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
+    uint32_t number = block_x() + grid_x() * uniform(warp_index());
+#pragma unroll 1
+    for (;;) {
+        VifPiece piece = vif_piece_of(number, line, warps);
+        if (piece.at >= piece.end)
+            return;
+#pragma unroll 1
+        while (piece.at < piece.end) {
+            const uint32_t row = piece.at / columns, pair = row / rows, first = piece.at - row * columns;
+            const uint32_t to_end = columns - first, left = piece.end - piece.at, steps = to_end < left ? to_end : left;
+            const vmafgpu__vif_launch &fresh = again(launch);
+            if (fresh.batch.pair[pair].distorted) {
+                const int32_t x = 16 * (int32_t)first, y = 16 * (int32_t)(row - pair * rows);
+                Form::template walk<DOUBLES>(fresh, warp, Form::strip_of(fresh, pair, x, y, (int32_t)steps), (int32_t)steps);
+            }
+            piece.at += steps;
+        }
+        if (line <= warps * (VIF_FEW - 1))
+            return;
+        number = again(lane_index()) == 0 ? warps + atomic_claim(again(launch).claimed) : 0;
+        number = uniform(shuffle_word(number, 0));
+    }
+}
+
+#ifdef GPU_MATRIX
 
 /* One scale with samples of BYTES bytes, whose squares have DIGITS bytes. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
@@ -1999,54 +2063,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return strip;
     }
 
-    /* A piece of the line of all steps. */
-    struct Piece {
-        uint32_t at, end;
-    };
-
-    /* By its number. Where there are few steps, each warp has one piece. Else there are as many of one length as warps; each
-     * such round takes 3/4 of what was left, so that pieces get short towards the end, but not so short that their beginnings
-     * count. Empty at the end of the line. */
-    GPU_FN Piece piece_of(uint32_t number, uint32_t line, uint32_t warps) {
-        const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
-        uint32_t from = 0;
-        for (;;) {
-            const uint32_t most = (line - from) / warps * 3 / 4,
-                           length = most < shortest ? shortest : most < VIF_MOST / 8 ? most : VIF_MOST / 8;
-            if (number < warps || length == shortest) {
-                const uint32_t at = line - from > number * length ? from + number * length : line;
-                return Piece{ at, line - at > length ? at + length : line };
-            }
-            number -= warps;
-            from += warps * length;
-        }
-    }
-
     template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
-        const VifWarp warp = prepare(launch);
-        const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
-        const uint32_t line = columns * rows * (uint32_t)launch.batch.pairs, warps = grid_x() * (block_threads() / LANES);
-        uint32_t number = block_x() + grid_x() * warp_index();
-#pragma unroll 1
-        for (;;) {
-            Piece piece = piece_of(number, line, warps);
-            if (piece.at >= piece.end)
-                return;
-#pragma unroll 1
-            while (piece.at < piece.end) {
-                const uint32_t row = piece.at / columns, pair = row / rows, first = piece.at - row * columns;
-                const uint32_t to_end = columns - first, left = piece.end - piece.at, steps = to_end < left ? to_end : left;
-                if (launch.batch.pair[pair].distorted) {
-                    const int32_t x = 16 * (int32_t)first, y = 16 * (int32_t)(row - pair * rows);
-                    walk<DOUBLES>(launch, warp, strip_of(launch, pair, x, y, (int32_t)steps), (int32_t)steps);
-                }
-                piece.at += steps;
-            }
-            if (line <= warps * (VIF_FEW - 1))
-                return;
-            number = lane_index() == 0 ? warps + atomic_claim(launch.claimed) : 0;
-            number = shuffle_word(number, 0);
-        }
+        vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
     /* Half of the samples at a time, which takes less code and more time; afterwards the variances are lost. */
@@ -2129,6 +2147,403 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 #undef VIF_MATRIX_KERNELS
 
 #endif /* GPU_MATRIX */
+
+#ifdef GPU_MATRIX_16
+
+/* ---- matrix form with products of 16 x 16 ----
+ *
+ * The same products, where a lane has more of them and both operands are spread alike: lane 16 * g + i has row or column i.
+ * Vertical: samples are the left operand, so that a row of the product is a column of the picture, and taps the right one. Lane
+ * 16 * g + i then gets MATRIX_RESULTS columns of row i side by side, and their digits are half of the words that it has to bring
+ * as right operand of the horizontal product: k = 0..15 are those of the 16 columns before, k = 16..31 of these. They wait in
+ * registers: nothing crosses lanes, and of shared memory there is the logarithms' table only.
+ *
+ * Signed bytes: samples are those less 128, which adds 128 times the taps' sum, a constant; taps are digits with signs. Where
+ * one is too large for two of these, the rest of its high digit has a product of its own.
+ *
+ * The next scale's image: rows 0..7 of the results are the reference's, 8..15 the distorted image's. Across, a lane gets high and
+ * low digits of the same results. */
+template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
+    enum {
+        RESULTS = 256 / LANES, WORDS = 128 / LANES,   /* of a lane: of a product, and what it brings */
+        BLOCK_WORDS = WORDS / 2,         /* of 16 columns or rows */
+        FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
+    };
+    static constexpr bool HAS_NEXT = SCALE < 3;
+    static constexpr bool HAS_REST = MATRIX_IS_SIGNED && SCALE == 3, NEXT_HAS_REST = MATRIX_IS_SIGNED && SCALE == 2;
+
+    struct Taps {
+        uint32_t low[WORDS], high[WORDS], rest[WORDS];
+    };
+    struct Warp {
+        const uint8_t *table;            /* logarithms */
+        const uint8_t *next;             /* the lane's words of the next scale's matrices */
+        Taps taps;
+    };
+    struct Strip {
+        uint32_t pair;
+        int32_t x, y;
+        int32_t right, below;            /* columns and rows from there on that are summed */
+        bool rows_inside;                /* all that are read */
+        const uint8_t *source[2];        /* at x the one that is lowest in memory, and how far the first row is from there: */
+        int32_t pitch[2], above[2];      /* then addresses are a word beyond one that all lanes share */
+    };
+    /* What a lane reads of 16 columns: one of them, RESULTS rows of each half of k. */
+    struct Samples {
+        uint32_t row[2][WORDS][4];       /* [frame] */
+    };
+    /* Digits of 16 columns. */
+    struct Digits {
+        uint32_t mean[2][2][BLOCK_WORDS], square[3][4][BLOCK_WORDS], next[2][BLOCK_WORDS];
+    };
+    typedef int32_t Variances[3][RESULTS];
+
+    GPU_FN void load_taps(const vmafgpu__vif_launch &launch, int which, uint32_t (&words)[WORDS]) {
+#pragma unroll
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = load((const uint32_t *)launch.fragments + 128 * which + lane_index() * WORDS + i);
+    }
+
+    GPU_FN Warp prepare(const vmafgpu__vif_launch &launch) {
+        const Words4 *const next = (const Words4 *)launch.fragments + 32 * VMAFGPU__VIF_16_DOWN;
+        uint8_t *shared = shared_memory();
+        Warp warp;
+        warp.table = shared;
+        warp.next = shared + VMAFGPU__VIF_LOG_TABLE + lane_index() * WORDS * 4;
+        for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
+            ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
+        for (uint32_t i = thread_index(); HAS_NEXT && i < 32 * (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN); i += block_threads())
+            ((Words4 *)(shared + VMAFGPU__VIF_LOG_TABLE))[i] = load(next + i);
+        load_taps(launch, VMAFGPU__VIF_16_LOW, warp.taps.low);
+        load_taps(launch, VMAFGPU__VIF_16_HIGH, warp.taps.high);
+        load_taps(launch, VMAFGPU__VIF_16_REST, warp.taps.rest);
+        block_barrier();
+        return warp;
+    }
+
+    GPU_FN void load_next(const Warp &warp, int which, uint32_t (&words)[WORDS]) {
+        load_shared(words, warp.next + 512 * (which - VMAFGPU__VIF_16_DOWN));
+    }
+
+    GPU_FN Strip strip_of(const vmafgpu__vif_launch &launch, uint32_t pair, int32_t x, int32_t y, int32_t steps) {
+        Strip strip;
+        strip.pair = pair;
+        strip.x = x;
+        strip.y = y;
+        strip.right = launch.width - x < 16 * steps ? launch.width - x : 16 * steps;
+        strip.below = launch.height - y < 16 ? launch.height - y : 16;
+        strip.rows_inside = y - 8 >= 0 && y + 24 <= launch.height;
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            const VifImage image = vif_input<SCALE>(launch, pair, f);
+            strip.pitch[f] = image.pitch;
+            strip.above[f] = image.pitch < 0 ? -31 * image.pitch : 0;
+            strip.source[f] = image.data + (int64_t)(y - 8) * image.pitch - strip.above[f] + (int64_t)x * BYTES;
+        }
+        return strip;
+    }
+
+    /* Of block n at and across the image's borders. */
+    GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
+        const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
+        const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
+        const int32_t column = mirror(x, launch.width) * BYTES;
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            const VifImage image = vif_input<SCALE>(launch, strip.pair, f);
+            const uint8_t *data = image.data + (int64_t)base * image.pitch;
+#pragma unroll
+            for (int k = 0; k < 4 * WORDS; k++) {
+                const int32_t row = mirror(y + k + k / RESULTS * (16 - RESULTS), launch.height) - base;
+                samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
+            }
+        }
+        in_order();   /* else the compiler makes one of both functions' loads, with addresses in registers */
+    }
+
+    /* Of block n; its results lie 8 columns further. */
+    GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
+        const int32_t first = 16 * n - 8;
+        if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
+            take_border(again(launch), strip, n, samples);
+            return;
+        }
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            const int32_t pitch = strip.pitch[f];
+            uint32_t at = (uint32_t)(strip.above[f] + (int32_t)lane_index() / 16 * RESULTS * pitch + (int32_t)lane_index() % 16 * BYTES);
+#pragma unroll
+            for (int k = 0; k < 4 * WORDS; k++) {
+                samples->row[f][k / 4][k % 4] = load_sample<BYTES>(strip.source[f] + first * BYTES + at, 0);
+                at += (uint32_t)pitch * (k + 1 == RESULTS ? 17 - RESULTS : 1);
+            }
+        }
+    }
+
+    GPU_FN uint32_t weigh(int32_t a, int32_t b, int32_t c) {
+        return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
+    }
+
+    /* What N digits' sums start from, of weights 256^0 .. 256^N. */
+    template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
+        constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
+#pragma unroll
+        for (int j = 0; j <= N; j++)
+            sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
+    }
+
+    /* Adds taps times N digits of data, whose words of 16 before and of these are apart. */
+    template <int N> GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            sum[j] = multiply_add_16(digit[j], taps.low, sum[j]);
+            sum[j + 1] = multiply_add_16(digit[j], taps.high, sum[j + 1]);
+            if (has_rest)
+                sum[j + 1] = multiply_add_16(digit[j], taps.rest, sum[j + 1]);
+        }
+    }
+    GPU_FN void join(const uint32_t (&before)[BLOCK_WORDS], const uint32_t (&now)[BLOCK_WORDS], uint32_t (&words)[WORDS]) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            words[i] = i < BLOCK_WORDS ? before[i % BLOCK_WORDS] : now[i % BLOCK_WORDS];
+    }
+    template <int N> GPU_FN void horizontal(const Taps &taps, const uint32_t (&before)[N][BLOCK_WORDS],
+                                            const uint32_t (&now)[N][BLOCK_WORDS], MatrixSums (&sum)[N + 1]) {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            uint32_t words[WORDS];
+            join(before[j], now[j], words);
+            sum[j] = multiply_add_16(taps.low, words, sum[j]);
+            sum[j + 1] = multiply_add_16(taps.high, words, sum[j + 1]);
+            if (HAS_REST)
+                sum[j + 1] = multiply_add_16(taps.rest, words, sum[j + 1]);
+        }
+    }
+
+    /* Digits of results, of four neighbours a word. */
+    template <int N> GPU_FN void put(const uint32_t (&v)[RESULTS], uint32_t (&digits)[N][BLOCK_WORDS]) {
+#pragma unroll
+        for (int i = 0; i < BLOCK_WORDS; i++) {
+            uint32_t digit[N];
+            transpose_bytes<N>(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], digit);
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                digits[j][i] = digit[j] ^ FLIP * 0x1010101u;
+        }
+    }
+
+    /* Means of columns, rounded. */
+    GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1], uint32_t (&mean)[RESULTS]) {
+#pragma unroll
+        for (int i = 0; i < RESULTS; i++)
+            mean[i] = BYTES == 1   ? (uint32_t)(sum[1][i] + (sum[0][i] >> 8))
+                      : SCALE == 0 ? weigh(sum[0][i], sum[1][i], sum[BYTES][i]) >> launch.mean_shift
+                                   : (uint32_t)(sum[BYTES][i] + ((int32_t)weigh(sum[0][i], sum[1][i], 0) >> 16));
+    }
+
+    GPU_FN void squares(const vmafgpu__vif_launch &launch, const Taps &taps, const uint32_t (&a)[WORDS][4],
+                        const uint32_t (&b)[WORDS][4], uint32_t (&square)[RESULTS]) {
+        const int shift = SCALE ? 16 : BYTES == 1 ? 0 : launch.square_shift;
+        const int32_t half = SCALE ? 32768 : BYTES == 1 ? 0 : launch.square_half;
+        uint32_t digits[DIGITS][WORDS];
+        MatrixSums sum[DIGITS + 1];
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            uint32_t product[4], digit[DIGITS];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                product[i] = a[w][i] * b[w][i];
+            transpose_bytes<DIGITS>(product[0], product[1], product[2], product[3], digit);
+#pragma unroll
+            for (int j = 0; j < DIGITS; j++)
+                digits[j][w] = digit[j] ^ FLIP * 0x1010101u;
+        }
+        start<DIGITS>(half, sum);
+        vertical<DIGITS>(taps, HAS_REST, digits, sum);
+#pragma unroll
+        for (int i = 0; i < RESULTS; i++) {
+            if (BYTES == 1) {
+                square[i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
+                continue;
+            }
+            const uint32_t upper = weigh(sum[2][i], sum[DIGITS > 2 ? 3 : 2][i], DIGITS > 3 ? sum[DIGITS][i] : 0);
+            square[i] = upper * (SCALE ? 1 : (uint32_t)launch.square_factor) +
+                        (uint32_t)((int32_t)weigh(sum[0][i], sum[1][i], 0) >> shift);
+        }
+    }
+
+    /* [s1, s2, s12] of the 16 columns before a block; digits are then those of the block. */
+    GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
+                       const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
+        const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
+        uint32_t mean[2][RESULTS], v[RESULTS];
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            MatrixSums down[BYTES + 1], sum[3];
+            uint32_t fresh[2][BLOCK_WORDS];
+            in_order();
+            start<BYTES>(half, down);
+            vertical<BYTES>(warp.taps, HAS_REST, bytes[f], down);
+            means_of(launch, down, v);
+            put<2>(v, fresh);
+            start<2>(0, sum);
+            horizontal<2>(warp.taps, digits.mean[f], fresh, sum);
+#pragma unroll
+            for (int i = 0; i < RESULTS; i++)
+                mean[f][i] = weigh(sum[0][i], sum[1][i], sum[2][i]);
+#pragma unroll
+            for (int i = 0; i < 2 * BLOCK_WORDS; i++)
+                digits.mean[f][i / BLOCK_WORDS][i % BLOCK_WORDS] = fresh[i / BLOCK_WORDS][i % BLOCK_WORDS];
+        }
+#pragma unroll
+        for (int plane = 0; plane < 3; plane++) {
+            MatrixSums sum[5];
+            uint32_t fresh[4][BLOCK_WORDS];
+            in_order();
+            squares(launch, warp.taps, samples.row[plane == 1], samples.row[plane != 0], v);
+            put<4>(v, fresh);
+            start<4>(32768, sum);
+            horizontal<4>(warp.taps, digits.square[plane], fresh, sum);
+#pragma unroll
+            for (int i = 0; i < RESULTS; i++) {
+                const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) +
+                                        (uint32_t)((int32_t)weigh(sum[0][i], sum[1][i], 0) >> 16);
+                const int32_t s = (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
+                variance[plane][i] = plane == 1 && s < 0 ? 0 : s;
+            }
+#pragma unroll
+            for (int i = 0; i < 4 * BLOCK_WORDS; i++)
+                digits.square[plane][i / BLOCK_WORDS][i % BLOCK_WORDS] = fresh[i / BLOCK_WORDS][i % BLOCK_WORDS];
+        }
+    }
+
+    /* The next scale's samples of the 16 columns before block n. */
+    GPU_FN void shrink(const vmafgpu__vif_launch &launch, const Warp &warp, const Strip &strip,
+                       const uint32_t (&bytes)[2][BYTES][WORDS], int32_t n, Digits &digits) {
+        constexpr uint32_t bias = MATRIX_IS_SIGNED ? 0x8080 : 0;
+        const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
+        MatrixSums down[BYTES + 1], part[2] = { matrix_sums(0), matrix_sums(0) };
+        uint32_t v[RESULTS], fresh[2][BLOCK_WORDS], across[WORDS], across_rest[WORDS];
+        start<BYTES>(half, down);
+        load_next(warp, VMAFGPU__VIF_16_ACROSS, across);
+        if (NEXT_HAS_REST)
+            load_next(warp, VMAFGPU__VIF_16_ACROSS_REST, across_rest);
+#pragma unroll
+        for (int f = 0; f < 2; f++) {
+            Taps taps;
+            load_next(warp, VMAFGPU__VIF_16_DOWN + 3 * f, taps.low);
+            load_next(warp, VMAFGPU__VIF_16_DOWN + 3 * f + 1, taps.high);
+            if (NEXT_HAS_REST)
+                load_next(warp, VMAFGPU__VIF_16_DOWN + 3 * f + 2, taps.rest);
+            vertical<BYTES>(taps, NEXT_HAS_REST, bytes[f], down);
+        }
+        means_of(launch, down, v);
+        put<2>(v, fresh);
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            uint32_t words[WORDS];
+            join(digits.next[j], fresh[j], words);
+            part[j] = multiply_add_16(across, words, part[j]);
+            if (NEXT_HAS_REST)
+                part[j] = multiply_add_16(across_rest, words, part[j]);
+#pragma unroll
+            for (int i = 0; i < BLOCK_WORDS; i++)
+                digits.next[j][i] = fresh[j][i];
+        }
+#pragma unroll
+        for (int i = 0; i < RESULTS / 2; i++)
+            v[i] = (uint32_t)part[1][i] + bias +
+                   (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16);
+        write(again(launch), strip, 16 * (n - 1), v);
+    }
+
+    GPU_FN void write(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t block, const uint32_t (&v)[RESULTS]) {
+        const int32_t frame = (int32_t)lane_index() / 8 % 2, row = strip.y / 2 + (int32_t)lane_index() % 8;
+        const int32_t column = (strip.x + block) / 2 + (int32_t)lane_index() / 16 * (RESULTS / 2);
+        if (block < 0 || block >= strip.right || column >= launch.width / 2 || row >= launch.height / 2)
+            return;
+        uint32_t *out = (uint32_t *)(vif_output(launch, strip.pair, 0) + (frame ? launch.output[1] - launch.output[0] : 0) +
+                                     (int64_t)row * launch.output_pitch + 2 * column);
+#pragma unroll
+        for (int i = 0; i < RESULTS / 4; i++)   /* rows are padded to more than that */
+            store(out + i, v[2 * i] | v[2 * i + 1] << 16);
+    }
+
+    template <bool DOUBLES>
+    GPU_FN void walk(const vmafgpu__vif_launch &argument, const Warp &warp, const Strip &strip, int32_t steps) {
+        VifSums sums = {};
+        Digits digits = {};
+        Samples samples;
+        uint32_t seen[2] = { 0, 0 };
+        take(argument, strip, 0, &samples);
+#pragma unroll 1
+        for (int32_t step = 0; step <= steps; step++) {
+            const vmafgpu__vif_launch &launch = again(argument);
+            uint32_t bytes[2][BYTES][WORDS];
+            Variances variance = {};
+#pragma unroll
+            for (int k = 0; k < 2 * WORDS; k++) {
+                const uint32_t (&row)[4] = samples.row[k / WORDS][k % WORDS];
+                uint32_t digit[BYTES];
+                transpose_bytes<BYTES>(row[0], row[1], row[2], row[3], digit);
+                seen[k / WORDS] |= row[0] | row[1] | row[2] | row[3];
+#pragma unroll
+                for (int j = 0; j < BYTES; j++)
+                    bytes[k / WORDS][j][k % WORDS] = digit[j] ^ FLIP * 0x1010101u;
+            }
+            if (HAS_NEXT && launch.first)
+                shrink(launch, warp, strip, bytes, step, digits);
+            if (!launch.images_only)
+                filter(launch, warp, samples, bytes, digits, variance);
+            take(launch, strip, step + 1, &samples);   /* comes while the statistics are made */
+            if (launch.images_only)
+                continue;
+            const int32_t column = 16 * (step - 1);
+            if (column < 0 || column + 16 > strip.right || strip.below < 16)
+#pragma unroll
+                for (int i = 0; i < RESULTS; i++) {
+                    const int32_t x = column + (int32_t)lane_index() / 16 * RESULTS + i;
+                    if (x < 0 || x >= strip.right || (int32_t)lane_index() % 16 >= strip.below)
+                        variance[0][i] = variance[1][i] = variance[2][i] = 0;
+                }
+            vif_statistics<DOUBLES, RESULTS>(launch.gain, warp.table, variance[0], variance[1], variance[2], &sums);
+        }
+        finish(again(argument), strip, sums, seen);
+    }
+
+    GPU_FN void finish(const vmafgpu__vif_launch &launch, const Strip &strip, const VifSums &sums, const uint32_t (&seen)[2]) {
+        if (!launch.images_only) {
+            const int64_t total = vif_warp_total(sums, (uint32_t)(strip.right * strip.below));
+            const uint32_t lane = again(lane_index());
+            if (lane < 4)
+                vif_deliver(launch, strip.pair, lane, total);
+        }
+        const uint32_t illegal = ((seen[0] & launch.illegal_bits) != 0) | ((seen[1] & launch.illegal_bits) != 0) * 2u;
+        if (SCALE == 0 && BYTES == 2 && illegal && launch.illegal)
+            atomic_or(&launch.illegal[strip.pair], illegal);
+    }
+};
+
+enum { VIF_16_THREADS = LANES * (LANES == 64 ? VMAFGPU__VIF_WARPS_16_64 : VMAFGPU__VIF_WARPS_16_32) };
+
+#define VIF_MATRIX_16_KERNELS(input, SCALE, BYTES, DIGITS)                                                             \
+    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_f64, vmafgpu__vif_launch, VIF_16_THREADS, 1) {           \
+        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form;                                                                \
+        vif_claim<Form, true>(launch, Form::prepare(launch));                                              \
+    }                                                                                                                  \
+    GPU_KERNEL(vmafgpu_vif_matrix16_##input##_int, vmafgpu__vif_launch, VIF_16_THREADS, 1) {           \
+        typedef VifMatrix16<SCALE, BYTES, DIGITS> Form;                                                                \
+        vif_claim<Form, false>(launch, Form::prepare(launch));                                             \
+    }
+VIF_MATRIX_16_KERNELS(0_8, 0, 1, 2)
+VIF_MATRIX_16_KERNELS(0_12, 0, 2, 3)
+VIF_MATRIX_16_KERNELS(0_16, 0, 2, 4)
+VIF_MATRIX_16_KERNELS(1, 1, 2, 4)
+VIF_MATRIX_16_KERNELS(2, 2, 2, 4)
+VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
+#undef VIF_MATRIX_16_KERNELS
+
+#endif /* GPU_MATRIX_16 */
 
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking

@@ -83,6 +83,15 @@ GPU_FN uint32_t first_lanes(bool v) {
 #endif
 }
 
+template <class T> GPU_FN const T &again(const T &) {
+    const __attribute__((address_space(4))) void *arguments =
+        (const __attribute__((address_space(4))) void *)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(arguments));
+    return *(const T *)arguments;
+}
+GPU_FN uint32_t again(uint32_t v) { asm volatile("" : "+v"(v)); return v; }
+GPU_FN uint32_t uniform(uint32_t v) { return (uint32_t)__builtin_amdgcn_readfirstlane((int)v); }
+
 /* ---- memory ---- */
 #define GPU_GLOBAL __attribute__((address_space(1)))
 #define GPU_READ_ONLY __attribute__((address_space(4)))
@@ -169,6 +178,42 @@ GPU_FN float smaller(float a, float b) { return __builtin_fminf(a, b); }
 GPU_FN uint64_t opaque(uint64_t v) { return v; }
 GPU_FN uint32_t opaque(uint32_t v) { return v; }
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) { sum += where ? v : 0; }
+
+/* ---- matrix products: of gfx12, and of CDNA from gfx90a on, which knows signed bytes only ----
+ *
+ * gfx11 has none that pay: its products take the vector unit's time. gfx908 has those of gfx90a, but their sums are in registers
+ * of their own. */
+#if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
+#  define GPU_MATRIX_16 1
+enum { MATRIX_IS_SIGNED = LANES == 64 };
+typedef int32_t MatrixSums __attribute__((ext_vector_type(256 / LANES)));
+GPU_FN MatrixSums matrix_sums(int32_t v) { return v; }
+GPU_FN void in_order() { __builtin_amdgcn_sched_barrier(0); }
+/* The compiler would rather keep operands of the matrix products in registers. */
+template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
+    typedef uint32_t Vector __attribute__((ext_vector_type(N)));
+    const Vector words = *(const volatile __attribute__((address_space(3))) Vector *)p;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        v[i] = words[i];
+}
+GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32_t (&y)[128 / LANES], MatrixSums sums) {
+#  ifdef __GFX12__
+    typedef int32_t Two __attribute__((ext_vector_type(2)));
+#pragma unroll
+    for (int i = 0; i < 4; i += 2)
+        sums = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(false, Two{ (int32_t)x[i], (int32_t)x[i + 1] }, false,
+                                                                Two{ (int32_t)y[i], (int32_t)y[i + 1] }, sums, false);
+    return sums;
+#  elif defined(__gfx90a__)
+    sums = __builtin_amdgcn_mfma_i32_16x16x16i8((int32_t)x[0], (int32_t)y[0], sums, 0, 0, 0);
+    return __builtin_amdgcn_mfma_i32_16x16x16i8((int32_t)x[1], (int32_t)y[1], sums, 0, 0, 0);
+#  else
+    return __builtin_amdgcn_mfma_i32_16x16x32_i8((int64_t)((uint64_t)x[1] << 32 | x[0]), (int64_t)((uint64_t)y[1] << 32 | y[0]), sums,
+                                                 0, 0, 0);
+#  endif
+}
+#endif
 
 #endif /* GPU_PRIMITIVES */
 

@@ -68,12 +68,14 @@ vector_registers() { # TARGET
 
 # LAUNCHES: the lines of launches.c; kernels that it does not know may have any number of threads.
 check_resources() { # TARGET LAUNCHES RESOURCES
-    awk -v lanes="$(amd_lanes "$1")" -v vector="$(vector_registers "$1")" '
+    multiplies=0
+    amd_multiplies "$1" && multiplies=1
+    awk -v lanes="$(amd_lanes "$1")" -v vector="$(vector_registers "$1")" -v multiplies=$multiplies '
         function up(a, b) { return int((a + b - 1) / b) }
         function complain(what) { print name ": " what }
         BEGIN { split(vector, most, " ") }
         FILENAME == ARGV[1] {
-            if ($2 == lanes) {
+            if ($2 == lanes && (multiplies || $1 !~ /_matrix16_/)) {
                 threads[$1] = $3
                 shared[$1] = $4
             }

@@ -146,11 +146,14 @@ kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^
 kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
 kernel_vif_f64 vmafgpu_kernels.cu amd:sums /GPU_FN bool vif_likely_levels(/,/^}/s/below + (left >> 31)/below/
 kernel_vif_one vmafgpu_kernels.cu amd:random /GPU_FN bool vif_likely_levels(/,/^}/s/(int32_t)c1 < most/true/
-kernel_vif_claims vmafgpu_kernels.cu matrix:pieces s/warps + atomic_claim(launch.claimed)/atomic_claim(launch.claimed)/
-kernel_vif_rounds vmafgpu_kernels.cu matrix:pieces /^    GPU_FN Piece piece_of(/,/^    }/s/from += warps \* length/from += warps/
+kernel_vif_claims vmafgpu_kernels.cu matrix:pieces s/warps + atomic_claim(/atomic_claim(/
+kernel_vif_rounds vmafgpu_kernels.cu matrix:pieces /^GPU_FN VifPiece vif_piece_of(/,/^}/s/from += warps \* length/from += warps/
 kernel_vif_int vmafgpu_kernels.cu plain:random /^GPU_FN uint32_t vif_float_quotient(/,/^}/s/12582911/12582910/
 kernel_vif_plain vmafgpu_kernels.cu plain:noise /GPU_FN void vif_square_column(/,/^}/s/(1u << shift >> 1)/0/
 kernel_vif_matrix vmafgpu_kernels.cu matrix:noise /^GPU_FN void multiply_bytes(/,/^}/s/a2 \* b2 + a3 \* b3/a2 * b2/
+kernel_vif_matrix_16 vmafgpu_kernels.cu amd:sums /^template.* struct VifMatrix16 {/,/^};/s/words\[i\] = i < BLOCK_WORDS ? before/words[i] = i >= BLOCK_WORDS ? before/
+vif_matrices_16 vmafgpu.h hip:sums /^static void vmafgpu__vif_16_matrices(/,/^}/s/4 \* (word % (words \/ 2))/4 * (word % words)/
+vif_matrices_16_rest vmafgpu.h hip:noise /^static uint32_t vmafgpu__vif_16_byte(/,/^}/s/digit == REST ? high - most/digit == REST ? 0/
 kernel_adm_8 vmafgpu_kernels.cu plain:noise /^GPU_FN uint32_t adm_restore_magnitude(/,/^}/s/16384 + negative/16384/
 kernel_adm_general vmafgpu_kernels.cu plain:noise /GPU_FN AdmPixel adm_pixel(/,/^}/s/t\[band\] - value\[0\]/value[0] - t[band]/
 kernel_adm_rows vmafgpu_kernels.cu plain:sums /^GPU_FN void adm_rows(/,/^}/s/take(sums + y) : -half/take(sums) : -half/
@@ -237,7 +240,7 @@ kernels() { # OUTPUT IMAGE
     case $2 in
     plain) $cxx -DLANES=32 -c -o "$1" test/simulated/kernels.cpp ;;
     matrix) $cxx -DLANES=32 -DGPU_MATRIX -c -o "$1" test/simulated/kernels.cpp ;;
-    amd) $cxx -DLANES=64 "$hip" -c -o "$1" test/simulated/kernels.cpp ;;
+    amd) $cxx -DLANES=64 -DGPU_MATRIX_16 "$hip" -c -o "$1" test/simulated/kernels.cpp ;;
     esac
 }
 library() { # OUTPUT PLAIN MATRIX

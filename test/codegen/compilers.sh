@@ -243,6 +243,14 @@ amd_lanes() { # TARGET
     esac
 }
 
+# Whether there are kernels with matrix products for a target.
+amd_multiplies() { # TARGET
+    case $1 in
+    gfx90a | gfx942 | gfx12*) ;;
+    *) return 1 ;;
+    esac
+}
+
 # No header and no device library. Nothing that depends on where this is compiled: no id made of the path. Of the
 # symbols only those that the loader reads.
 clang_to_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]

@@ -1,4 +1,5 @@
-/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths, with
+/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths, whether a target
+ * has it or not, with
  * the threads of a block and its bytes of shared memory.
  *
  *     cc test/codegen/launches.c -o launches -lm -lpthread
@@ -32,10 +33,11 @@ static void motion(const vmafgpu__plan *plan, int bit_depth, int lanes) {
 }
 
 static void vif(int scale, int bit_depth, int lanes) {
-    const vmafgpu__block block = vmafgpu__vif_block(VMAFGPU__VIF_PLAIN, scale, bit_depth, MOST_SHARED);
-    for (int i = 0; i < VMAFGPU__VIF_STATISTICS; i++)
-        print(vmafgpu__vif_kernels[VMAFGPU__VIF_PLAIN][i][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads,
-              block.shared);
+    static const vmafgpu__vif_form forms[] = { VMAFGPU__VIF_PLAIN, VMAFGPU__VIF_MATRIX_16 };
+    for (int i = 0; i < 2 * VMAFGPU__VIF_STATISTICS; i++) {
+        const vmafgpu__block block = vmafgpu__vif_block(forms[i % 2], scale, bit_depth, lanes, MOST_SHARED);
+        print(vmafgpu__vif_kernels[forms[i % 2]][i / 2][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads, block.shared);
+    }
 }
 
 static void adm(const vmafgpu__plan *plan, int scale, int bit_depth, int lanes) {
@@ -172,6 +174,7 @@ int main(void) {
                 adm(&plan, s, depth, lanes);
             }
         }
+        vif(0, 12, lanes);
         adm_rows(lanes);
         cambi(lanes);
         speed(lanes);

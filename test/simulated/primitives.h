@@ -1,7 +1,7 @@
 /* primitives.h - what the primitives of vmafgpu_kernels.cu mean on the simulated GPU
  *
  * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies. Include this before vmafgpu_kernels.cu, whose room >>primitives says what each must do.
+ * asynchronous copies, or with -DGPU_MATRIX_16 for AMD's with their products. Include this before vmafgpu_kernels.cu, whose room >>primitives says what each must do.
  * simulated_launch() runs a kernel; see README.md.
  */
 #ifndef GPU_PRIMITIVES
@@ -111,6 +111,19 @@ GPU_FN uint32_t first_lanes(bool v) {
         bits |= said[i] << i;
     }
     return bits;
+}
+template <class T> GPU_FN const T &again(const T &launch) {
+    return launch;
+}
+GPU_FN uint32_t again(uint32_t v) {
+    return v;
+}
+GPU_FN uint32_t uniform(uint32_t v) {
+    const uint32_t first = shuffle_word(v, 0);
+    if (v != first) {
+        simulated::machine.fail("uniform(%u), but lane 0 has %u", v, first);
+    }
+    return first;
 }
 
 /* ---- memory ---- */
@@ -336,6 +349,25 @@ GPU_FN uint64_t opaque(uint64_t v) {
     return v;
 }
 
+template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
+    simulated::machine.check_shared(p, sizeof v, "load_shared");
+    memcpy(v, p, sizeof v);
+}
+
+/* ---- matrix products: of 32 bytes of a row and of a column ---- */
+/* The sanitizers have nothing to find in there, and it is most of the work. */
+template <class A, class B>
+__attribute__((no_sanitize("address"), no_sanitize("undefined")))
+static inline __attribute__((unused)) int32_t simulated_product(const uint32_t *a, const uint32_t *b) {
+    const A *const x = reinterpret_cast<const A *>(a);
+    const B *const y = reinterpret_cast<const B *>(b);
+    int32_t sum = 0;
+    for (int k = 0; k < 32; k++) {
+        sum += x[k] * y[k];
+    }
+    return sum;
+}
+
 #ifdef GPU_MATRIX
 
 /* ---- asynchronous copies: nothing is there before copy_wait, and what was there is gone ---- */
@@ -374,18 +406,6 @@ template <int groups> GPU_FN void copy_wait() {
 
 /* ---- matrix products. Lane 4 * g + t brings words t and t + 4 of rows g and g + 8 of a and of column g of b, and
  * takes elements 2 * t and 2 * t + 1 of rows g and g + 8 of d; a row of a and a column of b are 8 words ---- */
-/* The sanitizers have nothing to find in there, and it is most of the work. */
-template <class A>
-__attribute__((no_sanitize("address"), no_sanitize("undefined")))
-static inline int32_t simulated_product(const uint32_t *a, const uint32_t *b) {
-    const A *const x = reinterpret_cast<const A *>(a);
-    const uint8_t *const y = reinterpret_cast<const uint8_t *>(b);
-    int32_t sum = 0;
-    for (int k = 0; k < 32; k++) {
-        sum += x[k] * y[k];
-    }
-    return sum;
-}
 template <class A>
 static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated::Lane *const lane = simulated::machine.now;
@@ -399,7 +419,7 @@ static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4
     e.b[g][t + 4] = b1;
     simulated::machine.meet(simulated::MULTIPLY_ADD);
     for (uint32_t i = 0; i < 4; i++) {
-        const int32_t product = simulated_product<A>(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
+        const int32_t product = simulated_product<A, uint8_t>(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
         d[i] = static_cast<int32_t>(static_cast<uint32_t>(d[i]) + static_cast<uint32_t>(product));
     }
 }
@@ -414,14 +434,6 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
 }
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated_multiply_add<int8_t>(d, a, b0, b1);
-}
-GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
-    simulated::machine.check_shared(p, sizeof v, "load_shared");
-    memcpy(v, p, sizeof v);
-}
-GPU_FN void load_shared(uint32_t (&v)[2], const void *p) {
-    simulated::machine.check_shared(p, sizeof v, "load_shared");
-    memcpy(v, p, sizeof v);
 }
 GPU_FN void store_shared(void *p, uint32_t v) {
     simulated::machine.check_shared(p, sizeof v, "store_shared");
@@ -444,6 +456,44 @@ GPU_FN void copy_8(void *shared, const void *global) {
 GPU_FN void copy_commit() {
 }
 template <int groups> GPU_FN void copy_wait() {
+}
+
+#endif
+
+#ifdef GPU_MATRIX_16
+
+/* ---- matrix products of 16 x 16, as AMD's are spread over 32 and over 64 lanes ---- */
+enum { MATRIX_IS_SIGNED = LANES == 64 };
+struct MatrixSums {
+    int32_t row[256 / LANES];
+    int32_t operator[](int i) const {
+        return row[i];
+    }
+};
+GPU_FN void in_order() {
+}
+GPU_FN MatrixSums matrix_sums(int32_t v) {
+    MatrixSums sums;
+    for (int32_t &row : sums.row) {
+        row = v;
+    }
+    return sums;
+}
+GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32_t (&y)[128 / LANES], MatrixSums sums) {
+    simulated::Lane *const lane = simulated::machine.now;
+    simulated::Warp *const warp = lane->warp;
+    const uint32_t own = lane->index % 16, group = lane->index / 16;
+    simulated::Warp::Exchange &e = warp->exchange[warp->turn];
+    memcpy(&e.a[own][group * 128 / LANES], x, sizeof x);
+    memcpy(&e.b[own][group * 128 / LANES], y, sizeof y);
+    simulated::machine.meet(simulated::MULTIPLY_ADD);
+    for (uint32_t i = 0; i < 256 / LANES; i++) {
+        const uint32_t *const row = e.a[group * 256 / LANES + i];
+        const int32_t product = MATRIX_IS_SIGNED ? simulated_product<int8_t, int8_t>(row, e.b[own])
+                                                 : simulated_product<uint8_t, uint8_t>(row, e.b[own]);
+        sums.row[i] = static_cast<int32_t>(static_cast<uint32_t>(sums.row[i]) + static_cast<uint32_t>(product));
+    }
+    return sums;
 }
 
 #endif

@@ -1063,7 +1063,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 };
 
-GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 1) {
+GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 4) {
     MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch);
 }
 GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) {

@@ -1967,11 +1967,13 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
         for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
-            ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
+            copy_16(shared + 16 * i, (const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
-            ((Words4 *)(shared + VMAFGPU__VIF_LOG_TABLE))[i] = load((const Words4 *)launch.fragments + i);
+            copy_16(shared + VMAFGPU__VIF_LOG_TABLE + 16 * i, (const Words4 *)launch.fragments + i);
+        copy_commit();
         if (thread_index() < 8)
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
+        copy_wait<0>();
         block_barrier();
         return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(),
                         of_warp + 8 * slot, of_warp + VMAFGPU__VIF_DIGITS };

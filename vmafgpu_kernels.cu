@@ -283,12 +283,7 @@ GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "
 GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
 GPU_FN double double_bits(uint64_t v) { double r; asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v)); return r; }
 GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
-/* Without the slow conversion. */
-GPU_FN double whole(uint32_t v) {
-    double r;
-    asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000));
-    return r - 4503599627370496.0;
-}
+GPU_FN double whole(uint32_t v) { double r; asm("cvt.rn.f64.u32 %0, %1;" : "=d"(r) : "r"(v)); return r; }
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));

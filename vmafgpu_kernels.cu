@@ -2168,6 +2168,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
+    /* Two steps at a time: what one leaves to the next is not moved. At scales 1 to 3 other instructions take the moves' place. */
+    static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
@@ -2743,10 +2745,13 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
     const int32_t to = (walk.end - walk.x + 3) / PER_STEP;
 #pragma unroll 1
     for (int k = 0; k < Kind::STEPS; k++) {
-        if (Kind::FAST && k >= from && k < to)
+        if (Kind::FAST && k >= from && k + Kind::PAIRS < to) {
             adm_step<Kind, true, false>(launch, walk, row, k);
-        else
+            if (Kind::PAIRS)
+                adm_step<Kind, true, false>(launch, walk, row, ++k);
+        } else {
             adm_step<Kind, true, true>(launch, walk, row, k);
+        }
         if (Kind::FLUSHES && walk.columns >= 10) {
             adm_flush(launch, walk.sums, walk.columns);
             walk.columns = 0;
@@ -2979,7 +2984,7 @@ enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__AD
         adm_tile<AdmKind<__VA_ARGS__>>(launch); \
     }
 ADM_KERNEL(fast_0_8, 4, 0, 1, ADM_WIDTH_0_8, true)
-ADM_KERNEL(fast_0_16, 5, 0, 2, VMAFGPU__ADM_WIDTH_0_16, true)
+ADM_KERNEL(fast_0_16, 4, 0, 2, VMAFGPU__ADM_WIDTH_0_16, true)
 ADM_KERNEL(fast_1, 4, 1, 2, VMAFGPU__ADM_WIDTH_1, true)
 ADM_KERNEL(fast_2, 4, 2, 4, VMAFGPU__ADM_WIDTH_2, true)
 ADM_KERNEL(fast_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, true)

@@ -86,7 +86,8 @@
  * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
  * opaque(v)                 v; the compiler does not know it
  * add_where(sum, v, where)  sum += v where it is said to
- * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
+ * add_distance(sum, a, b) (matrix)   sum += |a - b|, numbers without sign
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both with c as well
  *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
  *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
  */
@@ -316,6 +317,10 @@ GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
 }
 
 #ifdef GPU_MATRIX
+GPU_FN void add_distance(uint32_t &sum, uint32_t a, uint32_t b) {
+    asm("sad.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+}
+
 /* ---- asynchronous copies ---- */
 GPU_FN void copy_4(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
@@ -350,6 +355,13 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         "%3};"
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                const uint32_t (&c)[4]) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%10, %11, %12, %13};"
+        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 /* The compiler would rather keep operands of the matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
@@ -968,14 +980,18 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         }
 #pragma unroll
         for (int column = 0; column < 2; column++) {
+            const uint32_t rounding[4] = { 0, 0, BIAS * 256 + 128, BIAS * 256 + 128 };
             int32_t sum[2][4] = {};
+            if (BYTES == 1)
+                multiply_add_signed(sum[0], taps, bytes[0][column], bytes[1][column], rounding);
+            else
 #pragma unroll
-            for (int j = 0; j < BYTES; j++)
-                multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
+                for (int j = 0; j < BYTES; j++)
+                    multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
-                    blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)(sum[0][i + 2] + BIAS * 256 + 128) >> 8);
+                    blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
                     /* Unsigned, because illegal samples wrap it. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
@@ -995,24 +1011,29 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
-        int32_t part[DIGITS + 1][4] = {}, v[4];
+        const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
+        int32_t part[DIGITS + 1][4] = {};
+        uint32_t v[4];   /* with BIAS */
 #pragma unroll
         for (int j = 0; j < DIGITS; j++) {
-            multiply_add(part[j], low, b[j][0], b[j][1]);
+            if (j == 0)
+                multiply_add(part[0], low, b[0][0], b[0][1], rounding);
+            else
+                multiply_add(part[j], low, b[j][0], b[j][1]);
             multiply_add(part[j + 1], high, b[j][0], b[j][1]);
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const uint32_t lower = (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8) + 32768;
-            v[i] = part[2][i] + part[3][i] * 256 + (int32_t)(lower >> 16) - BIAS;
+            const uint32_t lower = (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8);
+            v[i] = (uint32_t)part[2][i] + (uint32_t)part[3][i] * 256 + (lower >> 16);
         }
         if (at_edge)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                v[i] = g + i / 2 * 8 < right && 2 * t + i % 2 < below ? v[i] : 0;
+                v[i] = g + i / 2 * 8 < right && 2 * t + i % 2 < below ? v[i] : (uint32_t)BIAS;
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            *sum += (uint32_t)(v[i] < 0 ? -v[i] : v[i]);
+            add_distance(*sum, v[i], BIAS);
     }
 
     GPU_FN void run(const vmafgpu__motion_launch &launch) {

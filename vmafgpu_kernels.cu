@@ -91,7 +91,8 @@
  * magnitude(v), smaller(a, b)        -0 is less than 0; of a number and a NaN the number
  * opaque(v)                 v; the compiler does not know it
  * add_where(sum, v, where)  sum += v where it is said to
- * multiply_add(d, a, b0, b1) (matrix), with c as well, multiply_add_signed
+ * add_distance(sum, a, b) (matrix)   sum += |a - b|, numbers without sign
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both with c as well
  *                           of all lanes: d += a * b, or d = c + a * b, with 16 x 32 unsigned (signed) bytes of a and 32 x 8
  *                           unsigned ones of b, spread over the lanes as in PTX's m16n8k32
  * multiply_add_16(x, y, sums) (matrix 16)
@@ -295,12 +296,7 @@ GPU_FN float reciprocal(float v) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "
 GPU_FN double reciprocal(double v) { double r; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v)); return r; }
 GPU_FN double double_bits(uint64_t v) { double r; asm("mov.b64 %0, %1;" : "=d"(r) : "l"(v)); return r; }
 GPU_FN uint64_t bits_of(double v) { uint64_t r; asm("mov.b64 %0, %1;" : "=l"(r) : "d"(v)); return r; }
-/* Without the slow conversion. */
-GPU_FN double whole(uint32_t v) {
-    double r;
-    asm("mov.b64 %0, {%1, %2};" : "=d"(r) : "r"(v), "r"(0x43300000));
-    return r - 4503599627370496.0;
-}
+GPU_FN double whole(uint32_t v) { double r; asm("cvt.rn.f64.u32 %0, %1;" : "=d"(r) : "r"(v)); return r; }
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("{ .reg .f64 t; .reg .b32 h; add.rz.f64 t, %1, 0d4330000000000000; mov.b64 {%0, h}, t; }" : "=r"(r) : "d"(v));
@@ -336,6 +332,10 @@ GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
 }
 
 #ifdef GPU_MATRIX
+GPU_FN void add_distance(uint32_t &sum, uint32_t a, uint32_t b) {
+    asm("sad.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+}
+
 /* ---- asynchronous copies ---- */
 GPU_FN void copy_4(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(shared)), "l"(global) : "memory");
@@ -370,6 +370,13 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         "%3};"
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                const uint32_t (&c)[4]) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%10, %11, %12, %13};"
+        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 /* The compiler would rather keep operands of the matrix products in registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
@@ -989,14 +996,18 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         }
 #pragma unroll
         for (int column = 0; column < 2; column++) {
+            const uint32_t rounding[4] = { 0, 0, BIAS * 256 + 128, BIAS * 256 + 128 };
             int32_t sum[2][4] = {};
+            if (BYTES == 1)
+                multiply_add_signed(sum[0], taps, bytes[0][column], bytes[1][column], rounding);
+            else
 #pragma unroll
-            for (int j = 0; j < BYTES; j++)
-                multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
+                for (int j = 0; j < BYTES; j++)
+                    multiply_add_signed(sum[j], taps, bytes[0][column * BYTES + j], bytes[1][column * BYTES + j]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 if (BYTES == 1) {   /* the bias keeps what is shifted from being negative */
-                    blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)(sum[0][i + 2] + BIAS * 256 + 128) >> 8);
+                    blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
                     /* Unsigned, because illegal samples wrap it. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
@@ -1016,24 +1027,29 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
-        int32_t part[DIGITS + 1][4] = {}, v[4];
+        const uint32_t rounding[4] = { 32768, 32768, 32768, 32768 };
+        int32_t part[DIGITS + 1][4] = {};
+        uint32_t v[4];   /* with BIAS */
 #pragma unroll
         for (int j = 0; j < DIGITS; j++) {
-            multiply_add(part[j], low, b[j][0], b[j][1]);
+            if (j == 0)
+                multiply_add(part[0], low, b[0][0], b[0][1], rounding);
+            else
+                multiply_add(part[j], low, b[j][0], b[j][1]);
             multiply_add(part[j + 1], high, b[j][0], b[j][1]);
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const uint32_t lower = (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8) + 32768;
-            v[i] = part[2][i] + part[3][i] * 256 + (int32_t)(lower >> 16) - BIAS;
+            const uint32_t lower = (uint32_t)part[0][i] + ((uint32_t)part[1][i] << 8);
+            v[i] = (uint32_t)part[2][i] + (uint32_t)part[3][i] * 256 + (lower >> 16);
         }
         if (at_edge)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                v[i] = g + i / 2 * 8 < right && 2 * t + i % 2 < below ? v[i] : 0;
+                v[i] = g + i / 2 * 8 < right && 2 * t + i % 2 < below ? v[i] : (uint32_t)BIAS;
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            *sum += (uint32_t)(v[i] < 0 ? -v[i] : v[i]);
+            add_distance(*sum, v[i], BIAS);
     }
 
     GPU_FN void run(const vmafgpu__motion_launch &launch) {
@@ -1079,7 +1095,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
     }
 };
 
-GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 1) {
+GPU_KERNEL(vmafgpu_motion_matrix_8, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_8 * LANES, 4) {
     MotionMatrix<1, VMAFGPU__MOTION_MATRIX_WARPS_8>::run(launch);
 }
 GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MATRIX_WARPS_12 * LANES, 1) {
@@ -2034,11 +2050,13 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
         for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
-            ((Words4 *)shared)[i] = load((const Words4 *)launch.log_table + i);
+            copy_16(shared + 16 * i, (const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
-            ((Words4 *)(shared + VMAFGPU__VIF_LOG_TABLE))[i] = load((const Words4 *)launch.fragments + i);
+            copy_16(shared + VMAFGPU__VIF_LOG_TABLE + 16 * i, (const Words4 *)launch.fragments + i);
+        copy_commit();
         if (thread_index() < 8)
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
+        copy_wait<0>();
         block_barrier();
         return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(),
                         of_warp + 8 * slot, of_warp + VMAFGPU__VIF_DIGITS };
@@ -2590,6 +2608,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int COLUMNS = 2 * WIDTH + 8;                 /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP;   /* band columns of a step */
+    /* Two steps at a time: what one leaves to the next is not moved. At scales 1 to 3 other instructions take the moves' place. */
+    static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS);   /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
@@ -3169,10 +3189,13 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
     const int32_t to = (walk.end - walk.x + 3) / PER_STEP;
 #pragma unroll 1
     for (int k = 0; k < Kind::STEPS; k++) {
-        if (Kind::FAST && k >= from && k < to)
+        if (Kind::FAST && k >= from && k + Kind::PAIRS < to) {
             adm_step<Kind, true, false>(launch, walk, row, k);
-        else
+            if (Kind::PAIRS)
+                adm_step<Kind, true, false>(launch, walk, row, ++k);
+        } else {
             adm_step<Kind, true, true>(launch, walk, row, k);
+        }
         if (Kind::FLUSHES && walk.columns >= 10) {
             adm_flush(launch, walk.sums, walk.columns);
             walk.columns = 0;
@@ -3405,7 +3428,7 @@ enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__AD
         adm_tile<AdmKind<__VA_ARGS__>>(launch); \
     }
 ADM_KERNEL(fast_0_8, 4, 0, 1, ADM_WIDTH_0_8, true)
-ADM_KERNEL(fast_0_16, 5, 0, 2, VMAFGPU__ADM_WIDTH_0_16, true)
+ADM_KERNEL(fast_0_16, 4, 0, 2, VMAFGPU__ADM_WIDTH_0_16, true)
 ADM_KERNEL(fast_1, 4, 1, 2, VMAFGPU__ADM_WIDTH_1, true)
 ADM_KERNEL(fast_2, 4, 2, 4, VMAFGPU__ADM_WIDTH_2, true)
 ADM_KERNEL(fast_3, 4, 3, 4, VMAFGPU__ADM_WIDTH_3, true)

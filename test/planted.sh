@@ -143,7 +143,7 @@ kernel_pixels vmafgpu_kernels.cu plain:pixels /GPU_FN void pixels_row(/,/^}/s/x 
 kernel_pixels_word vmafgpu_kernels.cu plain:pixels /^GPU_FN uint32_t load_word(const LinearPixels/,/^}/s/p.is_aligned ?/1 ?/
 kernel_pixels_chroma vmafgpu_kernels.cu amd:pixels /GPU_FN void pixels_chroma(/,/^}/s/row < 0 ? 0 : row/row < 0 ? 1 : row/
 kernel_motion_plain vmafgpu_kernels.cu plain:sums /GPU_FN void motion_plain(/,/^}/s/k < samples/k <= samples/
-kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (int32_t)(lower >> 16)/part[3][i] * 255 + (int32_t)(lower >> 16)/
+kernel_motion_matrix vmafgpu_kernels.cu matrix:sums s/part\[3\]\[i\] \* 256 + (lower >> 16)/part[3][i] * 255 + (lower >> 16)/
 kernel_vif_f64 vmafgpu_kernels.cu amd:sums /GPU_FN bool vif_likely_levels(/,/^}/s/below + (left >> 31)/below/
 kernel_vif_one vmafgpu_kernels.cu amd:random /GPU_FN bool vif_likely_levels(/,/^}/s/(int32_t)c1 < most/true/
 kernel_vif_claims vmafgpu_kernels.cu matrix:pieces s/warps + atomic_claim(/atomic_claim(/

@@ -435,6 +435,16 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
 GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated_multiply_add<int8_t>(d, a, b0, b1);
 }
+GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                const uint32_t (&c)[4]) {
+    for (int i = 0; i < 4; i++) {
+        d[i] = static_cast<int32_t>(c[i]);
+    }
+    multiply_add_signed(d, a, b0, b1);
+}
+GPU_FN void add_distance(uint32_t &sum, uint32_t a, uint32_t b) {
+    sum += a > b ? a - b : b - a;
+}
 GPU_FN void store_shared(void *p, uint32_t v) {
     simulated::machine.check_shared(p, sizeof v, "store_shared");
     memcpy(p, &v, sizeof v);

@@ -182,16 +182,18 @@ kernel_float_rows_64 vmafgpu_kernels.cu amd:measured /^GPU_FN void float_rows(/,
 kernel_float_sums vmafgpu_kernels.cu plain:measured /^GPU_FN void float_sums(/,/^}/s/float_bits(v\[i\].y)/float_bits(v[i].x)/
 kernel_float_vif vmafgpu_kernels.cu plain:measured /GPU_FN void blur_along(/,/^}/s/k <= 2 \* REACH/k < 2 * REACH/
 kernel_float_vif_any vmafgpu_kernels.cu plain:measured /GPU_FN void blur_along(/,/^}/s/k < 2 \* launch.reach + 4/k < 2 * launch.reach + 3/
-kernel_float_shrink vmafgpu_kernels.cu plain:measured /^GPU_FN void float_shrink(/,/^}/s/\* from\[k\]/* from[0]/
+kernel_float_shrink vmafgpu_kernels.cu plain:measured /GPU_FN void float_shrink(/,/^}/s/\* from\[k\]/* from[0]/
 kernel_float_motion vmafgpu_kernels.cu plain:measured /^GPU_FN void float_motion(/,/^}/s/magnitude(before\[k\] - now\[k\])/before[k] - now[k]/
 kernel_float_ansnr vmafgpu_kernels.cu plain:measured /^GPU_FN void float_ansnr(/,/^}/s/tap < 3 ? tap : 4 - tap/tap < 3 ? tap : 2/
 kernel_float_adm vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_threshold(/,/^}/s/side\[VMAFGPU__FADM_COLUMNS - 1\]/side[VMAFGPU__FADM_COLUMNS]/
 kernel_float_adm_reciprocal vmafgpu_kernels.cu plain:measured /^GPU_FN float float_adm_restore(/,/^}/s/1.0f - x \* y/1.0f - y * y/
 kernel_ssim_reduce vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_reduce(/,/^}/s/half = factor \/ 2/half = 0/
-kernel_ssim_halve vmafgpu_kernels.cu plain:measured /^GPU_FN float ssim_low_passed(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
+kernel_ssim_halve vmafgpu_kernels.cu plain:measured /GPU_FN void ssim_low_pass(/,/^}/s/i < 5 ? i : 8 - i/i < 5 ? i : 4/
 kernel_ssim_windows vmafgpu_kernels.cu plain:measured /^GPU_FN void ssim_terms(/,/^}/s/c2 \/ 2/c2 \/ 3/
 kernel_ssim_means vmafgpu_kernels.cu amd:measured /^GPU_FN double ssim_block_sums(/,/^}/s,LANES / 2,32 / 2,
-kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /^GPU_FN double widened(/,/^}/s/0x38000000u/0x38100000u/
+kernel_ssim_shifts vmafgpu_kernels.cu plain:measured /^GPU_FN Widening widening(/s/0x38000000/0x38100000/
+kernel_ssim_rounded vmafgpu_kernels.cu plain:doubts /^GPU_FN void ssim_add_rounded(/,/^}/s/52 - (int32_t)/51 - (int32_t)/
+kernel_ssim_settle vmafgpu_kernels.cu plain:doubts /^GPU_FN void ssim_settle(/,/^}/s/low += grows\[i\]/low += grows[0]/
 kernel_speed_change vmafgpu_kernels.cu plain:measured /^GPU_FN SpeedPlane speed_changing_plane(/,/^}/s/plane\[block_y()\]\[1\]/plane[0][1]/
 kernel_speed_words vmafgpu_kernels.cu plain:measured /^GPU_FN void speed_score(/,/^}/s/block_z() \* launch.word_stride/block_z()/
 kernel_float_planes vmafgpu_kernels.cu plain:measured /^GPU_FN float planes_sample(/,/^}/s/launch.has_weights ? quotient(value, weights) : value/value/

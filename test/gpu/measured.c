@@ -128,6 +128,7 @@ void test_measured(gpu *g) {
          "float_adm adm_skip_scale0=true:adm_adm3_apply_hm=true|float_adm adm_p_norm=20:adm_f1s0=5:adm_f2s3=9"},
         {"texture+mix", 83, 61, 8, 420, 3, {"h", 0, 0, 0, 0, 0}, 2, 0, SSIMS},
         {"noise+invert", 64, 70, 10, 420, 2, {"d", 0, 6, 0, 0, 0}, 2, 0, SSIMS},
+        {"texture+stretch", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 2, SSIMS},
         {"blocks+same", 65, 40, 16, 420, 2, {"p", 0, 0, 0, 0, 0}, 1, 0, SSIMS},
         {"texture+mix", 179, 176, 8, 420, 2, {"d", 0, 0, 0, 0, 0}, 2, 0,
          "float_ms_ssim enable_lcs=true|float_ssim enable_lcs=true:scale=3"},

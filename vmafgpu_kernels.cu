@@ -2470,8 +2470,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
-            v[i] = (uint32_t)part[1][i] + bias +
-                   (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16);
+            v[i] = again((uint32_t)part[1][i] + bias +   /* again: the products are not left to those lanes that write */
+                         (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) + 32768) >> 16));
         write(again(launch), strip, 16 * (n - 1), v);
     }
 

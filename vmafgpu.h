@@ -23850,7 +23850,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits.slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK)
+    if (result == VMAFGPU_OK && (size || !on_gpu))   /* maps alone settle it on the device */
         result = vmafgpu__edits_settle(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;

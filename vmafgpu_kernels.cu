@@ -8027,14 +8027,14 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         }
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
-    const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width;
+    /* As in edit_adm. */
+    const int32_t nothing = (int32_t)again(0), more = LANES == 64 ? nothing : 0;
+    const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width + more;
     const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * launch.tile_height;
     if (is_empty || x >= seen.of[0].end || y >= seen.of[1].end)
         return;
     const int32_t columns = adm_lesser(seen.of[0].end - x, launch.tile_width);
     const int32_t rows = adm_lesser(seen.of[1].end - y, launch.tile_height);
-    /* As in edit_adm. */
-    const int32_t nothing = mirror(x + (int32_t)thread_index(), vif.width) >> 31, more = LANES == 64 ? nothing : 0;
     const Tile tile = { (uint32_t *)shared_memory(), launch.stride + more, launch.tile_height * launch.stride + more };
     picture.plane += nothing, picture.patch += nothing, picture.pitch += nothing, picture.patch_pitch += nothing;
 #pragma unroll

@@ -282,7 +282,7 @@ typedef struct tested {
     vmafgpu_layout layout;
     int            arithmetic;
     const char    *features;   /* "name options|name options" */
-    int            edit_size;  /* with the default model and maps, too */
+    int            edit_size, map_size;   /* with the default model, too */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text, vmafgpu_feature_config *features) {
@@ -310,10 +310,10 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
         config.bytes_per_sample = 2;
     }
     config.gpu.arithmetic = t->arithmetic;
-    config.no_model = !t->edit_size;
+    config.no_model = !t->map_size;
     config.edit_size = t->edit_size;
-    config.live = t->edit_size != 0;
-    config.map_size = t->edit_size;
+    config.live = t->map_size != 0;
+    config.map_size = t->map_size;
     config.features = features;
     config.feature_count = count;
     return config;
@@ -369,25 +369,26 @@ static void check_planted(gpu *g, const tested *t) {
 
 void test_self_test(gpu *g) {
     static const tested cases[] = {
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0},
-        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0},
-        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0},
-        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0},
-        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0},
-        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0},
-        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0},
-        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0},
-        {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0},
-        {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0},
-        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0},
-        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0},
-        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0},
-        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0},
-        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16},
-        {48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64},
-        {64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0},
+        {48, 40, 10, VMAFGPU_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0},
+        {64, 48, 16, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0},
+        {1920, 1080, 8, VMAFGPU_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0},
+        {1920, 1080, 10, VMAFGPU_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0},
+        {400, 320, 8, VMAFGPU_PLANAR, 1, "speed_chroma", 0, 0},
+        {400, 320, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0},
+        {800, 640, 8, VMAFGPU_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr", 0, 0},
+        {48, 40, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0},
+        {96, 96, 8, VMAFGPU_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0},
+        {48, 40, 10, VMAFGPU_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr", 0, 0},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0},
+        {180, 176, 10, VMAFGPU_PLANAR, 1, "float_ms_ssim", 0, 0},
+        {48, 40, 8, VMAFGPU_PLANAR, 1, "psnr_hvs", 0, 0},
+        {48, 40, 8, VMAFGPU_SEMIPLANAR, 1, "ciede", 0, 0},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 16, 16},
+        {48, 96, 16, VMAFGPU_PLANAR, 1, "vif", 64, 64},
+        {64, 48, 8, VMAFGPU_PLANAR, 1, "vif", 0, 16},
+        {64, 48, 10, VMAFGPU_SEMIPLANAR_HIGH, 1, "vif", 16, 16},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_planted(g, &cases[i]);

@@ -50,7 +50,7 @@ static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
 static int is_harmless(const char *entry) {
     static const char *const entries[] = {"cuCtxPopCurrent_v2", "cuDeviceGetName",
                                           "cuModuleGetFunction" /* of a better form */,
-                                          "hipGetDevice", "hipSetDevice" /* to the caller's */};
+                                          "hipModuleGetFunction", "hipGetDevice", "hipSetDevice" /* to the caller's */};
     int found = 0;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         found |= strcmp(entry, entries[i]) == 0;

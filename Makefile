@@ -245,12 +245,12 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 
 # ---- the rest ----
 
-# bench_gpu lies beside the kernels, where they are looked for.
+# bench_gpu lies beside the kernels, where they are looked for, and looks inside.
 benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu
-$(BUILD)/bench_gpu: test/bench_gpu.c
-$(BUILD)/test/bench_cpu: test/bench_cpu.c
-$(benchmarks): test/bench.h test/clip.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile | $(BUILD)/test
-	$(linked) -o $@ $(filter %.c,$^) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+$(BUILD)/bench_gpu: test/bench_gpu.c test/bench.h test/clip.h $(library) Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
+$(BUILD)/test/bench_cpu: test/bench_cpu.c test/bench.h test/clip.h $(BUILD)/vmafgpu.o vmafgpu.h Makefile | $(BUILD)/test
+	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 bench: $(BUILD)/vmafgpu $(benchmarks) $(BUILD)/test/make_clip $(BUILD)/test/measure
 	@test/bench.sh $(BUILD) '$(VMAF)'

@@ -15180,6 +15180,12 @@ static int vmafgpu__adm_tile_width(int input, int lanes) {
     return input == 0 && lanes == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : width[input];
 }
 
+/* Input columns that a word of a tile holds. */
+static int vmafgpu__adm_word_columns(int input) {
+    static const int columns[VMAFGPU__ADM_INPUTS] = {4, 2, 2, 1, 1};
+    return columns[input];
+}
+
 /* Tiles start where the region of the sums does (at an even column, for the loader), so that as few as possible are
  * mixed. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
@@ -15248,7 +15254,6 @@ static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, c
     const int width = out->batch.width, height = out->batch.height,
               input = vmafgpu__adm_input(scale, out->batch.bit_depth);
     const int tile_width = vmafgpu__adm_tile_width(input, lanes), warps = VMAFGPU__ADM_THREADS / lanes;
-    const int word_columns = scale >= 2 ? 1 : input == 0 ? 4 : 2;
     out->geometry = vmafgpu__adm_geometry_of(width, height, scale);
     out->tiles = vmafgpu__adm_tiles_of(&out->geometry, scale, index == 0, tile_width, lanes - 2);
     out->fast = vmafgpu__adm_fast_of(variant, &out->geometry, scale);
@@ -15270,7 +15275,7 @@ static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, c
     shape->grid[1] = 1;
     shape->grid[2] = (uint32_t)out->batch.pairs;
     shape->threads = VMAFGPU__ADM_THREADS;
-    shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, word_columns, lanes) * 4);
+    shape->shared = (uint32_t)(warps * VMAFGPU__ADM_TILE_WORDS(tile_width, vmafgpu__adm_word_columns(input), lanes) * 4);
 }
 
 /* The same for the row sums of all scales: the last launch of a variant. */
@@ -23036,7 +23041,7 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows, int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
                                                     VMAFGPU__EDIT_ADM_WIDTH_1, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__EDIT_ADM_WIDTH_3 };
-    const int word_columns = input == 0 ? 4 : input < 3 ? 2 : 1, warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
+    const int word_columns = vmafgpu__adm_word_columns(input), warps = VMAFGPU__EDIT_ADM_THREADS / lanes;
     launch->lanes = lanes;
     launch->strips = vmafgpu__divide_up(rows, lanes - 2);
     for (int fewer = lanes / 2; fewer >= VMAFGPU__EDIT_ADM_LANES; fewer /= 2) {
@@ -23129,7 +23134,7 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* A scale of VIF of the base; of ADM, `layers` of it. map: where sums go, or NULL: all is stored. */
+/* A scale of VIF, or of ADM, of the base. map: where sums go, or NULL: all is stored. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);

@@ -2918,15 +2918,19 @@ template <class Kind> struct AdmSums<Kind, true> {
 
 /* The masked cubes of a pixel: what is restored under the mask of what is added, and the other way round. */
 template <class Kind>
+GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2], int i,
+                               int band) {
+    return vmafgpu__adm_masked_cube(Kind::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
+                                    launch.geometry.mask_shift[band]);
+}
+template <class Kind>
 GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
                            const AdmPixel &pixel, const uint32_t (&threshold)[2]) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sums.masked[i][band] +=
-                (uint64_t)vmafgpu__adm_masked_cube(Kind::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
-                                                   launch.geometry.mask_shift[band]);
+            sums.masked[i][band] += (uint64_t)adm_masked_cube<Kind>(launch, pixel, threshold, i, band);
 }
 template <class Kind>
 GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &sums,
@@ -3250,9 +3254,15 @@ GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pi
         adm_copy_words<Kind, AT_ONCE, false>(out, in, pitch, height, first_row + first, first);
 }
 
+/* What a tile's samples have. */
+template <int BYTES> struct AdmSample { using type = uint32_t; };
+template <> struct AdmSample<1> { using type = uint8_t; };
+template <> struct AdmSample<2> { using type = uint16_t; };
+
 /* Gives the columns -1, width and width + 1 of a tile at the frame's side their samples: by the border rule those of
  * columns 1, width - 1 and width - 2. */
-template <class Kind, class Sample> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
+template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
+    using Sample = typename AdmSample<Kind::BYTES>::type;
     const int32_t first_column = 2 * x - 4;
     for (int32_t row = (int32_t)lane_index(); row < 2 * Kind::ROWS; row += LANES) {
         Sample *samples = (Sample *)(tile + row * Kind::STRIDE);
@@ -3343,12 +3353,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
     copy_wait<0>();
     warp_barrier();
     if (walk.x < 2 || 2 * walk.x - 4 + Kind::COLUMNS > launch.input_width) {
-        if constexpr (Kind::BYTES == 1)
-            adm_mirror_columns<Kind, uint8_t>(walk.tile, launch.input_width, walk.x);
-        else if constexpr (Kind::BYTES == 2)
-            adm_mirror_columns<Kind, uint16_t>(walk.tile, launch.input_width, walk.x);
-        else
-            adm_mirror_columns<Kind, uint32_t>(walk.tile, launch.input_width, walk.x);
+        adm_mirror_columns<Kind>(walk.tile, launch.input_width, walk.x);
         warp_barrier();
     }
 
@@ -8164,8 +8169,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            const int64_t cube = vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
-                                                          launch.geometry.mask_shift[band]);
+            const int64_t cube = adm_masked_cube<Base>(launch, pixel, threshold, i, band);
             if (sums.is_own)
                 store(sums.out + (i * VMAFGPU__BANDS + band) * sums.plane, cube);
         }
@@ -8201,9 +8205,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
     for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sums.masked[i][band] +=
-                (uint64_t)vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
-                                                   launch.geometry.mask_shift[band]);
+            sums.masked[i][band] += (uint64_t)adm_masked_cube<Base>(launch, pixel, threshold, i, band);
     if (++sums.column < sums.last)
         return;
     const vmafgpu__map_blocks &map = *sums.map;
@@ -8270,12 +8272,7 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
     copy_wait<0>();
     warp_barrier();
     if (x < 2 || 2 * x - 4 + Kind::COLUMNS > adm.input_width) {
-        if constexpr (Kind::BYTES == 1)
-            adm_mirror_columns<Kind, uint8_t>(tile, adm.input_width, x);
-        else if constexpr (Kind::BYTES == 2)
-            adm_mirror_columns<Kind, uint16_t>(tile, adm.input_width, x);
-        else
-            adm_mirror_columns<Kind, uint32_t>(tile, adm.input_width, x);
+        adm_mirror_columns<Kind>(tile, adm.input_width, x);
         warp_barrier();
     }
     const uint32_t *row = tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
@@ -8305,16 +8302,10 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<B
     for (int i = 0; i < 2; i++)
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++)
-            sums.masked[i][band] +=
-                (uint64_t)vmafgpu__adm_masked_cube(Base::SCALE, band, (int32_t)pixel.signal[i][band], threshold[!i],
-                                                   launch.geometry.mask_shift[band]) -
+            sums.masked[i][band] += (uint64_t)adm_masked_cube<Base>(launch, pixel, threshold, i, band) -
                 load(sums.base + (i * VMAFGPU__BANDS + band) * sums.plane);
     sums.base++;
 }
-
-template <int BYTES> struct EditSample { using type = uint32_t; };
-template <> struct EditSample<1> { using type = uint8_t; };
-template <> struct EditSample<2> { using type = uint16_t; };
 
 /* The lanes that have an edit, and this one's place among them. */
 struct EditLanes { int32_t count, own; };
@@ -8447,7 +8438,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         copy_commit();
         copy_wait<0>();
         warp_barrier();
-        using Sample = typename EditSample<Kind::BYTES>::type;
+        using Sample = typename AdmSample<Kind::BYTES>::type;
         edit_adm_overlay<Kind, Sample>(own_tile + Kind::PLANE, lanes, picture, x, y, input_height, words, words ? rows : 0);
         warp_barrier();
         if (x < 2 || 2 * x - 4 + Kind::COLUMNS > input_width)

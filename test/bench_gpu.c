@@ -1,5 +1,5 @@
 /* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what RGB costs, edits tried
- * per second, what an open costs; every case checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
+ * per second, what an open costs; every case but pixels and maps checks that its scores are the CPU's, bit for bit. Without a GPU it says so in one line and is
  * content. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
@@ -835,13 +835,17 @@ static void pixel_frame_give(pixel_frame *p, cuda *c) {
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
+    vmafgpu_result result;
     CUDA_CALL(c, event_record, (events[0], c->streams[0]));
     if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK || vmafgpu_wait_on_stream(v, c->streams[0], -1) != VMAFGPU_OK) {
         die("%s", vmafgpu_last_error(v));
     }
     CUDA_CALL(c, event_record, (events[1], c->streams[0]));
     CUDA_CALL(c, stream_wait, (c->streams[0]));
-    while (vmafgpu_next(v, &score) == VMAFGPU_AGAIN) {
+    while ((result = vmafgpu_next(v, &score)) == VMAFGPU_AGAIN) {
+    }
+    if (result != VMAFGPU_OK) {
+        die("%s", vmafgpu_last_error(v));
     }
     CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
     return 1e3 * milliseconds;

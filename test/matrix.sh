@@ -60,6 +60,7 @@ check() {
 
 step 'build' make -j"$jobs"
 step 'demo' make demo
+step 'benchmarks build' make -j"$jobs" build/bench_gpu build/test/bench_cpu
 check 'tests'
 
 # with the kernels that the tests have built

@@ -5,7 +5,7 @@
  *
  * With VMAFGPU_TEST_BACKEND=hip the library is HIP's (libamdhip64.so.6) and the kernels are a bundle or a code object.
  * What needs a GPU that fails on demand runs on the simulated one only. GROUP: a name of GPU_GROUPS in gpu/gpu.h;
- * default all. */
+ * default all. -GROUP: all but these. */
 #define TEST_STATE
 #include "gpu/gpu.h"
 
@@ -28,9 +28,12 @@ int main(int argc, char **argv) {
     }
     gpu_find(&g, vendor_name ? vendor_name : "cuda", driver, kernels);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        int is_wanted = argc == 1;
+        int is_wanted = argc == 1 || argv[1][0] == '-';
         for (int k = 1; k < argc; k++) {
-            is_wanted |= strcmp(argv[k], groups[i].name) == 0;
+            const int is_left_out = argv[k][0] == '-';
+            if (strcmp(argv[k] + is_left_out, groups[i].name) == 0) {
+                is_wanted = !is_left_out;
+            }
         }
         if (is_wanted) {
             gpu_begin(&g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);

@@ -127,7 +127,7 @@ windows() {
         echo 'built, but wine does not start here: the tests are skipped'
         return 0
     fi
-    make test BUILD=build/windows CC=x86_64-w64-mingw32-gcc RUNNER=wine
+    make test BUILD=build/windows CC=x86_64-w64-mingw32-gcc RUNNER=test/wine.sh
 }
 have Windows x86_64-w64-mingw32-g++ wine && step 'Windows under wine' windows
 

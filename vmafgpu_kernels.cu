@@ -320,7 +320,10 @@ GPU_FN float reciprocal_root(float v) { float r; asm("rsqrt.approx.ftz.f32 %0, %
 GPU_FN float smaller(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 
 GPU_FN uint32_t uniform(uint32_t v) { return v; }
-template <class T> GPU_FN const T &again(const T &launch) { return launch; }
+template <class T> GPU_FN const T &again(const T &launch) {
+    static_assert(sizeof launch > sizeof(uint64_t), "a number is a uint32_t here, else it is taken for the kernel's argument");
+    return launch;
+}
 GPU_FN uint32_t again(uint32_t v) { return v; }
 /* In a register pair: as a literal it costs an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) { asm volatile("" : "+l"(v)); return v; }
@@ -8033,7 +8036,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         picture = edit_picture(batch, index, e, changed, SCALE, base.data, base.pitch, batch.vif, batch.vif_pitch);
     }
     /* As in edit_adm. */
-    const int32_t nothing = (int32_t)again(0), more = LANES == 64 ? nothing : 0;
+    const int32_t nothing = (int32_t)again(0u), more = LANES == 64 ? nothing : 0;
     const int32_t x = (seen.of[0].first & ~3) + (int32_t)block_x() * launch.tile_width + more;
     const int32_t y = (seen.of[1].first & ~1) + (int32_t)block_y() * launch.tile_height;
     if (is_empty || x >= seen.of[0].end || y >= seen.of[1].end)

@@ -83,7 +83,8 @@ GPU_FN uint32_t first_lanes(bool v) {
 #endif
 }
 
-template <class T> GPU_FN const T &again(const T &) {
+template <class T> GPU_FN const T &again(const T &launch) {
+    static_assert(sizeof launch > sizeof(uint64_t), "a number is a uint32_t here, else it is taken for the kernel's argument");
     const __attribute__((address_space(4))) void *arguments =
         (const __attribute__((address_space(4))) void *)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(arguments));

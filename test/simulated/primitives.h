@@ -113,6 +113,7 @@ GPU_FN uint32_t first_lanes(bool v) {
     return bits;
 }
 template <class T> GPU_FN const T &again(const T &launch) {
+    static_assert(sizeof launch > sizeof(uint64_t), "a number is a uint32_t here, else it is taken for the kernel's argument");
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) {

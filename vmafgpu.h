@@ -20538,13 +20538,13 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #  include VMAFGPU_AMD_HEADER
 #endif
 
-/* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; NULL for form: the kernels
- * that are there tell. */
-static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const vmafgpu__vif_form *form,
+/* Gives an image to the driver and finds the kernels in it. `log`: what its compiler said; `form`: the best one that it may
+ * have, the kernels that are there tell. */
+static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__vif_form form,
                                 int option_count, int *options, void **values, char *log, char *reason,
                                 size_t size) {
     vmafgpu__gpu *g = v->gpu;
-    int found = form ? (int)*form : (int)VMAFGPU__VIF_FORMS - 1;
+    int found = (int)form;
     const int error = g->driver.module_load(&g->module, image->data, (unsigned)option_count, options, values);
     if (error != 0) {
         const char *name = g->vendor->error_name(g, error);
@@ -20554,7 +20554,7 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, const v
                           name ? name : "", log);
         return 0;
     }
-    for (; !form && found > VMAFGPU__VIF_PLAIN; found--) {
+    for (; found > VMAFGPU__VIF_PLAIN; found--) {
         void *ignored = NULL;
         if (g->driver.module_function(&ignored, g->module, vmafgpu__vif_kernels[found][0][VMAFGPU__VIF_INPUTS - 1]) == 0)
             break;
@@ -20742,7 +20742,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
     values[0] = log;
     values[1] = (void *)(uintptr_t)(sizeof log - 1);
     if (vmafgpu__is_machine_code(image))
-        return vmafgpu__load_module(v, image, NULL, 2, options, values, log, reason, size);
+        return vmafgpu__load_module(v, image, VMAFGPU__VIF_MATRIX, 2, options, values, log, reason, size);
     if (!vmafgpu__is_whole_text(image)) {
         vmafgpu__sentence(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
         return 0;
@@ -20756,7 +20756,7 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
     }
     const vmafgpu__vif_form form = target >= MATRIX_CAPABILITY ? VMAFGPU__VIF_MATRIX : VMAFGPU__VIF_PLAIN;
     vmafgpu__trim_image(v, image, form);
-    return vmafgpu__load_module(v, image, &form, 2, options, values, log, reason, size);
+    return vmafgpu__load_module(v, image, form, 2, options, values, log, reason, size);
 }
 
 #define VMAFGPU__CUDA_SYMBOL(name, result, arguments, cuda, hip) cuda,
@@ -21008,7 +21008,7 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
     if (vmafgpu__is_bundle(image) && !vmafgpu__open_bundle(v, image, reason, size))
         return 0;
     if (vmafgpu__is_code_object(image)) {
-        if (!vmafgpu__load_module(v, image, NULL, 0, NULL, NULL, no_log, reason, size))
+        if (!vmafgpu__load_module(v, image, VMAFGPU__VIF_MATRIX_16, 0, NULL, NULL, no_log, reason, size))
             return 0;
         vmafgpu__hip_of(v->gpu)->image = image->data;
         image->data = NULL;

@@ -4443,6 +4443,7 @@ static int self_test(const options *o) {
     } parts[] = {{summed, sizeof summed / sizeof summed[0]}, {measured, sizeof measured / sizeof measured[0]}, {NULL, 0}};
     enum { PARTS = sizeof parts / sizeof parts[0] };
     const size_t count = PARTS * (sizeof formats / sizeof formats[0]);
+    vmafgpu_backend backend = o->backend;
     uint64_t sum = 0;
     int ok = 1;
     for (size_t k = 0; ok && k < count; k++) {
@@ -4465,7 +4466,7 @@ static int self_test(const options *o) {
         config.colour.range = VMAFGPU_RANGE_LIMITED;
         config.colour.siting = VMAFGPU_SITING_LEFT;
         config.colour.transfer = VMAFGPU_TRANSFER_SRGB;
-        config.backend = o->backend;
+        config.backend = backend;
         choose_gpus(&config, o);
         config.gpu.batch = config.gpu.queue = 1;
         config.gpu.arithmetic = formats[i].arithmetic;
@@ -4473,6 +4474,9 @@ static int self_test(const options *o) {
             ok = fail_library(vmafgpu_last_error(context));
         } else if (!*vmafgpu_device_name(context)) {
             ok = fail("there is no GPU to test: %s", o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
+        } else if (backend == VMAFGPU_BACKEND_AUTO) {
+            /* The others are on the same one; edits want it named. */
+            backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
         }
         sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_sum(context);
         if (ok && k == count - 1) {

@@ -83,7 +83,7 @@ for AMDEMU_ARCH in $architectures; do
     done
     # Each kernel against the CPU, and the number made of the sums, which is the same on each GPU.
     log=$work/$AMDEMU_ARCH.self_test
-    LD_LIBRARY_PATH=$work/library "$build/vmafgpu" --self-test --backend hip \
+    LD_LIBRARY_PATH=$work/library "$build/vmafgpu" --self-test \
         --kernels "$work/vmafgpu_kernels.$AMDEMU_ARCH.hsaco" > "$log" 2>&1
     status=$?
     found=$(grep -oE '\<[0-9a-f]{16}\>' "$log" | head -n 1)

@@ -542,6 +542,10 @@ simulate() { # BACKEND LIBRARY SONAME
     on_gpu "the simulated GPU, by $1" "$1" --kernels "$work/kernels.$1"
     [ "$1" != cuda ] || reads_ahead "$1"
     [ -n "$SANITIZE" ] || several "$1"
+    if [ "$DEPTH" = all ]; then # minutes
+        $tool --self-test --kernels "$work/kernels.$1" > "$work/out" 2> "$work/err"
+        check "every kernel's self-test, no backend named, by $1" grep -q 'self-test passed: .*: [0-9a-f]\{16\}$' "$work/out"
+    fi
     tool=$real
     "$build/device_frames" "$1" "$work/kernels.$1" "$simulated" > "$work/out" 2> "$work/err"
     check "device_frames on the simulated GPU, by $1" [ "$(grep -c '^frame [0-9]*: [0-9.]*$' "$work/out")" -eq 20 ]

@@ -208,7 +208,7 @@ kernel_hvs vmafgpu_kernels.cu plain:measured /GPU_FN void hvs_eight(/,/^}/s/hvs_
 kernel_sequence_ties vmafgpu_kernels.cu plain:measured /GPU_FN void go(Place/,/^}/s/by\[0\] + (odd ? by\[1\] - by\[0\] : 0)/by[0]/
 kernel_sequence_ends vmafgpu_kernels.cu plain:measured /GPU_FN void sequence(/,/^}/s/place.high <= Sum::ROOM/place.high <= 2 * Sum::ROOM/
 kernel_sequence_beyond vmafgpu_kernels.cu plain:measured /GPU_FN void sequence(/,/^}/s/literal += /literal = /
-kernel_sequence_waves vmafgpu_kernels.cu amd:measured /GPU_FN void sequence(/,/^}/s/lane == LANES - 1/lane == 31/
+kernel_sequence_waves vmafgpu_kernels.cu amd:doubts /GPU_FN void sequence(/,/^}/s/lane == LANES - 1/lane == 31/
 reduction_halves vmafgpu_kernels.cu plain:noise s/v = (int64_t)((uint64_t)v + ((uint64_t)high << 32 | low))/v = (int64_t)((((uint64_t)v >> 32) + high) << 32 | ((uint32_t)v + low))/
 reduction_warp vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum_word(/,/^}/s,LANES / 2,32 / 2,
 reduction_warp_long vmafgpu_kernels.cu amd:sums /^GPU_FN.* warp_sum(/,/^}/s,LANES / 2,32 / 2,

@@ -356,17 +356,17 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
 }
 
 /* ---- matrix products: of 32 bytes of a row and of a column, which are exchanged as 16 bits ---- */
-template <class Byte> static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at, uint32_t word) {
+/* They are most of the work: in whole vectors, and without the sanitizers, which have nothing to find in there. */
+#define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
+template <class Byte> SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at, uint32_t word) {
     for (uint32_t i = 0; i < 4; i++) {
         v[4 * at + i] = static_cast<Byte>(word >> 8 * i);
     }
 }
-/* It is most of the work: in whole vectors, and without the sanitizers, which have nothing to find in there. */
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))
 #endif
-__attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
-static inline __attribute__((unused)) int32_t simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
+SIMULATED_PLAIN static inline __attribute__((unused)) int32_t simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
     int32_t sum = 0;
     for (int k = 0; k < 32; k++) {
         sum += a[k] * b[k];

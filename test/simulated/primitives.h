@@ -22,9 +22,17 @@ enum { SIMULATED_IMAGE = 0 };
 #define GPU_FN static inline __attribute__((unused))
 #define GPU_FAR static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
+#ifdef SIMULATED_UNUSED   /* kernels are templates, which are not compiled but by name<0>(launch) */
+#define GPU_KERNEL(name, Launch, threads, blocks) \
+    static_assert((threads) % LANES == 0, "whole warps"); \
+    template <int> static void name([[maybe_unused]] const Launch &launch)
+#define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) GPU_KERNEL(name, Launch, threads, blocks)
+#else
 #define GPU_KERNEL(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, threads, blocks)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, LANES, blocks)
+#endif
 #define SIMULATED_KERNEL(name, Launch, threads, fewest, blocks) \
+    static_assert((threads) % LANES == 0, "whole warps"); \
     static void name(const Launch &launch); \
     static void simulated_run_##name(const void *launch) { \
         name(*static_cast<const Launch *>(launch)); \

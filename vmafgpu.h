@@ -275,7 +275,7 @@
  * vmafgpu_edit_try() scores it with other samples in a rectangle, in a tenth of a millisecond, to the last bit as if the whole
  * frame had been scored; vmafgpu_edit_commit() makes such edits part of it. `change` has a sign to rely on, be it ever so small.
  * vmafgpu_edit_gradient() tells what each of the frame's sums is worth, vmafgpu_edit_map() where the score is lost.
- * Models of v0.6, on the CPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
+ * Models of v0.6 (adm, vif and motion), on the CPU or on one GPU. examples/encoder_rdo.c, examples/tune_vmaf.c.
  *
  * LIVE. While a game or a stream runs, a score should be there with its pair, and no call may wait.
  *   - libvmaf's motion2 of frame i, i >= 1, is the lesser of two differences, |i, i-1| and |i+1, i| (the mean absolute difference of

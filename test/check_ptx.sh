@@ -3,12 +3,14 @@
 # disassembler are, the machine code that comes of them.
 #
 #     test/check_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
+#                                           DEPTH=all: the image for 7.5 on newer ones, too, which get the other one
 #
 # - PTX no newer than 8.0, for sm_75 and sm_80.
 # - Global memory is read by ld.global.nc (or cp.async) only; nothing lies in local memory, nothing is reached by an
 #   address whose kind the compiler could not tell. In the kernels of float features no product is fused with a sum (machine
 #   code does that within divisions).
-# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for.
+# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for. What `make
+#   blobs` has assembled of the same image is not assembled again.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
 # - The container and the C header hold these and the machine code that was made, in at most 4 MB.
 build=${1:-build}
@@ -262,7 +264,11 @@ image() {
         rm -f "$cubin"
         fit "$architecture" "$file" > "$cubin.ptx"
         bounds "$cubin.ptx" "$architecture" >> "$work/bounds"
-        "$ptxas" -v "-arch=sm_$architecture" "$cubin.ptx" -o "$cubin" > "$cubin.log" 2>&1 &
+        if [ -f "$blobs/sm_$architecture.cubin" ] && cmp -s "$cubin.ptx" "$blobs/sm_$architecture.ptx"; then
+            cp "$blobs/sm_$architecture.cubin" "$cubin" && cp "$blobs/sm_$architecture.log" "$cubin.log"
+        else
+            "$ptxas" -v "-arch=sm_$architecture" "$cubin.ptx" -o "$cubin" > "$cubin.log" 2>&1 &
+        fi
     done
     wait
     : > "$work/resources"
@@ -307,7 +313,10 @@ ptxas=${PTXAS:-$(find_tool ptxas)}
 find_disassembler
 [ -n "$ptxas" ] || skip 'no ptxas (it comes with CUDA): registers, spills and machine code'
 [ -z "$ptxas" ] || [ -n "$disassemble" ] || skip 'neither cuobjdump nor nvdisasm (they come with CUDA): machine code'
-image "$baseline" sm_75 75 80 90 120
+newer=
+[ "$DEPTH" = all ] && newer='80 90 120'
+# shellcheck disable=SC2086
+image "$baseline" sm_75 75 $newer
 image "$matrix" sm_80 80 90 120
 
 parts=

@@ -63,6 +63,8 @@ step 'demo' make demo
 step 'benchmarks build' make -j"$jobs" build/bench_gpu build/test/bench_cpu
 check 'tests'
 
+step 'planted faults' test/planted.sh texts
+
 # with the kernels that the tests have built
 step 'amd runtime without a card' test/amd_runtime.sh build
 

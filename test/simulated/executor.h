@@ -369,7 +369,7 @@ struct Warp {
     struct Exchange {
         uint32_t word[WARP];
         uint32_t any;                /* votes */
-        alignas(16) uint32_t a[16][8], b[16][8];   /* rows of a and columns of b, 32 bytes each */
+        alignas(16) int16_t a[16][32], b[16][32];   /* rows of a and columns of b, 32 bytes each */
     } exchange[2];
 };
 

@@ -22,9 +22,17 @@ enum { SIMULATED_IMAGE = 0 };
 #define GPU_FN static inline __attribute__((unused))
 #define GPU_FAR static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
+#ifdef SIMULATED_UNUSED   /* kernels are templates, which are not compiled but by name<0>(launch) */
+#define GPU_KERNEL(name, Launch, threads, blocks) \
+    static_assert((threads) % LANES == 0, "whole warps"); \
+    template <int> static void name([[maybe_unused]] const Launch &launch)
+#define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) GPU_KERNEL(name, Launch, threads, blocks)
+#else
 #define GPU_KERNEL(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, threads, blocks)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) SIMULATED_KERNEL(name, Launch, threads, LANES, blocks)
+#endif
 #define SIMULATED_KERNEL(name, Launch, threads, fewest, blocks) \
+    static_assert((threads) % LANES == 0, "whole warps"); \
     static void name(const Launch &launch); \
     static void simulated_run_##name(const void *launch) { \
         name(*static_cast<const Launch *>(launch)); \
@@ -355,16 +363,21 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
     memcpy(v, p, sizeof v);
 }
 
-/* ---- matrix products: of 32 bytes of a row and of a column ---- */
-/* The sanitizers have nothing to find in there, and it is most of the work. */
-template <class A, class B>
-__attribute__((no_sanitize("address"), no_sanitize("undefined")))
-static inline __attribute__((unused)) int32_t simulated_product(const uint32_t *a, const uint32_t *b) {
-    const A *const x = reinterpret_cast<const A *>(a);
-    const B *const y = reinterpret_cast<const B *>(b);
+/* ---- matrix products: of 32 bytes of a row and of a column, which are exchanged as 16 bits ---- */
+/* They are most of the work: in whole vectors, and without the sanitizers, which have nothing to find in there. */
+#define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
+template <class Byte> SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at, uint32_t word) {
+    for (uint32_t i = 0; i < 4; i++) {
+        v[4 * at + i] = static_cast<Byte>(word >> 8 * i);
+    }
+}
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+SIMULATED_PLAIN static inline __attribute__((unused)) int32_t simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
     int32_t sum = 0;
     for (int k = 0; k < 32; k++) {
-        sum += x[k] * y[k];
+        sum += a[k] * b[k];
     }
     return sum;
 }
@@ -414,13 +427,13 @@ static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4
     const uint32_t g = lane->index / 4, t = lane->index % 4;
     simulated::Warp::Exchange &e = warp->exchange[warp->turn];
     for (uint32_t i = 0; i < 4; i++) {
-        e.a[g + i % 2 * 8][t + i / 2 * 4] = a[i];
+        simulated_widen<A>(e.a[g + i % 2 * 8], t + i / 2 * 4, a[i]);
     }
-    e.b[g][t] = b0;
-    e.b[g][t + 4] = b1;
+    simulated_widen<uint8_t>(e.b[g], t, b0);
+    simulated_widen<uint8_t>(e.b[g], t + 4, b1);
     simulated::machine.meet(simulated::MULTIPLY_ADD);
     for (uint32_t i = 0; i < 4; i++) {
-        const int32_t product = simulated_product<A, uint8_t>(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
+        const int32_t product = simulated_product(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
         d[i] = static_cast<int32_t>(static_cast<uint32_t>(d[i]) + static_cast<uint32_t>(product));
     }
 }
@@ -475,6 +488,7 @@ template <int groups> GPU_FN void copy_wait() {
 
 /* ---- matrix products of 16 x 16, as AMD's are spread over 32 and over 64 lanes ---- */
 enum { MATRIX_IS_SIGNED = LANES == 64 };
+typedef std::conditional<MATRIX_IS_SIGNED, int8_t, uint8_t>::type MatrixByte;
 struct MatrixSums {
     int32_t row[256 / LANES];
     int32_t operator[](int i) const {
@@ -495,13 +509,13 @@ GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32
     simulated::Warp *const warp = lane->warp;
     const uint32_t own = lane->index % 16, group = lane->index / 16;
     simulated::Warp::Exchange &e = warp->exchange[warp->turn];
-    memcpy(&e.a[own][group * 128 / LANES], x, sizeof x);
-    memcpy(&e.b[own][group * 128 / LANES], y, sizeof y);
+    for (uint32_t i = 0; i < 128 / LANES; i++) {
+        simulated_widen<MatrixByte>(e.a[own], group * 128 / LANES + i, x[i]);
+        simulated_widen<MatrixByte>(e.b[own], group * 128 / LANES + i, y[i]);
+    }
     simulated::machine.meet(simulated::MULTIPLY_ADD);
     for (uint32_t i = 0; i < 256 / LANES; i++) {
-        const uint32_t *const row = e.a[group * 256 / LANES + i];
-        const int32_t product = MATRIX_IS_SIGNED ? simulated_product<int8_t, int8_t>(row, e.b[own])
-                                                 : simulated_product<uint8_t, uint8_t>(row, e.b[own]);
+        const int32_t product = simulated_product(e.a[group * 256 / LANES + i], e.b[own]);
         sums.row[i] = static_cast<int32_t>(static_cast<uint32_t>(sums.row[i]) + static_cast<uint32_t>(product));
     }
     return sums;

@@ -80,7 +80,7 @@
  *           reduced_hbd_peak false: 255 * 2^(bits - 8) for 2^bits - 1 | min_sse 0, 0 and more
  *   psnr_hvs       psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10 and 12 bits, with chroma; a plane below 8x8 has no number
  *   ciede          ciede2000; with chroma; above 33554432 pixels CPU
- *   speed_temporal   speed_temporal (not by several GPUs): how luma changes from frame to frame; 0 for the first, and for a pair by
+ *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first, and for a pair by
  *           itself. Looks at every pair, config.subsample or not; needs 80x80 pixels after the prescale
  *           speed_chroma's options, with speed_prescale up to 1, without speed_weight_var_mode, and
  *           speed_use_ref_diff (urd) false. speed_max_val only enters the name, as in libvmaf
@@ -97,7 +97,7 @@
  *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
  *   float_motion   motion, motion2, motion3; looks at the reference only
  *           motion_filter_size (mfs) 5: 1 is none, 3 is 3, others are 5 | motion_add_scale1 (mdc) false
- *           motion_add_uv (mau) false, not by several GPUs; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as in motion
  *           debug true: without it there is no column motion
  *   float_ssim     float_ssim; needs 11x11 pixels after it has reduced pictures
@@ -154,13 +154,12 @@
  *     forgotten after vmafgpu_open() as always. Frames in device memory need gpu.frames to be device, and then the
  *     open waits for the GPU. vmafgpu_push_many() shares no work meanwhile.
  *   - Several GPUs: gpu.devices, or gpu.device_count = VMAFGPU_ALL_DEVICES. Pairs are dealt out in runs of as many as one GPU has
- *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references before a run that motion looks at go to its
- *     GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
+ *     in flight (gpu.queue * gpu.batch, less what follows); the one or two references, or the pair, before a run that it looks back at go
+ *     to its GPU as well. Scores come in order, the same bits. Each GPU has memory of its own, as much as one alone; gpu.threads copy for
  *     all. One that fails has the CPU do what it was dealt, and the others go on (vmafgpu_backend_note()); when all have, the
  *     CPU does it. Frames in device memory are read in place on the GPU that vmafgpu_next_device() names before the push;
- *     on another one luma is copied from there, through whatever links the GPUs, and a pair of which chroma is looked at is
- *     refused; both need samples in the low bits of words, or bytes at 8 bits. They are ready when they are pushed: gpu.stream,
- *     gpu.context and vmafgpu_wait_on_stream() are for one GPU.
+ *     on another one they are copied from there, through whatever links the GPUs; that needs samples in the low bits of words, or
+ *     bytes at 8 bits. They are ready when they are pushed: gpu.stream, gpu.context and vmafgpu_wait_on_stream() are for one GPU.
  *   - If the GPU fails, pairs from host and pinned memory go on on the CPU with the same bits, and the note says why;
  *     pairs in device memory end in VMAFGPU_ERROR_DEVICE, one by one, and what was scored before stays readable. But
  *     where an AMD GPU itself faults, as on a device frame that is smaller than the config says, AMD's runtime ends the
@@ -14687,12 +14686,6 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* What several GPUs do not hand to each other, for a sentence. */
-static VMAFGPU__UNUSED const char *vmafgpu__lacks_one_of_many(const vmafgpu *v) {
-    const int count = v->config.gpu.device_count;
-    return count > 1 || count == VMAFGPU_ALL_DEVICES ? "several GPUs" : NULL;
-}
-
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 /* Entries for a new sample of the tables by which kernels resample along a side; of all `count`. There are two for each at least,
  * since those of the bilinear method may be read before it is known to be another one. */
@@ -15919,11 +15912,6 @@ static vmafgpu__speed_variant vmafgpu__gpu_temporal_variant(const vmafgpu_config
     return x;
 }
 
-static const char *vmafgpu__gpu_temporal_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    (void)e;
-    return vmafgpu__lacks_one_of_many(v);
-}
-
 static uint64_t vmafgpu__gpu_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     const vmafgpu__speed_variant x = vmafgpu__gpu_temporal_variant(&v->config, e);
     return vmafgpu__speed_scratch_of(&x).size;
@@ -15991,7 +15979,7 @@ static void vmafgpu__gpu_temporal_settle(const vmafgpu *v, const vmafgpu__extrac
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_temporal_measure = {
-    1, vmafgpu__gpu_temporal_lacks, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
+    1, NULL, vmafgpu__gpu_temporal_scratch, vmafgpu__gpu_temporal_enqueue, vmafgpu__gpu_temporal_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_temporal = {
     { 2, 2 }, 0, NULL, vmafgpu__gpu_temporal_kernel, NULL, NULL, vmafgpu__gpu_temporal_tables, NULL, NULL, &vmafgpu__gpu_temporal_measure
@@ -16700,10 +16688,6 @@ static const char *vmafgpu__gpu_fmotion_kernel(const vmafgpu__site *site, int ke
     return is_used ? names[kernel] : NULL;
 }
 
-static const char *vmafgpu__gpu_fmotion_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
-    return e->needs_chroma ? vmafgpu__lacks_one_of_many(v) : NULL;
-}
-
 /* Device memory of one pair: of each plane terms at both scales, and their rows' sums; a plane of chroma as floats, before and
  * now. */
 typedef struct vmafgpu__fmotion_places {
@@ -16840,7 +16824,7 @@ static void vmafgpu__gpu_fmotion_settle(const vmafgpu *v, const vmafgpu__extract
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_fmotion_measure = {
-    VMAFGPU__FMOTION_SUMS + 3, vmafgpu__gpu_fmotion_lacks, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
+    VMAFGPU__FMOTION_SUMS + 3, NULL, vmafgpu__gpu_fmotion_scratch, vmafgpu__gpu_fmotion_enqueue,
     vmafgpu__gpu_fmotion_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fmotion = {
@@ -18507,16 +18491,16 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
                               g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of luma from another GPU; upside down, row by row. */
-static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, const vmafgpu_frame *frame, void *stream) {
+/* Starts the copy of luma or chroma, plane `i` of the caller's, in device memory, also in that of another GPU, to where a frame has
+ * it; upside down, row by row. */
+static void vmafgpu__copy_foreign(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
-    const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    const size_t width = (size_t)v->config.width * (size_t)g->sample_bytes;
-    const int rows = vmafgpu__is_copied(pitch) ? v->config.height : 1;
-    for (int y = 0; y < v->config.height && !g->is_dead; y += rows)
+    const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes, to_pitch = g->plane.pitch[i > 0];
+    const int height = i ? vmafgpu__chroma_height(&v->config) : v->config.height, rows = vmafgpu__is_copied(pitch) ? height : 1;
+    to += i ? g->plane.plane_size[0] + (uint64_t)(i - 1) * g->plane.plane_size[1] : 0;
+    for (int y = 0; y < height && !g->is_dead && (uintptr_t)from != (uintptr_t)to; y += rows)
         (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
-                              g->vendor->copy_rows(g, to + (size_t)y * g->plane.pitch[0], g->plane.pitch[0],
-                                                   (const uint8_t *)frame->data[0] + y * pitch,
+                              g->vendor->copy_rows(g, to + (uint64_t)y * to_pitch, to_pitch, (const uint8_t *)from + y * pitch,
                                                    rows > 1 ? (size_t)pitch : width, width, (size_t)rows, 1, stream));
 }
 
@@ -18911,22 +18895,6 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     slot->is_running = 1;
 }
 
-/* Copies chroma of a reference, in device memory of the caller's, to its plane. */
-static void vmafgpu__keep_chroma(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__gpu_chroma *chroma, uint64_t plane) {
-    vmafgpu__gpu *g = v->gpu;
-    for (int i = 0; i < g->plane.planes; i++) {
-        const uint64_t to = plane + g->plane.plane_size[0] + (uint64_t)i * g->plane.plane_size[1];
-        const ptrdiff_t pitch = (ptrdiff_t)chroma->pitch[0][i];
-        const int height = vmafgpu__chroma_height(&v->config), rows = vmafgpu__is_copied(pitch) ? height : 1;
-        for (int y = 0; y < height && !g->is_dead && (uintptr_t)chroma->plane[0][i] != (uintptr_t)to; y += rows)
-            (void)vmafgpu__gpu_ok(v, g->vendor->copy_function,
-                                  g->vendor->copy_rows(g, to + (uint64_t)y * g->plane.pitch[1], g->plane.pitch[1],
-                                                       (const uint8_t *)chroma->plane[0][i] + y * pitch,
-                                                       rows > 1 ? (size_t)pitch : g->chroma_width, g->chroma_width, (size_t)rows, 1,
-                                                       slot->streams[0]));
-    }
-}
-
 /* Launches the batch that is being filled, full or not. */
 static void vmafgpu__launch_filling(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -18945,8 +18913,8 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
                        distorted = vmafgpu__device_plane(g, g->device_distorted, position % g->distorted_ring);
         if ((uintptr_t)pair->reference != (uintptr_t)plane)
             vmafgpu__add_import(v, slot, pair->reference, pair->reference_pitch, 1, plane, 0);
-        if (g->keeps_chroma)
-            vmafgpu__keep_chroma(v, slot, &slot->chroma[i], plane);
+        for (int k = 0; k < g->plane.planes && g->keeps_chroma; k++)
+            vmafgpu__copy_foreign(v, plane, 1 + k, slot->chroma[i].plane[0][k], slot->chroma[i].pitch[0][k], slot->streams[0]);
         if (g->keeps_pairs && position + 1 == g->submitted && pair->distorted && (uintptr_t)pair->distorted != (uintptr_t)distorted)
             vmafgpu__add_import(v, slot, pair->distorted, pair->distorted_pitch, 1, distorted, 0);
     }
@@ -19268,7 +19236,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     target.pitch = (int32_t)g->plane.pitch[0];
     if (a->has_chroma && g->plane.planes) {
         const vmafgpu_frame copy = vmafgpu__lent_frame(&g->plane, (const unsigned char *)(uintptr_t)a->to, 1);
-        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels ? frame : &copy, &target);
+        vmafgpu__aim_at_chroma(v, frame->memory == VMAFGPU_MEMORY_DEVICE && !frame->pixels && !a->is_foreign ? frame : &copy, &target);
     }
     if (a->is_ours) {
         (void)VMAFGPU__GPU_CALL(v, copy_in, (a->to, a->plane, a->has_chroma ? g->plane.size : g->plane.plane_size[0],
@@ -19288,7 +19256,9 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
         vmafgpu__add_surfaces(v, slot, frame, a->to, a->is_scored);
     } else if (a->is_foreign) {
-        vmafgpu__copy_foreign(v, a->to, frame, slot->streams[0]);
+        vmafgpu__copy_foreign(v, a->to, 0, frame->data[0], pitch, slot->streams[0]);
+        for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
+            vmafgpu__copy_foreign(v, a->to, 1 + i, frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), slot->streams[0]);
     } else if (vmafgpu__is_direct(v, frame)) {
         target.data = frame->data[0];
         target.pitch = (int32_t)pitch;
@@ -19382,10 +19352,11 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
                                       vmafgpu__device_plane(g, g->device_references, r), is_scored, 1);
     arrivals[1] = vmafgpu__arrival_of("distorted", job->distorted, vmafgpu__host_plane(g, g->staged_distorted, d),
                                       vmafgpu__device_plane(g, g->device_distorted, d), is_scored, 2);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         arrivals[i].is_foreign = job->foreign >> i & 1;
-    arrivals[0].was_canonical = job->canonical[0];
-    arrivals[0].is_trusted = job->is_trusted;
+        arrivals[i].was_canonical = job->canonical[i];
+        arrivals[i].is_trusted = job->is_trusted;
+    }
     arrivals[0].has_chroma |= g->keeps_chroma;
     vmafgpu_result result = vmafgpu__check_memory(v, arrivals, 2);
     if (result != VMAFGPU_OK)
@@ -19934,9 +19905,10 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width = (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma on the device is read where it is, unless it is made of RGB, copied from surfaces, or somebody looks back at it. */
-    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma ? g->plane.plane_size[0]
-                                                                                               : g->plane.size;
+    /* Chroma on the device is read where it is, unless it is made of RGB, copied from surfaces or from another GPU, or somebody looks
+     * back at it. */
+    g->frame_size = c->gpu.frames == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces && !g->keeps_chroma && !is_one_of_many
+                        ? g->plane.plane_size[0] : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     vmafgpu__gpu_layout(v, c->gpu.queue ? c->gpu.queue : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
     while (!c->gpu.queue && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
@@ -21473,10 +21445,6 @@ static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgp
         if (!g->is_plain && (is_foreign || v->fleet->history))
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
                                  "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
-        if (is_foreign && i < 2 && g->plane.planes && job->distorted)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: the frame is on GPU %d, the pair is due on GPU %d "
-                                 "(vmafgpu_next_device()), and chroma is not copied from one to the other", v->subject, names[i],
-                                 device, g->device);
         job->foreign |= is_foreign << i;
     }
     return VMAFGPU_OK;
@@ -21500,8 +21468,11 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     handed.between = 1;
     handed.position = position;
     handed.history = (int)(position - (d->first - d->handed));
-    handed.foreign = job->reference->memory == VMAFGPU_MEMORY_DEVICE;
-    handed.canonical[0] = vmafgpu__is_converted(from, job->reference);
+    for (int i = 0; i < 1 + handed.count; i++) {
+        const vmafgpu_frame *frame = i ? handed.distorted : handed.reference;
+        handed.foreign |= (frame->memory == VMAFGPU_MEMORY_DEVICE) << i;
+        handed.canonical[i] = vmafgpu__is_converted(from, frame);
+    }
     handed.is_trusted = 1;
     if (vmafgpu__unit_submit(v, u, &handed) == VMAFGPU_OK)
         return;

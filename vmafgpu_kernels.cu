@@ -6359,6 +6359,19 @@ template <int REACH> GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch,
     }
 }
 
+/* Sums down column x of both pictures, for rows from y0 on. BYTES: of a sample; 0: whatever it has. */
+template <int REACH, int BYTES>
+GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x, int32_t y0,
+                     float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
+    const int32_t reach = REACH ? REACH : launch.reach, bytes = BYTES ? BYTES : launch.bytes;
+#pragma unroll REACH ? VMAFGPU__BLUR_ROWS + 2 * REACH : 1
+    for (int32_t k = 0; k < VMAFGPU__BLUR_ROWS + 2 * reach; k++) {
+        const int64_t y = mirror(y0 - reach + k, launch.height);
+        vif_add_row<REACH>(launch, float_sample(r.data + y * r.pitch, x, bytes, launch.unit),
+                           float_sample(d.data + y * d.pitch, x, bytes, launch.unit), k, sum);
+    }
+}
+
 template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__BLUR_ROWS, THREADS = VMAFGPU__BLUR_THREADS, MEANS = 5 };
     static_assert(MEANS * ROWS * THREADS * 4 == VMAFGPU__FVIF_SHARED, "shared memory");
@@ -6373,21 +6386,14 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
         const FloatPicture r = float_picture(launch, z, 0), d = float_picture(launch, z, 1);
         const int32_t x = mirror(x0 - reach + thread, width);
         float sum[MEANS][ROWS] = {};
-        if constexpr (REACH > 0) {
-#pragma unroll
-            for (int k = 0; k < ROWS + 2 * REACH; k++) {
-                const int64_t y = mirror(y0 - REACH + k, height);
-                vif_add_row<REACH>(launch, float_sample(r.data + y * r.pitch, x, launch.bytes, launch.unit),
-                                   float_sample(d.data + y * d.pitch, x, launch.bytes, launch.unit), k, sum);
-            }
-        } else {
-#pragma unroll 1
-            for (int k = 0; k < ROWS + 2 * reach; k++) {
-                const int64_t y = mirror(y0 - reach + k, height);
-                vif_add_row<0>(launch, float_sample(r.data + y * r.pitch, x, launch.bytes, launch.unit),
-                               float_sample(d.data + y * d.pitch, x, launch.bytes, launch.unit), k, sum);
-            }
-        }
+        if (REACH == 0)
+            vif_down<0, 0>(launch, r, d, x, y0, sum);
+        else if (launch.bytes == 1)
+            vif_down<REACH, 1>(launch, r, d, x, y0, sum);
+        else if (launch.bytes == 2)
+            vif_down<REACH, 2>(launch, r, d, x, y0, sum);
+        else
+            vif_down<REACH, 4>(launch, r, d, x, y0, sum);
 #pragma unroll
         for (int m = 0; m < MEANS; m++)
 #pragma unroll
@@ -6418,8 +6424,8 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
 }
 
 /* Where warps have 64 lanes, AMD's scalar registers do not hold where all these rows are. */
-GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<LANES == 32 ? 8 : 0>(launch); }
-GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<4>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_vif<LANES == 32 ? 8 : 0>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
 /* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
@@ -6877,30 +6883,36 @@ template <Products KIND> GPU_FN float ssim_narrowed(double sum) {
     return KIND == Products::POSITIVE && v < SSIM_NOTHING ? 0 : v;
 }
 
+/* The mean of a square of luma, row by row. */
+template <int BYTES>
+GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t y0, const vmafgpu__ssim_launch &launch) {
+    const int32_t factor = launch.factor;
+    const float weight = quotient(1.0f, (float)(factor * factor)), unit = BYTES == 1 ? 1 : launch.unit;
+    const Widening how = widening();
+    double sum = 0;
+#pragma unroll 1
+    for (int32_t j = 0; j < factor; j++) {
+        const uint8_t *row = data + ssim_mirror(y0 + j, launch.batch.height) * pitch;
+#pragma unroll 4
+        for (int32_t i = 0; i < factor; i++)
+            sum += ssim_term<Products::POSITIVE>(ssim_sample(row, ssim_mirror(x0 + i, launch.batch.width), BYTES, unit) * weight, how);
+    }
+    return ssim_narrowed<Products::POSITIVE>(sum);
+}
+
 /* Scale 0 of float_ssim: means of squares of luma. */
 GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &to = launch.scale[0];
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
     const uint8_t *data = (const uint8_t *)(block_z() % 2 ? pair.distorted : pair.reference);
     const int64_t pitch = block_z() % 2 ? pair.distorted_pitch : pair.reference_pitch;
-    const int32_t factor = launch.factor, half = factor / 2, bytes = launch.batch.bit_depth == 8 ? 1 : 2;
-    const float weight = quotient(1.0f, (float)(factor * factor));
-    const int32_t x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()), y = (int32_t)block_y();
+    const int32_t factor = launch.factor, half = factor / 2, x = (int32_t)(block_x() * VMAFGPU__SSIM_THREADS + thread_index()),
+                  y = (int32_t)block_y(), x0 = x * factor - half, y0 = y * factor - half;
     if (!pair.distorted || x >= to.width)
         return;
-    double sum = 0;
-#pragma unroll 1
-    for (int32_t j = 0; j < factor; j++) {
-        const uint8_t *row = data + ssim_mirror(y * factor - half + j, launch.batch.height) * pitch;
-#pragma unroll 1
-        for (int32_t i = 0; i < factor; i++) {
-            const float product =
-                ssim_sample(row, ssim_mirror(x * factor - half + i, launch.batch.width), bytes, launch.unit) * weight;
-            sum += (double)product;
-        }
-    }
     float *out = (float *)(launch.scratch + block_z() / 2 * launch.scratch_size + to.picture[block_z() % 2]);
-    store(out + (int64_t)y * to.pitch + x, (float)sum);
+    store(out + (int64_t)y * to.pitch + x, launch.batch.bit_depth == 8 ? ssim_square<1>(data, pitch, x0, y0, launch)
+                                                                        : ssim_square<2>(data, pitch, x0, y0, launch));
 }
 
 enum {
@@ -6940,6 +6952,38 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
+/* What a block's pixels from (x0, y0) on see. A thread asks for all of its samples before it looks at one. Returns the least. */
+template <int BYTES>
+GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit, float *tile) {
+    enum { ACROSS = (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS, DOWN = (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN };
+    const int32_t first = (int32_t)thread_index() % HALVE_COLUMNS, top = (int32_t)thread_index() / HALVE_COLUMNS;
+    float sample[ACROSS][DOWN], least = 1;
+#pragma unroll
+    for (int i = 0; i < DOWN; i++) {
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height);   /* < 0: nobody looks */
+        const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
+#pragma unroll
+        for (int k = 0; k < ACROSS; k++) {
+            const int32_t column = ssim_mirror(2 * x0 - 4 + first + k * HALVE_COLUMNS, from.width);
+            sample[k][i] = ssim_sample(line, column < 0 ? 0 : column, BYTES, BYTES == 1 ? 1 : unit);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < ACROSS; k++) {
+        const int32_t at = first + k * HALVE_COLUMNS;
+        float *out = tile + at % 2 * HALVE_ODD + at / 2;
+#pragma unroll
+        for (int i = 0; i < DOWN; i++) {
+            const int32_t line = top + i * HALVE_THREADS_DOWN;
+            if (at >= HALVE_WIDE || line >= HALVE_HIGH)
+                continue;
+            least = smaller(least, sample[k][i]);
+            out[line * HALVE_LINE] = sample[k][i];
+        }
+    }
+    return least;
+}
+
 /* The next scale of float_ms_ssim: every other pixel of every other row. A block has what its pixels see in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
@@ -6952,24 +6996,12 @@ GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
                   x = thread % HALVE_COLUMNS, y = thread / HALVE_COLUMNS * HALVE_DOWN;
     float *tile = (float *)shared_memory();
     uint32_t *is_any = (uint32_t *)(tile + HALVE_LINE * HALVE_HIGH);
-    float least = 1;
     if (thread == 0)
         *is_any = 0;
     block_barrier();
-#pragma unroll
-    for (int32_t k = 0; k < (HALVE_WIDE + HALVE_COLUMNS - 1) / HALVE_COLUMNS; k++) {
-        const int32_t at = k * HALVE_COLUMNS + x, mirrored = ssim_mirror(2 * x0 - 4 + at, from.width), column = mirrored < 0 ? 0 : mirrored;
-        float *out = tile + at % 2 * HALVE_ODD + at / 2;
-#pragma unroll
-        for (int32_t i = 0; i < (HALVE_HIGH + HALVE_THREADS_DOWN - 1) / HALVE_THREADS_DOWN; i++) {
-            const int32_t line = i * HALVE_THREADS_DOWN + thread / HALVE_COLUMNS, row = ssim_mirror(2 * y0 - 4 + line, from.height);   /* < 0: nobody looks */
-            if (at >= HALVE_WIDE || line >= HALVE_HIGH)
-                continue;
-            const float sample = ssim_sample(picture.data + (row < 0 ? 0 : row) * picture.pitch, column, bytes, launch.unit);
-            least = smaller(least, sample);
-            out[line * HALVE_LINE] = sample;
-        }
-    }
+    const float least = bytes == 1   ? ssim_tile<1>(from, picture, x0, y0, launch.unit, tile)
+                        : bytes == 2 ? ssim_tile<2>(from, picture, x0, y0, launch.unit, tile)
+                                     : ssim_tile<4>(from, picture, x0, y0, launch.unit, tile);
     if (bytes == 4 && least < SSIM_POSITIVE)
         *is_any = 1;
     block_barrier();

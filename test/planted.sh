@@ -62,6 +62,8 @@ live_gpu vmafgpu.h cuda:live /^static int vmafgpu__gpu_is_free(/,/^}/s/return g-
 live_fleet vmafgpu.h cuda:live /^static int vmafgpu__fleet_is_free(/,/^}/s/vmafgpu__takes_over(d, position) || //
 map_pair vmafgpu.h test_live /^static void vmafgpu__map_pair(/,/^}/s/vmafgpu__add_workers(v, v->cpu, &x->base)/(void)0/
 gpu_fleet vmafgpu.h cuda:devices /^static void vmafgpu__deal_until(/,/^}/s/handed = first < f->history ? (int)first : f->history/handed = 0/
+gpu_fleet_pair vmafgpu.h cuda:devices /^static void vmafgpu__hand_over(/,/^}/s/vmafgpu__keeps_pairs(v) ? job->distorted : NULL/NULL/
+gpu_fleet_chroma vmafgpu.h cuda:devices /^static vmafgpu__target vmafgpu__transfer(/,/^}/s/vmafgpu__copy_foreign(v, a->to, 1 + i/vmafgpu__copy_foreign(v, a->to, 2 - i/
 gpu_stage vmafgpu.h cuda:lend /^static void vmafgpu__stage_rows(/,/^}/s/note_bad_row(a, y + k)/note_bad_row(a, y)/
 gpu_convert vmafgpu.h cuda:lend /^static vmafgpu_result vmafgpu__stage(/,/^}/s/for (; passes; passes--)/for (passes = passes > 0; passes; passes--)/
 lzma vmafgpu.h test_blobs /^static int vmafgpu__unpack_lzma(/,/^}/s/state < 10 ? state - 3 : state - 6/state < 10 ? state - 3 : state - 5/

@@ -46,6 +46,10 @@ static const selection looking_back = {"looking back", 1, {{NULL, NULL, NULL, 0,
 static const selection measured = {"measured", 1, {{NULL, NULL, NULL, 0, 0, 0, NULL}}, 3,
                                    {{"psnr", NULL}, {"float_motion", NULL}, {"float_moment", NULL}}};
 
+static const selection *selection_of(int selected) {
+    return selected == MEASURED ? &measured : selected == LOOKING_BACK ? &looking_back : &selections[selected];
+}
+
 /* How a clip goes. */
 typedef struct journey {
     int selected, batch, queue, subsample, threads, delivery, discard;
@@ -105,9 +109,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
     scores expected, part;
     vmafgpu *context;
     int at = j->first, borrowed = j->first, tails;
-    select_features(&config, j->selected == MEASURED       ? &measured
-                             : j->selected == LOOKING_BACK ? &looking_back
-                                                           : &selections[j->selected]);
+    select_features(&config, selection_of(j->selected));
     config.layout = j->shift ? VMAFGPU_SEMIPLANAR_HIGH : VMAFGPU_PLANAR;
     config.gpu.batch = j->batch;
     config.gpu.queue = j->queue;
@@ -543,9 +545,14 @@ static void check_devices(gpu *g, int count) {
         {ADM, 40, 36, 8, 25, 3, 2, 1, 3, 1, NEXT, 1, "h"},
         {MANY, 40, 36, 10, 20, 2, 1, 3, 0, 2, KEPT, 0, "hpd"},
         {V1, 217, 177, 8, 11, 2, 1, 2, 0, 2, KEPT, 1, "h"},
+        {LOOKING_BACK, 160, 162, 8, 11, 2, 2, 2, 0, 1, KEPT, 1, "hpd"},
+        {LOOKING_BACK, 160, 160, 10, 8, 3, 1, 2, 2, 2, NEXT, 0, "d"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        film f = small_film(cases[i].selected, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames, (uint32_t)(840 + i));
+        const uint32_t seed = (uint32_t)(840 + i);
+        film f = cases[i].selected == LOOKING_BACK
+                     ? film_make_colour("texture+mix", cases[i].width, cases[i].height, cases[i].depth, 420, cases[i].frames, seed)
+                     : small_film(cases[i].selected, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames, seed);
         const int *devices = cases[i].count == 3 ? three : i % 2 ? reverse : both;
         vmafgpu_config config = devices_config(g, &f, devices, cases[i].count);
         reel r = reel_of_kinds(g, &f, cases[i].kinds);
@@ -560,7 +567,7 @@ static void check_devices(gpu *g, int count) {
             film_free(&f);
             continue;
         }
-        select_features(&config, &selections[cases[i].selected]);
+        select_features(&config, selection_of(cases[i].selected));
         config.gpu.batch = cases[i].batch;
         config.gpu.queue = cases[i].queue;
         config.gpu.threads = cases[i].threads;
@@ -878,14 +885,6 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
     vmafgpu_close(context);
-    config = devices_config(g, &f, both, 2);
-    config.feature_count = 1;
-    config.features = &(vmafgpu_feature_config){"float_motion", "motion_add_uv=true"};
-    config.chroma = VMAFGPU_420;
-    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
-    CHECK_HAS(vmafgpu_last_error(context), "float_motion with several GPUs is measured by the CPU only");
-    vmafgpu_close(context);
-
     config = devices_config(g, &f, both, 1);
     config.gpu.threads = threads; /* one is a fleet, too */
     expected = cpu_score(&f, &config);

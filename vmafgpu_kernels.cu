@@ -6424,8 +6424,8 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
 }
 
 /* Where warps have 64 lanes, AMD's scalar registers do not hold where all these rows are. */
-GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_vif<LANES == 32 ? 8 : 0>(launch); }
-GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3) { float_vif<4>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<LANES == 32 ? 8 : 0>(launch); }
+GPU_KERNEL(vmafgpu_float_vif_4, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) { float_vif<4>(launch); }
 GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) { float_vif<0>(launch); }
 
 /* Sums down column x of a picture, of every other row from the one around y on, `line` floats apart: each sample is read once. */
@@ -7407,7 +7407,7 @@ GPU_FN void ssim_settle(const vmafgpu__ssim_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_ssim_reduce, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_reduce(launch); }
-GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_halve(launch); }
+GPU_KERNEL(vmafgpu_ssim_halve, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 4) { ssim_halve(launch); }
 GPU_KERNEL(vmafgpu_ssim_windows, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 3) { ssim_windows<Windows::SUMS>(launch); }
 GPU_KERNEL(vmafgpu_ssim_rounded, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::ROUNDED>(launch); }
 GPU_KERNEL(vmafgpu_ssim_terms, vmafgpu__ssim_launch, VMAFGPU__SSIM_THREADS, 2) { ssim_windows<Windows::TERMS>(launch); }

@@ -5064,7 +5064,7 @@ GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     const int32_t used = vmafgpu__speed_flat_strip(1, launch.blocks_across), rows = VMAFGPU__SPEED_BLOCK * launch.blocks_down;
     const int32_t thread = (int32_t)thread_index(), p = thread, step = launch.strip_rows;
     const int32_t top = p / VMAFGPU__SPEED_BLOCK, left = p % VMAFGPU__SPEED_BLOCK;
-    float *band = (float *)shared_memory(), *other = band + step * used;
+    float *band = (float *)shared_memory(), *other = band + step * used + VMAFGPU__SPEED_FLAT_AT_ONCE;
     float total = 0;
     speed_flatten(launch, band, 0, step < rows ? step : rows, thread, THREADS);
     block_barrier();
@@ -5303,6 +5303,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         }
         if (r == top)
             m.e[i] = own;
+        warp_barrier();   /* all have read the column, which the next step writes over */
         if (tau != 0) {   /* a NaN, too */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)

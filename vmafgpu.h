@@ -19254,7 +19254,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
                                 frame->data[1 + i], vmafgpu__chroma_pitch(&v->config, frame, i), g->chroma_width,
                                 vmafgpu__chroma_height(&v->config), slot->streams[0]);
     } else if (frame->memory == VMAFGPU_MEMORY_SURFACE) {
-        vmafgpu__add_surfaces(v, slot, frame, a->to, a->is_scored);
+        vmafgpu__add_surfaces(v, slot, frame, a->to, a->has_chroma);
     } else if (a->is_foreign) {
         vmafgpu__copy_foreign(v, a->to, 0, frame->data[0], pitch, slot->streams[0]);
         for (int i = 0; a->has_chroma && i < g->plane.planes; i++)
@@ -19297,7 +19297,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__a
             continue;
         a->surfaces = *a->frame;
         a->frame = &a->surfaces;
-        result = vmafgpu__make_surfaces(v, slot, a->name, a->is_scored, &a->surfaces);
+        result = vmafgpu__make_surfaces(v, slot, a->name, a->has_chroma, &a->surfaces);
     }
     if (result != VMAFGPU_OK)
         vmafgpu__unmake_surfaces(v, slot, made);

@@ -394,7 +394,7 @@ static void plane_picture_free(gpu *g, plane_picture *p) {
 
 static void check_planes(gpu *g, const plane_case *c) {
     plane_picture pictures[PICTURES];
-    vmafgpu_feature_config psnr = VMAFGPU_INIT;
+    vmafgpu_feature_config features[2] = VMAFGPU_INIT;
     vmafgpu_config config = VMAFGPU_INIT, plain;
     vmafgpu *context, *cpu;
     where("planes in '%c' %dx%d %d bits chroma %d layout %d bad %d", c->kind, c->width, c->height, c->depth, (int)c->chroma,
@@ -410,9 +410,11 @@ static void check_planes(gpu *g, const plane_case *c) {
     config.gpu.no_self_test = g->is_simulated;
     config.gpu.frames = VMAFGPU_MEMORY_SURFACE;
     config.gpu.batch = 2;
-    psnr.name = "psnr";
-    config.features = &psnr;
-    config.feature_count = 1;
+    features[0].name = "psnr";
+    features[1].name = "float_motion";
+    features[1].options = "motion_add_uv=true"; /* looks at chroma of references that come alone */
+    config.features = features;
+    config.feature_count = c->bad ? 1 : 2;
     config.no_model = c->bad == 1; /* VIF would see the sample by itself */
     plain = on_cpu(&config);
     for (int i = 0; i < PICTURES; i++) {
@@ -426,6 +428,8 @@ static void check_planes(gpu *g, const plane_case *c) {
         CHECK_HAS(vmafgpu_last_error(context), c->bad == 1 ? "a luma sample" : "a chroma sample");
     } else if (context && cpu) {
         scores got, expected;
+        CHECK_INT(vmafgpu_seed(context, &pictures[4].frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_seed(cpu, &pictures[4].host), VMAFGPU_OK);
         for (int i = 0; i < PICTURES; i += 2) {
             CHECK_INT(vmafgpu_push(context, &pictures[i].frame, &pictures[i + 1].frame), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push(cpu, &pictures[i].host, &pictures[i + 1].host), VMAFGPU_OK);
@@ -441,7 +445,7 @@ static void check_planes(gpu *g, const plane_case *c) {
         vmafgpu_score a, b;
         if (CHECK_INT(vmafgpu_score_pair(context, &pictures[0].frame, &pictures[2].frame, &pictures[3].frame, &a), VMAFGPU_OK) &&
             CHECK_INT(vmafgpu_score_pair(cpu, &pictures[0].host, &pictures[2].host, &pictures[3].host, &b), VMAFGPU_OK)) {
-            CHECK_BITS(a.score, b.score);
+            check_row(a.values, b.values, vmafgpu_column_count(cpu));
         }
         /* A batch that is given up, and one that runs when the context is closed. */
         for (int i = 0; i < 2; i++) {

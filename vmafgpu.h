@@ -18966,6 +18966,13 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     g->retired = slot->first + slot->batch.pairs;
 }
 
+/* Has no planes made of frames before the kernels run. */
+static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
+    slot->imports.count = 0;
+    slot->pixels_count = 0;
+    slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
+}
+
 /* The slot to be filled, empty of earlier work. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -18975,10 +18982,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     if (g->launched == g->submitted) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
-        slot->imports.count = 0;
-        slot->pixels_count = 0;
         slot->map = NULL;
-        slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
+        vmafgpu__forget_frames(slot);
     }
     return slot;
 }
@@ -23407,7 +23412,6 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         const int which = lane->which[i];
         vmafgpu_edit_score *out = &x->scores[which];
         if (vmafgpu__edit_is_illegal(v, lane, i)) {
-            memset(&out->sums, 0, sizeof out->sums);
             out->result = VMAFGPU_ERROR_FRAME;
             continue;
         }
@@ -23464,12 +23468,22 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
+    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits.lanes[i])));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    for (int i = 0; i < x->count && !g->is_dead; i++)
-        if (x->scores[i].result == VMAFGPU_ERROR_FRAME && x->edits[i].memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_OK)
-            result = vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+
+/* Waits for all pairs on their way: they leave row sums, and maps, in memory that a base has, too. */
+static void vmafgpu__edits_alone(vmafgpu *v) {
+    const vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    vmafgpu__launch_filling(v);
+    while (!g->is_dead && g->retired < g->launched)
+        vmafgpu__retire(v, 1);
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
 }
 
 /* Looks at samples on the device. */
@@ -23513,7 +23527,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        slot->imports.count = 0;
+        vmafgpu__forget_frames(slot);   /* the plane is what edits have made of it */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -23607,16 +23621,17 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
 
 /* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
-    const vmafgpu__extractor *found = NULL;
-    for (int i = v->extractor_count - 1; i >= 0; i--) {
+    const vmafgpu__extractor *first = NULL;
+    for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        int is_used = !found;
+        if (e->feature->cpu != feature)
+            continue;
+        first = first ? first : e;
         for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
-            is_used |= v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS;
-        if (e->feature->cpu == feature && is_used)
-            found = e;
+            if (v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
+                return e;
     }
-    return found;
+    return first;
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -23702,6 +23717,10 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     memset(&job, 0, sizeof job);
     memset(&after, 0, sizeof after);
     job.detached = 1;
+#ifndef VMAFGPU_NO_GPU
+    if (x->on_gpu)
+        vmafgpu__edits_alone(v);
+#endif
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
@@ -23733,20 +23752,23 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
+/* What there is of edit i until it is scored, or where it is not. */
+static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
+    memset(&scores[i].sums, 0, sizeof scores[i].sums);
+    scores[i].score = scores[i].change = (double)NAN;
+    scores[i].result = result;
+    for (int k = 0; k < v->column_count && values; k++)
+        values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
+}
+
 static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu_result first = VMAFGPU_OK;
+    int refused = count;   /* the first one */
     char sentence[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
-        scores[i].score = scores[i].change = (double)NAN;
-        for (int k = 0; k < v->column_count && values; k++)
-            values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
-        scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
-        if (scores[i].result == VMAFGPU_OK)
-            continue;
-        memset(&scores[i].sums, 0, sizeof scores[i].sums);
-        if (first == VMAFGPU_OK) {
-            first = scores[i].result;
+        vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
+        if (scores[i].result != VMAFGPU_OK && refused == count) {
+            refused = i;
             memcpy(sentence, v->error, sizeof sentence);
         }
     }
@@ -23760,9 +23782,20 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
 #else
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
 #endif
-    if (result == VMAFGPU_OK && first != VMAFGPU_OK)
-        memcpy(v->error, sentence, sizeof sentence);
-    return result == VMAFGPU_OK ? first : result;
+    /* Nobody knows how far they have come. */
+    for (int i = 0; i < count && result != VMAFGPU_OK; i++)
+        vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
+    if (result != VMAFGPU_OK)
+        return result;
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; i < refused; i++)
+        if (scores[i].result != VMAFGPU_OK)
+            return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
+#endif
+    if (refused == count)
+        return VMAFGPU_OK;
+    memcpy(v->error, sentence, sizeof sentence);
+    return scores[refused].result;
 }
 
 static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {

@@ -669,9 +669,10 @@ typedef struct vmafgpu_gpu_config {
                                    borrowed like a path. If one cannot be used the open fails, with AUTO, too */
     int         device_count;   /* of these, 1..16; or VMAFGPU_ALL_DEVICES: all that can be used; default 0. From
                                    vmafgpu_get_config(): how many are used */
-    int         in_background;  /* 1: with AUTO and unless `frames` is device, vmafgpu_open() starts a thread that opens
-                                   the GPU, and returns; the CPU scores until the GPU is ready, and pushes go there
-                                   then. See GPU. Not with `devices`. Without threads of our own it does nothing */
+    int         in_background;  /* 1: with AUTO, and unless `frames` is device or there is config.map_size, vmafgpu_open()
+                                   starts a thread that opens the GPU, and returns; the CPU scores until the GPU is ready,
+                                   and pushes go there then. See GPU. Not with `devices`. Without threads of our own it
+                                   does nothing */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
                                    context, retained from open to close. With a context `device` is not looked at.
                                    With HIP there are no contexts: it must be NULL */
@@ -1025,9 +1026,10 @@ typedef struct vmafgpu_edit_score {
 } vmafgpu_edit_score;
 
 /* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
- * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
- * itself. Frames are in host memory (on a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the
- * context. Costs as much as scoring the pair. On failure there is no base. */
+ * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. (With motion_five_frame_window
+ * motion is 0, as there.) distorted NULL: the reference itself. Frames are in host memory (on a GPU, in any that
+ * config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the context.
+ * Costs as much as scoring the pair, on a GPU behind those that are on their way. On failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
@@ -1037,7 +1039,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
  * the thousand, and the CPU makes the scores that are wanted (no_score) of its sums. `values`: NULL, or
  * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
  * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
- * first one refused. */
+ * first one refused. Where the call itself fails (a GPU, config.parallel_for) none is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
@@ -24497,7 +24499,9 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE;
+    /* Maps are the business of one backend from the first pair on. */
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE &&
+                         !c->map_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;

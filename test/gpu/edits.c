@@ -559,6 +559,33 @@ static void check_maps_lost(gpu *g) {
     film_free(&f);
 }
 
+/* Maps are there from the first pair on, whatever else might be done in the background. */
+static void check_maps_at_once(gpu *g) {
+    film f = film_make("texture+mix", 64, 48, 8, 1, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    float maps[2][12] = {{0}};
+    where("maps, opened in the background");
+    config.live = 1;
+    config.map_size = 16;
+    config.gpu.in_background = 1;
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    for (int k = 0; k < 2; k++) {
+        vmafgpu *v = open_checked(&config);
+        maps[k][0] = -7;
+        if (!k) {
+            check_on_gpu(g, v);
+        }
+        CHECK_INT(vmafgpu_map_next(v, maps[k], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+        vmafgpu_close(v);
+        config.backend = VMAFGPU_BACKEND_CPU;
+    }
+    CHECK(memcmp(maps[0], maps[1], sizeof maps[0]) == 0);
+    film_free(&f);
+}
+
 void test_maps(gpu *g) {
     static const map_case cases[] = {
         {"texture+mix", 96, 88, 8, 16, 2, "vmaf_v0.6.1", NULL, "d"},
@@ -577,6 +604,7 @@ void test_maps(gpu *g) {
         }
     }
     CHECK_INT(g->stream_destroy(stream), 0);
+    check_maps_at_once(g);
     if (g->is_simulated) {
         check_maps_lost(g);
     }

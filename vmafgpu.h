@@ -3642,18 +3642,23 @@ VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int sh
                                  samples);
 }
 
+/* What a block lacks of sum k. Cubes of 16 bits wrap, and so does this. */
+VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
+    return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
+}
+
 /* What the block would add to the prediction if it were the reference. slopes by the sums; is, ideal: the block's. unit: of the
  * cubes, by scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
     double share = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
         const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
-        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(VMAFGPU__FETCH(&ideal[vif]) - VMAFGPU__FETCH(&is[vif])) +
-                 VMAFGPU__FETCH(&slopes[noise]) * (double)(VMAFGPU__FETCH(&ideal[noise]) - VMAFGPU__FETCH(&is[noise]));
+        share += VMAFGPU__FETCH(&slopes[vif]) * vmafgpu__map_lost(is, ideal, vif) +
+                 VMAFGPU__FETCH(&slopes[noise]) * vmafgpu__map_lost(is, ideal, noise);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
-            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(VMAFGPU__FETCH(&ideal[adm]) - VMAFGPU__FETCH(&is[adm])) +
-                                VMAFGPU__FETCH(&slopes[aim]) * (double)(VMAFGPU__FETCH(&ideal[aim]) - VMAFGPU__FETCH(&is[aim])));
+            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * vmafgpu__map_lost(is, ideal, adm) +
+                                VMAFGPU__FETCH(&slopes[aim]) * vmafgpu__map_lost(is, ideal, aim));
         }
     }
     return share;

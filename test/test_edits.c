@@ -387,13 +387,18 @@ static void test_thousand(void) {
 
 /* ---- maps and the gradient ---- */
 
+/* Cubes may wrap. */
+static void add_sum(int64_t *to, int64_t sum, int sign) {
+    *to = (int64_t)((uint64_t)*to + (sign < 0 ? 0 - (uint64_t)sum : (uint64_t)sum));
+}
+
 static void add_sums(vmafgpu_edit_sums *to, const vmafgpu_edit_sums *sums, int sign) {
     for (int s = 0; s < 4; s++) {
-        to->vif_information[s] += sign * sums->vif_information[s];
-        to->vif_noise[s] += sign * sums->vif_noise[s];
+        add_sum(&to->vif_information[s], sums->vif_information[s], sign);
+        add_sum(&to->vif_noise[s], sums->vif_noise[s], sign);
         for (int b = 0; b < 3; b++) {
-            to->adm[s][b] += sign * sums->adm[s][b];
-            to->aim[s][b] += sign * sums->aim[s][b];
+            add_sum(&to->adm[s][b], sums->adm[s][b], sign);
+            add_sum(&to->aim[s][b], sums->aim[s][b], sign);
         }
     }
 }
@@ -526,6 +531,24 @@ static void test_maps(void) {
             check_map(&maps[i], (uint32_t)(20 + i));
         }
     }
+}
+
+/* Cubes of full-range noise of 16 bits wrap where they are not rounded, and add up all the same. */
+static void test_wrapping_maps(void) {
+    film f = film_make("noise+grain", 200, 150, 16, 1, 1);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    vmafgpu_config config = film_config(&f);
+    double share;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.edit_size = 4;
+    film_fill_noise(&f, 0, 3);
+    snprintf(test_where, sizeof test_where, "maps of noise");
+    vmafgpu *v = open_checked(&config);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    const vmafgpu_edit_sums small = map_total(v, 4, &share), large = map_total(v, 256, &share);
+    CHECK(memcmp(&small, &large, sizeof small) == 0);
+    vmafgpu_close(v);
+    film_free(&f);
 }
 
 /* ---- motion ---- */
@@ -861,6 +884,7 @@ int main(void) {
     test_lazy_hook();
     test_memory();
     test_maps();
+    test_wrapping_maps();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         edit_case c = cases[i];
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {

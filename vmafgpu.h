@@ -910,8 +910,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     first call). When
  *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
  *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
- *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
- *     must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
+ *   - vmafgpu_score_pair() and vmafgpu_edit_begin() need planes of their own on a GPU: with all pairs lent they are
+ *     VMAFGPU_ERROR_STATE. config.gpu.frames must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
  *     not scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 

@@ -669,9 +669,10 @@ typedef struct vmafgpu_gpu_config {
                                    borrowed like a path. If one cannot be used the open fails, with AUTO, too */
     int         device_count;   /* of these, 1..16; or VMAFGPU_ALL_DEVICES: all that can be used; default 0. From
                                    vmafgpu_get_config(): how many are used */
-    int         in_background;  /* 1: with AUTO and unless `frames` is device, vmafgpu_open() starts a thread that opens
-                                   the GPU, and returns; the CPU scores until the GPU is ready, and pushes go there
-                                   then. See GPU. Not with `devices`. Without threads of our own it does nothing */
+    int         in_background;  /* 1: with AUTO, and unless `frames` is device or there is config.map_size, vmafgpu_open()
+                                   starts a thread that opens the GPU, and returns; the CPU scores until the GPU is ready,
+                                   and pushes go there then. See GPU. Not with `devices`. Without threads of our own it
+                                   does nothing */
     void       *context;        /* the caller's CUcontext, which must outlive this one; default: the device's primary
                                    context, retained from open to close. With a context `device` is not looked at.
                                    With HIP there are no contexts: it must be NULL */
@@ -909,8 +910,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     first call). When
  *     no more can be had, lend returns VMAFGPU_AGAIN: push one that is lent. When none is lent it waits instead, as a push does.
  *   - Samples that do not fit the bit depth are found as in pinned memory: the pair fails on a GPU, the push on the CPU.
- *   - vmafgpu_score_pair() needs planes of its own on a GPU: with all pairs lent it is VMAFGPU_ERROR_STATE. config.gpu.frames
- *     must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
+ *   - vmafgpu_score_pair() and vmafgpu_edit_begin() need planes of their own on a GPU: with all pairs lent they are
+ *     VMAFGPU_ERROR_STATE. config.gpu.frames must be host. With subsample and no feature that looks at every pair the distorted frame need not be filled where it is
  *     not scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
@@ -1025,9 +1026,10 @@ typedef struct vmafgpu_edit_score {
 } vmafgpu_edit_score;
 
 /* Makes a pair the base. `previous` and `following` are the reference frames around it and give motion as in a clip of these
- * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. distorted NULL: the reference
- * itself. Frames are in host memory (on a GPU, in any that config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the
- * context. Costs as much as scoring the pair. On failure there is no base. */
+ * frames alone; either may be NULL, as in vmafgpu_score_pair(), which has no `following`. (With motion_five_frame_window
+ * motion is 0, as there.) distorted NULL: the reference itself. Frames are in host memory (on a GPU, in any that
+ * config.gpu.frames allows), borrowed for the call. score may be NULL; its values are valid until the next call on the context.
+ * Costs as much as scoring the pair, on a GPU behind those that are on their way. On failure there is no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *previous, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *following, const vmafgpu_frame *distorted,
                                               vmafgpu_score *score);
@@ -1037,7 +1039,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
  * the thousand, and the CPU makes the scores that are wanted (no_score) of its sums. `values`: NULL, or
  * room for count * vmafgpu_column_count() doubles, all columns of each edit. An edit that is refused (its rectangle, its samples)
  * has NaN and its result in scores[i]; the others are scored all the same, and the result, with the sentence, is that of the
- * first one refused. */
+ * first one refused. Where the call itself fails (a GPU, config.parallel_for) none is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
@@ -3640,18 +3642,23 @@ VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int sh
                                  samples);
 }
 
+/* What a block lacks of sum k. Cubes of 16 bits wrap, and so does this. */
+VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
+    return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
+}
+
 /* What the block would add to the prediction if it were the reference. slopes by the sums; is, ideal: the block's. unit: of the
  * cubes, by scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal, const double *unit) {
     double share = 0;
     for (int k = 0; k < VMAFGPU__SCALES; k++) {
         const int vif = VMAFGPU__SLOPE_VIF + k, noise = VMAFGPU__SLOPE_NOISE + k;
-        share += VMAFGPU__FETCH(&slopes[vif]) * (double)(VMAFGPU__FETCH(&ideal[vif]) - VMAFGPU__FETCH(&is[vif])) +
-                 VMAFGPU__FETCH(&slopes[noise]) * (double)(VMAFGPU__FETCH(&ideal[noise]) - VMAFGPU__FETCH(&is[noise]));
+        share += VMAFGPU__FETCH(&slopes[vif]) * vmafgpu__map_lost(is, ideal, vif) +
+                 VMAFGPU__FETCH(&slopes[noise]) * vmafgpu__map_lost(is, ideal, noise);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             const int adm = VMAFGPU__SLOPE_ADM + k * VMAFGPU__BANDS + b, aim = VMAFGPU__SLOPE_AIM + k * VMAFGPU__BANDS + b;
-            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * (double)(VMAFGPU__FETCH(&ideal[adm]) - VMAFGPU__FETCH(&is[adm])) +
-                                VMAFGPU__FETCH(&slopes[aim]) * (double)(VMAFGPU__FETCH(&ideal[aim]) - VMAFGPU__FETCH(&is[aim])));
+            share += unit[k] * (VMAFGPU__FETCH(&slopes[adm]) * vmafgpu__map_lost(is, ideal, adm) +
+                                VMAFGPU__FETCH(&slopes[aim]) * vmafgpu__map_lost(is, ideal, aim));
         }
     }
     return share;
@@ -18966,6 +18973,13 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     g->retired = slot->first + slot->batch.pairs;
 }
 
+/* Has no planes made of frames before the kernels run. */
+static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
+    slot->imports.count = 0;
+    slot->pixels_count = 0;
+    slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
+}
+
 /* The slot to be filled, empty of earlier work. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -18975,10 +18989,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     if (g->launched == g->submitted) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
-        slot->imports.count = 0;
-        slot->pixels_count = 0;
         slot->map = NULL;
-        slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
+        vmafgpu__forget_frames(slot);
     }
     return slot;
 }
@@ -23407,7 +23419,6 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         const int which = lane->which[i];
         vmafgpu_edit_score *out = &x->scores[which];
         if (vmafgpu__edit_is_illegal(v, lane, i)) {
-            memset(&out->sums, 0, sizeof out->sums);
             out->result = VMAFGPU_ERROR_FRAME;
             continue;
         }
@@ -23464,12 +23475,22 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
+    for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)   /* what nobody will read uses the lanes' memory */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits.lanes[i])));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    for (int i = 0; i < x->count && !g->is_dead; i++)
-        if (x->scores[i].result == VMAFGPU_ERROR_FRAME && x->edits[i].memory == VMAFGPU_MEMORY_DEVICE && result == VMAFGPU_OK)
-            result = vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
+}
+
+/* Waits for all pairs on their way: they leave row sums, and maps, in memory that a base has, too. */
+static void vmafgpu__edits_alone(vmafgpu *v) {
+    const vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    vmafgpu__launch_filling(v);
+    while (!g->is_dead && g->retired < g->launched)
+        vmafgpu__retire(v, 1);
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
 }
 
 /* Looks at samples on the device. */
@@ -23513,7 +23534,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        slot->imports.count = 0;
+        vmafgpu__forget_frames(slot);   /* the plane is what edits have made of it */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -23607,16 +23628,17 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
 
 /* The extractor of a feature that the first model looks at, or the first one; NULL: there is none. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
-    const vmafgpu__extractor *found = NULL;
-    for (int i = v->extractor_count - 1; i >= 0; i--) {
+    const vmafgpu__extractor *first = NULL;
+    for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
-        int is_used = !found;
+        if (e->feature->cpu != feature)
+            continue;
+        first = first ? first : e;
         for (int k = 0; k < (v->model_count ? v->models[0].model->svms[0].feature_count : 0); k++)
-            is_used |= v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS;
-        if (e->feature->cpu == feature && is_used)
-            found = e;
+            if (v->models[0].inputs[k] >= e->columns[0] && v->models[0].inputs[k] < e->columns[0] + VMAFGPU__EDIT_SCALARS)
+                return e;
     }
-    return found;
+    return first;
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -23702,6 +23724,10 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     memset(&job, 0, sizeof job);
     memset(&after, 0, sizeof after);
     job.detached = 1;
+#ifndef VMAFGPU_NO_GPU
+    if (x->on_gpu)
+        vmafgpu__edits_alone(v);
+#endif
     if (following && v->plan.motion[0]) {
         job.reference = following;
         job.previous = reference;
@@ -23733,20 +23759,23 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
+/* What there is of edit i until it is scored, or where it is not. */
+static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
+    memset(&scores[i].sums, 0, sizeof scores[i].sums);
+    scores[i].score = scores[i].change = (double)NAN;
+    scores[i].result = result;
+    for (int k = 0; k < v->column_count && values; k++)
+        values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
+}
+
 static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, int count, vmafgpu_edit_score *scores, double *values) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu_result first = VMAFGPU_OK;
+    int refused = count;   /* the first one */
     char sentence[VMAFGPU__ERROR_SIZE];
     for (int i = 0; i < count; i++) {
-        scores[i].score = scores[i].change = (double)NAN;
-        for (int k = 0; k < v->column_count && values; k++)
-            values[(size_t)i * (size_t)v->column_count + (size_t)k] = (double)NAN;
-        scores[i].result = vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]);
-        if (scores[i].result == VMAFGPU_OK)
-            continue;
-        memset(&scores[i].sums, 0, sizeof scores[i].sums);
-        if (first == VMAFGPU_OK) {
-            first = scores[i].result;
+        vmafgpu__edit_blank(v, i, vmafgpu__edit_check(v, "vmafgpu_edit_try", i, &edits[i]), scores, values);
+        if (scores[i].result != VMAFGPU_OK && refused == count) {
+            refused = i;
             memcpy(sentence, v->error, sizeof sentence);
         }
     }
@@ -23760,9 +23789,20 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
 #else
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_task, v);
 #endif
-    if (result == VMAFGPU_OK && first != VMAFGPU_OK)
-        memcpy(v->error, sentence, sizeof sentence);
-    return result == VMAFGPU_OK ? first : result;
+    /* Nobody knows how far they have come. */
+    for (int i = 0; i < count && result != VMAFGPU_OK; i++)
+        vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
+    if (result != VMAFGPU_OK)
+        return result;
+#ifndef VMAFGPU_NO_GPU
+    for (int i = 0; i < refused; i++)
+        if (scores[i].result != VMAFGPU_OK)
+            return vmafgpu__edit_illegal(v, "vmafgpu_edit_try", i);
+#endif
+    if (refused == count)
+        return VMAFGPU_OK;
+    memcpy(v->error, sentence, sizeof sentence);
+    return scores[refused].result;
 }
 
 static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edits, int count) {
@@ -24464,7 +24504,9 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE;
+    /* Maps are the business of one backend from the first pair on. */
+    const int is_later = c->gpu.in_background && c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frames < VMAFGPU_MEMORY_DEVICE &&
+                         !c->map_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;

@@ -387,13 +387,18 @@ static void test_thousand(void) {
 
 /* ---- maps and the gradient ---- */
 
+/* Cubes may wrap. */
+static void add_sum(int64_t *to, int64_t sum, int sign) {
+    *to = (int64_t)((uint64_t)*to + (sign < 0 ? 0 - (uint64_t)sum : (uint64_t)sum));
+}
+
 static void add_sums(vmafgpu_edit_sums *to, const vmafgpu_edit_sums *sums, int sign) {
     for (int s = 0; s < 4; s++) {
-        to->vif_information[s] += sign * sums->vif_information[s];
-        to->vif_noise[s] += sign * sums->vif_noise[s];
+        add_sum(&to->vif_information[s], sums->vif_information[s], sign);
+        add_sum(&to->vif_noise[s], sums->vif_noise[s], sign);
         for (int b = 0; b < 3; b++) {
-            to->adm[s][b] += sign * sums->adm[s][b];
-            to->aim[s][b] += sign * sums->aim[s][b];
+            add_sum(&to->adm[s][b], sums->adm[s][b], sign);
+            add_sum(&to->aim[s][b], sums->aim[s][b], sign);
         }
     }
 }
@@ -528,6 +533,24 @@ static void test_maps(void) {
     }
 }
 
+/* Cubes of full-range noise of 16 bits wrap where they are not rounded, and add up all the same. */
+static void test_wrapping_maps(void) {
+    film f = film_make("noise+grain", 200, 150, 16, 1, 1);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    vmafgpu_config config = film_config(&f);
+    double share;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.edit_size = 4;
+    film_fill_noise(&f, 0, 3);
+    snprintf(test_where, sizeof test_where, "maps of noise");
+    vmafgpu *v = open_checked(&config);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    const vmafgpu_edit_sums small = map_total(v, 4, &share), large = map_total(v, 256, &share);
+    CHECK(memcmp(&small, &large, sizeof small) == 0);
+    vmafgpu_close(v);
+    film_free(&f);
+}
+
 /* ---- motion ---- */
 
 /* With the frames around it a pair has the columns of the middle of three. */
@@ -572,7 +595,75 @@ static void test_following(void) {
     film_free(&f);
 }
 
+/* Without a model the sums are those of the first VIF and ADM, whatever follows. */
+static void test_shown(void) {
+    film f = film_make("texture+blur", 96, 64, 8, 1, 3);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    vmafgpu_feature_config features[4];
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_edit edit = {30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0};
+    vmafgpu_edit_score got[3];
+    memset(features, 0, sizeof features);
+    features[0].name = features[2].name = "vif";
+    features[1].name = features[3].name = "adm";
+    features[2].options = "vif_enhn_gain_limit=1";
+    features[3].options = "adm_enhn_gain_limit=1";
+    config.no_model = 1;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.edit_size = 16;
+    edit.data = (const unsigned char *)reference.data[0] + 20 * 96 + 30;
+    for (int i = 0; i < 3; i++) {
+        snprintf(test_where, sizeof test_where, "sums that are shown, %d", i);
+        config.features = features + (i == 1 ? 2 : 0);
+        config.feature_count = i == 2 ? 4 : 2;
+        vmafgpu *v = open_checked(&config);
+        CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got[i], NULL), VMAFGPU_OK);
+        vmafgpu_close(v);
+    }
+    CHECK(memcmp(&got[0].sums, &got[1].sums, sizeof got[0].sums) != 0);
+    CHECK(memcmp(&got[0].sums, &got[2].sums, sizeof got[0].sums) == 0);
+    film_free(&f);
+}
+
 /* ---- what is refused ---- */
+
+/* A hook that has all parts done, or only the first. */
+static int hook_is_lazy;
+
+static void lazy_hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = 0; i < (hook_is_lazy ? 1 : count); i++) {
+        task(arg, i);
+    }
+}
+
+static void test_lazy_hook(void) {
+    film f = film_make("texture+mix", 96, 64, 8, 1, 3);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_edit edits[2] = {{30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0}, {0, 0, 8, 8, NULL, 0, VMAFGPU_MEMORY_HOST, 0}};
+    vmafgpu_edit_score got[2];
+    snprintf(test_where, sizeof test_where, "a hook that leaves tries out");
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.edit_size = 16;
+    config.threads = 2;
+    config.parallel_for = lazy_hook;
+    edits[0].data = reference.data[0];
+    vmafgpu *v = open_checked(&config);
+    CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
+    hook_is_lazy = 1;
+    CHECK_INT(vmafgpu_edit_try(v, edits, 2, got, NULL), VMAFGPU_ERROR_SYSTEM);
+    CHECK_HAS(vmafgpu_last_error(v), "parallel_for");
+    CHECK_INT(got[0].result, VMAFGPU_ERROR_SYSTEM);
+    CHECK_INT(got[1].result, VMAFGPU_ERROR_ARGUMENT);
+    CHECK_BITS(got[0].score, (double)NAN);
+    CHECK_BITS(got[0].change, (double)NAN);
+    hook_is_lazy = 0;
+    CHECK_INT(vmafgpu_edit_try(v, edits, 1, got, NULL), VMAFGPU_OK);
+    vmafgpu_close(v);
+    film_free(&f);
+}
 
 static void test_refused(void) {
     enum { WIDTH = 100, HEIGHT = 70, SIZE = 32 };
@@ -789,8 +880,11 @@ int main(void) {
     static const unsigned masks[] = {0, 16, ~0u};
     test_refused();
     test_following();
+    test_shown();
+    test_lazy_hook();
     test_memory();
     test_maps();
+    test_wrapping_maps();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         edit_case c = cases[i];
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {

@@ -265,6 +265,16 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "luma word 1024 at its column 8, row 12");
     check_edit(&scores[0], &before);
+    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first one counts, whenever it is found */
+    edits[0].data = NULL;
+    edits[1].memory = VMAFGPU_MEMORY_DEVICE;
+    edits[1].data = (const void *)(uintptr_t)(device + sizeof words);
+    CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(v), "edits[0].data is NULL");
+    CHECK_INT(scores[1].result, VMAFGPU_ERROR_FRAME);
+    CHECK_INT(scores[2].result, VMAFGPU_OK);
+    edits[0] = edits[2];
+    edits[0].x = 0;
     edits[1].memory = (vmafgpu_memory_kind)7;
     CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
@@ -278,12 +288,127 @@ static void test_refused(gpu *g) {
         CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_OK);
         g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_INT(scores[0].result, VMAFGPU_ERROR_DEVICE);
+        CHECK_BITS(scores[0].change, (double)NAN);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL), VMAFGPU_ERROR_DEVICE);
         CHECK_HAS(vmafgpu_last_error(v), "the GPU failed");
     }
     vmafgpu_close(v);
     CHECK_INT(g->give(device), 0);
+    film_free(&f);
+}
+
+/* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them again. */
+static void check_commit_pixels(gpu *g, vmafgpu_memory_kind memory) {
+    enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
+    const edit_case c = {"texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL};
+    film f = film_make(c.what, c.width, c.height, c.depth, 1, 4);
+    vmafgpu_model_config model;
+    vmafgpu_config config = edit_config(g, &f, &c, &model);
+    unsigned char *host = (unsigned char *)malloc(2 * SIZE), samples[24 * 24];
+    uint64_t device = 0;
+    vmafgpu_frame frames[2][2];
+    vmafgpu_edit edit;
+    vmafgpu_edit_score scores[2];
+    vmafgpu_score score[2];
+    vmafgpu *v[2];
+    where("edits of a base in RGB, memory %d", (int)memory);
+    test_need(host && g->take(&device, 2 * SIZE) == 0, "memory");
+    random_state = 5;
+    for (int i = 0; i < 2 * SIZE; i++) {
+        host[i] = (unsigned char)((i % SIZE) / 40 + below(i < SIZE ? 20 : 70));
+    }
+    for (int i = 0; i < (int)sizeof samples; i++) {
+        samples[i] = (unsigned char)(90 + i % 60);
+    }
+    CHECK_INT(g->write(device, host, 2 * SIZE), 0);
+    memset(frames, 0, sizeof frames);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 2; i++) {
+            frames[k][i].pixels = VMAFGPU_PIXELS_RGBA8;
+            frames[k][i].memory = k ? VMAFGPU_MEMORY_HOST : memory;
+            frames[k][i].data[0] = frames[k][i].memory == VMAFGPU_MEMORY_DEVICE ? (const void *)(uintptr_t)(device + (uint64_t)(i * SIZE))
+                                                                               : host + i * SIZE;
+        }
+    }
+    config.colour.matrix = VMAFGPU_MATRIX_BT709;
+    config.colour.range = VMAFGPU_RANGE_LIMITED;
+    config.gpu.frames = memory;
+    v[0] = open_checked(&config);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    v[1] = open_checked(&config);
+    for (int k = 0; k < 2; k++) {
+        CHECK_INT(vmafgpu_edit_begin(v[k], NULL, &frames[k][0], NULL, &frames[k][1], &score[k]), VMAFGPU_OK);
+    }
+    CHECK_BITS(score[0].score, score[1].score);
+    memset(host, 0, 2 * SIZE);
+    CHECK_INT(g->write(device, host, 2 * SIZE), 0);
+    memset(&edit, 0, sizeof edit);
+    edit.data = samples;
+    edit.width = edit.height = 24;
+    for (int turn = 0; turn < 2; turn++) {
+        edit.x = edit.y = 9 + 20 * turn;
+        for (int k = 0; k < 2; k++) {
+            CHECK_INT(vmafgpu_edit_try(v[k], &edit, 1, &scores[k], NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_commit(v[k], &edit, 1, &score[k]), VMAFGPU_OK);
+        }
+        check_edit(&scores[0], &scores[1]);
+        check_score(&score[0], &score[1], vmafgpu_column_count(v[0]));
+    }
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
+    CHECK_INT(g->give(device), 0);
+    free(host);
+    film_free(&f);
+}
+
+/* A base while maps of pairs are on their way. */
+static void check_base_behind_maps(gpu *g, int streams) {
+    enum { PAIRS = 3, BLOCKS = 24 };
+    const edit_case c = {"texture+mix", 96, 64, 8, 1, "vmaf_v0.6.1", NULL, 16, 0, 1, NULL};
+    film f = film_make(c.what, c.width, c.height, c.depth, PAIRS + 1, 6);
+    vmafgpu_model_config model;
+    vmafgpu_config config = edit_config(g, &f, &c, &model);
+    const vmafgpu_frame base = film_frame(&f, PAIRS, 0), distorted = film_frame(&f, 0, 1);
+    float maps[2][PAIRS][BLOCKS];
+    vmafgpu_edit edit;
+    vmafgpu_edit_score scores[2];
+    vmafgpu *v[2];
+    where("a base behind maps, order %d", streams);
+    if (g->is_simulated) {
+        g->sim.set_order(SIMULATED_FORWARD, streams, 3);
+    }
+    config.live = 1;
+    config.map_size = 16;
+    config.gpu.queue = PAIRS + 1;
+    memset(&edit, 0, sizeof edit);
+    edit.x = edit.y = 21;
+    edit.width = edit.height = 16;
+    edit.data = base.data[0];
+    v[0] = open_checked(&config);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    v[1] = open_checked(&config);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < PAIRS; i++) {
+            const vmafgpu_frame r = film_frame(&f, i, 0), d = film_frame(&f, i, 1);
+            CHECK_INT(vmafgpu_map_next(v[k], maps[k][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push(v[k], &r, &d), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_edit_begin(v[k], NULL, &base, NULL, &distorted, NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_try(v[k], &edit, 1, &scores[k], NULL), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(v[k]), VMAFGPU_OK);
+    }
+    check_edit(&scores[0], &scores[1]);
+    for (int i = 0; i < PAIRS; i++) {
+        for (int n = 0; n < BLOCKS; n++) {
+            CHECK_BITS(maps[0][i][n], maps[1][i][n]);
+        }
+    }
+    check_map(v, 16);
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
     film_free(&f);
 }
 
@@ -309,6 +434,11 @@ void test_edits(gpu *g) {
         }
     }
     test_refused(g);
+    check_commit_pixels(g, VMAFGPU_MEMORY_HOST);
+    check_commit_pixels(g, VMAFGPU_MEMORY_DEVICE);
+    for (int streams = SIMULATED_LAZY; streams <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); streams++) {
+        check_base_behind_maps(g, streams);
+    }
 }
 
 /* ---- maps of pairs that are pushed ---- */
@@ -429,6 +559,33 @@ static void check_maps_lost(gpu *g) {
     film_free(&f);
 }
 
+/* Maps are there from the first pair on, whatever else might be done in the background. */
+static void check_maps_at_once(gpu *g) {
+    film f = film_make("texture+mix", 64, 48, 8, 1, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    float maps[2][12] = {{0}};
+    where("maps, opened in the background");
+    config.live = 1;
+    config.map_size = 16;
+    config.gpu.in_background = 1;
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    for (int k = 0; k < 2; k++) {
+        vmafgpu *v = open_checked(&config);
+        maps[k][0] = -7;
+        if (!k) {
+            check_on_gpu(g, v);
+        }
+        CHECK_INT(vmafgpu_map_next(v, maps[k], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+        vmafgpu_close(v);
+        config.backend = VMAFGPU_BACKEND_CPU;
+    }
+    CHECK(memcmp(maps[0], maps[1], sizeof maps[0]) == 0);
+    film_free(&f);
+}
+
 void test_maps(gpu *g) {
     static const map_case cases[] = {
         {"texture+mix", 96, 88, 8, 16, 2, "vmaf_v0.6.1", NULL, "d"},
@@ -447,6 +604,7 @@ void test_maps(gpu *g) {
         }
     }
     CHECK_INT(g->stream_destroy(stream), 0);
+    check_maps_at_once(g);
     if (g->is_simulated) {
         check_maps_lost(g);
     }

@@ -6194,7 +6194,7 @@ typedef struct vmafgpu__cpu_feature {
 /* A pair as a feature that is measured by itself sees it. */
 typedef struct vmafgpu__sight {
     const vmafgpu_frame *frame[2];        /* reference, distorted; NULL: none, the reference alone is to be remembered */
-    vmafgpu__view        luma[2];         /* canonical */
+    vmafgpu__view        luma[2];         /* canonical, which a frame's own luma need not be: see vmafgpu__sight_row() */
     const vmafgpu_frame *previous;        /* the reference before this one, of a pair by itself; NULL: none was given */
     int64_t              position;        /* in the clip, seeds counted in */
     int                  history;         /* frames right before this one that `state` has seen, up to 2 */
@@ -6226,6 +6226,16 @@ typedef struct vmafgpu__measure {
      * order, config.subsample or not, and there are no seeds. NULL: nothing. */
     void           (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
+
+/* Row y of a plane of the reference (0) or the distorted frame (1), as vmafgpu__canonical_row() has it. After a GPU failed luma
+ * may be in a plane of ours, and not as the config says. */
+static VMAFGPU__UNUSED const void *vmafgpu__sight_row(const vmafgpu_config *c, const vmafgpu__sight *pair, int which, int plane,
+                                                      int y, void *line) {
+    if (plane)
+        return vmafgpu__canonical_row(c, pair->frame[which], plane, y, line);
+    const void *row = vmafgpu__view_row(&pair->luma[which], y);
+    return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
+}
 
 /* Of such features, which have no pieces and no state of the backend's. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = { NULL, NULL, NULL, NULL, NULL, NULL };
@@ -10521,8 +10531,8 @@ static void vmafgpu__psnr_part(void *arg, int index) {
         vmafgpu__part(vmafgpu__plane_height(c, plane), index, c->threads, &y, &end);
         for (t->sum[index][plane] = 0; y < end; y++)
             t->sum[index][plane] += t->pair->functions->psnr_row(
-                vmafgpu__canonical_row(c, t->pair->frame[0], plane, y, line),
-                vmafgpu__canonical_row(c, t->pair->frame[1], plane, y, line + t->line), c->bit_depth > 8,
+                vmafgpu__sight_row(c, t->pair, 0, plane, y, line),
+                vmafgpu__sight_row(c, t->pair, 1, plane, y, line + t->line), c->bit_depth > 8,
                 vmafgpu__plane_width(c, plane));
     }
 }
@@ -11415,8 +11425,8 @@ static void vmafgpu__hvs_part(void *arg, int index) {
         while (taken >= t->rows[plane + 1])
             plane++;
         for (int i = 0; i < 16; i++)
-            job.row[i / 8][i % 8] = vmafgpu__canonical_row(
-                c, t->pair->frame[i / 8], plane, (taken - t->rows[plane]) * VMAFGPU__HVS_STEP + i % 8,
+            job.row[i / 8][i % 8] = vmafgpu__sight_row(
+                c, t->pair, i / 8, plane, (taken - t->rows[plane]) * VMAFGPU__HVS_STEP + i % 8,
                 memory.lines + (size_t)i * vmafgpu__padded(c->width));
         job.wide = c->bit_depth > 8;
         job.blocks = vmafgpu__hvs_blocks(vmafgpu__plane_width(c, plane));
@@ -12174,13 +12184,13 @@ static size_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extractor 
 
 /* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
  * one another. `out` has places for a multiple of CHUNK. */
-static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y, int count, int times,
-                                uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
+static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__sight *pair, int which, int plane, int y, int count,
+                                int times, uint16_t *VMAFGPU__RESTRICT line, uint16_t *VMAFGPU__RESTRICT out) {
     const int w = vmafgpu__plane_width(c, plane), h = vmafgpu__plane_height(c, plane);
     const int stride = (int)vmafgpu__round_up((uint64_t)w, 32);
     for (int first = 0; first < count; first += stride ? stride : count, y++) {
         const int inside = y >= h ? 0 : count - first < w ? count - first : w;
-        const void *row = inside ? vmafgpu__canonical_row(c, frame, plane, y, line) : NULL;
+        const void *row = inside ? vmafgpu__sight_row(c, pair, which, plane, y, line) : NULL;
         const int end = stride && count - first > stride ? stride : count - first;
         if (c->bit_depth > 8)
             memcpy(out + first, row ? row : out, (size_t)inside * sizeof *out);
@@ -12214,9 +12224,9 @@ static void vmafgpu__ciede_part(void *arg, int index) {
         if (!vmafgpu__atomic_change(&t->next, y, y + 1))
             continue;
         for (int i = 0; i < 2; i++) {
-            vmafgpu__ciede_read(c, t->pair->frame[i], 0, y, c->width, 1, memory.line, memory.sample[i][0]);
+            vmafgpu__ciede_read(c, t->pair, i, 0, y, c->width, 1, memory.line, memory.sample[i][0]);
             for (int plane = 1; plane < 3; plane++)
-                vmafgpu__ciede_read(c, t->pair->frame[i], plane, below, is_420 ? (c->width + 1) / 2 : c->width, is_420 ? 2 : 1,
+                vmafgpu__ciede_read(c, t->pair, i, plane, below, is_420 ? (c->width + 1) / 2 : c->width, is_420 ? 2 : 1,
                                     memory.line, memory.sample[i][plane]);
             for (int plane = 0; plane < 3; plane++)
                 row.sample[i][plane] = memory.sample[i][plane];

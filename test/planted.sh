@@ -34,6 +34,7 @@ threads vmafgpu.h test_threads /^static void vmafgpu__part(/,/^}/s/(index + 1)/(
 cambi vmafgpu.h test_levels /^static uint16_t vmafgpu__cambi_mode(/,/^}/s/(a == b) | (a == c)/a == b/
 speed vmafgpu.h test_figures /^static void vmafgpu__speed_rotation(/,/^}/s/fabsf(z) > fabsf(x)/fabsf(z) < fabsf(x)/
 measured_psnr vmafgpu.h test_features /^static void vmafgpu__psnr_finish(/,/^}/s/bit_depth + 12/bit_depth + 13/
+measured_ours vmafgpu.h cuda:measured_dies /^static.* \*vmafgpu__sight_row(/,/^}/s/if (plane)/if (1)/
 aggregates vmafgpu.h test_features /^static void vmafgpu__psnr_gather(/,/^}/s/values\[plane\].whole/values[0].whole/
 float_psnr vmafgpu.h test_ssim /^static void vmafgpu__float_psnr_finish(/,/^}/s/256.0 - /255.0 - /
 float_moment vmafgpu.h test_ssim /^static void vmafgpu__float_moment_finish(/,/^}/s/k < 4/k < 3/

@@ -92,7 +92,8 @@
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4 | vif_prescale_method (pm) nearest, bilinear, bicubic or lanczos4
+ *           vif_prescale (ps) 1, 0.1..4; to more than 65535 rows CPU | vif_prescale_method (pm) nearest, bilinear, bicubic
+ *           or lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, likewise 2, 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these of each scale
  *   float_motion   motion, motion2, motion3; looks at the reference only
@@ -559,12 +560,13 @@ typedef struct vmafgpu_colour {
 /* One picture in the caller's memory, not written, and borrowed: in host memory for the duration of the call that
  * takes it, else until vmafgpu_reusable() says so. Nothing but its samples is read, no byte between or beside the rows.
  * data[0] is the first luma row. Planes 1 and 2 (plane 2 is unused when semi-planar) are read only for
- * features that look at chroma, speed_chroma in this version, of pairs that are scored, and may be NULL otherwise.
+ * features that look at chroma (speed_chroma, psnr, psnr_hvs, ciede, float_motion with motion_add_uv), of pairs that these look
+ * at, and may be NULL otherwise.
  * Only those chroma samples are read, and checked against the bit depth, that the feature needs; on a GPU the check is
  * part of the pair's result, not of the push.
  * pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width rounded
- * up); it may be negative (data[i] is then still the top row), and times the rows it must fit a ptrdiff_t. 16-bit words are
- * little-endian and need no alignment. */
+ * up); it may be negative (data[i] is then still the top row; in pinned memory that takes config.gpu.frames host), and times the
+ * rows it must fit a ptrdiff_t. 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void *data[3];
     ptrdiff_t   pitch[3];
@@ -726,7 +728,7 @@ typedef struct vmafgpu_model_config {
 
 /* A feature to compute besides those that the models need. */
 typedef struct vmafgpu_feature_config {
-    const char *name;      /* "vif", "adm", "motion", "cambi" or "speed_chroma"                             */
+    const char *name;      /* "vif", "psnr_hvs", ..., see FEATURES AND OPTIONS in the manual on top           */
     const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL; the names are libvmaf's, see the
                               manual on top; numbers pass through a float and "%g", as in libvmaf. Of features that differ
                               in no option that their columns' names show the first one counts, as there     */
@@ -16676,8 +16678,15 @@ static void vmafgpu__gpu_fvif_settle(const vmafgpu *v, const vmafgpu__extractor 
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
+/* A row of the prescaled picture is a row of the grid. */
+static const char *vmafgpu__gpu_fvif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
+    vmafgpu__fvif_state x;
+    vmafgpu__fvif_resolve(v, e, &x);
+    return x.resampled && x.h[0] > 65535 ? "vif_prescale to more than 65535 rows" : NULL;
+}
+
 static const vmafgpu__gpu_measured vmafgpu__gpu_fvif_measure = {
-    2 * VMAFGPU__SCALES, NULL, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
+    2 * VMAFGPU__SCALES, vmafgpu__gpu_fvif_lacks, vmafgpu__gpu_fvif_scratch, vmafgpu__gpu_fvif_enqueue, vmafgpu__gpu_fvif_settle, NULL
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_fvif = {
     { 0, 0 }, 0, NULL, vmafgpu__gpu_fvif_kernel, NULL, NULL, vmafgpu__gpu_fvif_tables, NULL, NULL, &vmafgpu__gpu_fvif_measure

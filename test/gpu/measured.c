@@ -167,6 +167,38 @@ void test_measured(gpu *g) {
     }
 }
 
+/* ---- what the CPU alone measures ---- */
+
+static void check_lacks(gpu *g, int width, int height, const char *features, const char *words) {
+    const measured m = {"flat", width, height, 8, 420, 0, {"h", 0, 0, 0, 0, 0}, 0, 0, features};
+    film f = measured_film(&m);
+    char text[640];
+    vmafgpu_feature_config list[MOST_FEATURES];
+    vmafgpu_config config = measured_config(g, &f, &m, text, list);
+    vmafgpu *context = NULL;
+    where("%s, %dx%d", features, width, height);
+    config.gpu.batch = config.gpu.queue = 1;
+    if (words) {
+        CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
+        CHECK_HAS(vmafgpu_last_error(context), words);
+        vmafgpu_close(context);
+        config.backend = VMAFGPU_BACKEND_AUTO;
+    }
+    context = open_checked(&config);
+    if (context) {
+        CHECK_STR(vmafgpu_backend_name(context), words ? "cpu" : g->vendor->name);
+        CHECK_HAS(vmafgpu_backend_note(context), words ? words : "");
+    }
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+void test_measured_lacks(gpu *g) {
+    check_lacks(g, 16, 16384, "float_vif vif_prescale=4", "the feature float_vif with vif_prescale to more than 65535 rows");
+    check_lacks(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
+    check_lacks(g, 16384, 2049, "psnr|ciede", "the feature ciede with more than 33554432 pixels");
+}
+
 /* ---- when the GPU dies in the middle ---- */
 
 /* The CPU goes on with planes of ours, which luma may be in otherwise than in the caller's frames. */

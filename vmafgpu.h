@@ -21467,13 +21467,13 @@ static vmafgpu_result vmafgpu__find_foreign(vmafgpu *v, const vmafgpu *t, vmafgp
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
     vmafgpu__gpu *g = t->gpu;
-    for (int i = 0; g && v->fleet->count > 1 && i < 3; i++) {
+    for (int i = 0; g && i < 3; i++) {
         int device = g->device;
         if (!frames[i] || frames[i]->memory != VMAFGPU_MEMORY_DEVICE)
             continue;
         (void)g->vendor->device_of(g, frames[i]->data[0], &device);
         const int is_foreign = device != g->device;
-        if (!g->is_plain && (is_foreign || v->fleet->history))
+        if (!g->is_plain && (is_foreign || (v->fleet->count > 1 && v->fleet->history)))
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s, %s: GPUs copy frames in device memory from one to the other only "
                                  "if these are bytes at 8 bits, else words with samples in the low bits", v->subject, names[i]);
         job->foreign |= is_foreign << i;

@@ -858,7 +858,7 @@ static void check_devices_rules(gpu *g, int threads) {
     film f = film_make("texture+mix", 40, 36, 8, 12, 881);
     vmafgpu_config config;
     scores expected;
-    reel r = reel_of_kinds(g, &f, "h");
+    reel r = reel_of_kinds(g, &f, "h"), elsewhere = reel_of_kinds(g, &f, "d");
     vmafgpu *context = NULL;
     size_t one;
     where("the rules of several GPUs, %d threads", threads);
@@ -892,6 +892,11 @@ static void check_devices_rules(gpu *g, int threads) {
     reel_finish(&r, context, 0);
     check_context(g, context, &expected);
     one = vmafgpu_device_memory(context);
+    vmafgpu_close(context);
+    config.gpu.devices = reverse;
+    context = open_checked(&config);
+    reel_finish(&elsewhere, context, 0);
+    check_context(g, context, &expected);
     vmafgpu_close(context);
 
     g->sim.set(SIMULATED_DEVICES, 3);
@@ -934,6 +939,7 @@ static void check_devices_rules(gpu *g, int threads) {
     g->sim.set(SIMULATED_DEVICES, 2);
     scores_free(&expected);
     reel_free(g, &r);
+    reel_free(g, &elsewhere);
     film_free(&f);
 }
 

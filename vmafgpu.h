@@ -1078,7 +1078,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
  * float written for each block of so many luma samples in either direction, row by row without gaps, vmafgpu_map_blocks() in all: the
  * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
  * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL: none after all. memory:
- *   - host, pinned: written on the CPU before the push returns, on a GPU once the pair's score is ready.
+ *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's score is
+ *     ready, and before config.on_score has it.
  *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after what was put on
  *     config.gpu.stream before the push, before what comes behind vmafgpu_wait_on_stream(). It is yours again when
  *     vmafgpu_reusable() counts the pair. Refused where the CPU scores.

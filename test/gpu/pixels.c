@@ -534,6 +534,52 @@ static void check_pixels_failure(gpu *g, char kind) {
     }
 }
 
+/* The base of edits is the context's: its frames may go before edits become part of it. */
+static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
+    const char kinds[] = {kind, 0};
+    const pixel_case c = {{pixels, pixels}, kinds, 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 1};
+    const plane_case of_planes = {64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, kind, 0};
+    vmafgpu_config config = pixel_config(g, &c, 1), plain;
+    vmafgpu *v[2];
+    vmafgpu_score score[2];
+    vmafgpu_edit edit;
+    unsigned char samples[16 * 16];
+    double base[2];
+    where("a base of pixels %d, '%c'", (int)pixels, kind);
+    config.edit_size = 16;
+    plain = on_cpu(&config);
+    v[0] = open_checked(&config);
+    v[1] = open_checked(&plain);
+    for (int i = 0; i < 2; i++) {
+        pixel_picture p;
+        plane_picture q;
+        if (pixels) {
+            p = pixel_picture_make(g, &c, 0);
+        } else {
+            q = plane_picture_make(g, &config, &of_planes, 0);
+        }
+        CHECK_INT(vmafgpu_edit_begin(v[i], NULL, i ? pixels ? &p.host : &q.host : pixels ? &p.frame : &q.frame, NULL, NULL, &score[i]),
+                  VMAFGPU_OK);
+        if (pixels) {
+            pixel_picture_free(g, &p);
+        } else {
+            plane_picture_free(g, &q);
+        }
+        base[i] = score[i].score;
+        memset(&edit, 0, sizeof edit);
+        memset(samples, 90, sizeof samples);
+        edit.x = 20;
+        edit.y = 9;
+        edit.width = edit.height = 16;
+        edit.data = samples;
+        CHECK_INT(vmafgpu_edit_commit(v[i], &edit, 1, &score[i]), VMAFGPU_OK);
+        CHECK(score[i].score < base[i]);
+    }
+    check_row(score[0].values, score[1].values, vmafgpu_column_count(v[1]));
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
+}
+
 void test_pixels(gpu *g) {
     static const pixel_case cases[] = {
         {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8}, "d", 64, 48, 8, VMAFGPU_420, VMAFGPU_SEMIPLANAR, 0, 0, 2},
@@ -565,4 +611,9 @@ void test_pixels(gpu *g) {
     check_pixels_failure(g, 'h');
     check_pixels_failure(g, 's');
     check_pixels_failure(g, 'a');
+    check_pixels_base(g, VMAFGPU_PIXELS_RGBA8, 'd');
+    for (int pixels = 0; pixels < 2 && g->surface_create; pixels++) {
+        check_pixels_base(g, (vmafgpu_pixels)pixels, 's');
+        check_pixels_base(g, (vmafgpu_pixels)pixels, 'a');
+    }
 }

@@ -23439,6 +23439,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
         const int which = lane->which[i];
         vmafgpu_edit_score *out = &x->scores[which];
         if (vmafgpu__edit_is_illegal(v, lane, i)) {
+            memset(&out->sums, 0, sizeof out->sums);
             out->result = VMAFGPU_ERROR_FRAME;
             continue;
         }
@@ -23781,7 +23782,8 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
 
 /* What there is of edit i until it is scored, or where it is not. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores, double *values) {
-    memset(&scores[i].sums, 0, sizeof scores[i].sums);
+    if (result != VMAFGPU_OK)   /* else they will be written; beside thousands of tries on a GPU this counts */
+        memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
     for (int k = 0; k < v->column_count && values; k++)

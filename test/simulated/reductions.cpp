@@ -1,4 +1,4 @@
-/* reductions.cpp - tests of the sums over warps and blocks, with values that carry
+/* reductions.cpp - tests of the sums over warps and blocks, with values that carry, and of what no picture brings about
  *
  * Elsewhere such sums went wrong in three ways: the halves of 64-bit values were added apart and the carries lost; a
  * warp was taken for 32 lanes where it had 64; and for 64 where it had 32. test/test_reductions.sh compiles this for
@@ -65,6 +65,25 @@ TEST_KERNEL(of_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS) {
 
 TEST_KERNEL(of_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS) {
     vmafgpu_cambi_order<0>(launch);
+}
+
+struct EigenLaunch {
+    const float *matrix;
+    float *lines;
+};
+TEST_KERNEL(test_tridiagonalise, EigenLaunch, LANES) {
+    float *const own = reinterpret_cast<float *>(shared_memory());
+    float *const matrix = own + 5 * SPEED_LINE;
+    const SpeedEigen m = { own, own + SPEED_LINE, own + 2 * SPEED_LINE, own + 3 * SPEED_LINE, own + 4 * SPEED_LINE };
+    for (uint32_t i = thread_index(); i < SPEED_SQUARE; i += LANES)
+        matrix[i] = load_float(launch.matrix + i);
+    block_barrier();
+    speed_tridiagonalise(m, matrix);
+    const uint32_t lane = lane_index();
+    if (lane < SPEED_SIDE)
+        store(launch.lines + lane, m.d[lane]);
+    if (lane < SPEED_SIDE - 1)
+        store(launch.lines + SPEED_SIDE + lane, m.e[lane]);
 }
 
 /* ---- their memory ---- */
@@ -403,12 +422,47 @@ void test_order() {
     }
 }
 
+/* ---- a matrix of which a step has nothing to do ---- */
+
+/* One place of a block is related to no other one, so that one column is zeros below the diagonal. Where it stands
+ * changes no bit of the others' part. */
+std::vector<float> tridiagonal(const std::vector<float> &square, uint32_t apart) {
+    Array<float> matrix(SPEED_SQUARE), lines(2 * SPEED_SIDE);
+    for (uint32_t y = 0; y < SPEED_SIDE; y++) {
+        for (uint32_t x = 0; x < SPEED_SIDE; x++) {
+            const bool is_apart = y == apart || x == apart;
+            const uint32_t row = y - (y > apart), column = x - (x > apart);
+            matrix[y * SPEED_SIDE + x] = !is_apart ? square[row * (SPEED_SIDE - 1) + column] : x == y ? 3.0f : 0.0f;
+        }
+    }
+    const EigenLaunch launch = { matrix.device, lines.device };
+    run("test_tridiagonalise", 1, LANES, (5 * SPEED_LINE + SPEED_SQUARE) * sizeof(float), &launch);
+    return std::vector<float>(&lines[0], &lines[0] + 2 * SPEED_SIDE);
+}
+
+void test_tridiagonal() {
+    enum { REST = SPEED_SIDE - 1 };
+    std::vector<float> square(REST * REST);
+    snprintf(test_where, sizeof test_where, "%d lanes, a column of zeros", LANES);
+    for (uint32_t y = 0; y < REST; y++) {
+        for (uint32_t x = 0; x <= y; x++) {
+            square[y * REST + x] = square[x * REST + y] = static_cast<float>(source.below(4000)) / 64 - 30;
+        }
+    }
+    const std::vector<float> first = tridiagonal(square, 0), last = tridiagonal(square, REST);
+    CHECK_BITS(static_cast<double>(first[0]), 3);
+    CHECK_BITS(static_cast<double>(first[SPEED_SIDE]), 0);
+    CHECK_INT(memcmp(&first[1], &last[0], REST * sizeof(float)), 0);
+    CHECK_INT(memcmp(&first[SPEED_SIDE + 1], &last[SPEED_SIDE], (REST - 1) * sizeof(float)), 0);
+}
+
 int main() {
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);
         test_warps_all();
         test_motion_blocks();
         test_vif_blocks();
+        test_tridiagonal();
     }
     test_rows();
     test_whole_waves();

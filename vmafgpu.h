@@ -648,7 +648,8 @@ typedef enum vmafgpu_backend {
                                    gpu.frames says device, or a stream or context is given, they are CUDA's, and HIP
                                    is not tried: an address does not say whose it is. So name the backend */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why; VMAFGPU_ERROR_MEMORY
+                                   if it was for want of host memory */
     VMAFGPU_BACKEND_HIP         /* AMD, likewise */
 } vmafgpu_backend;
 
@@ -3947,6 +3948,7 @@ struct vmafgpu {
     int                is_delivering;               /* config.on_score is being called */
     int                readers;                     /* calls from within it */
     size_t             memory;
+    int                lacks_memory;                /* there was none once */
     char               error[VMAFGPU__ERROR_SIZE];
     char               subject[48];                 /* what is being taken, for sentences: "frame 7" */
     char               note[VMAFGPU__ERROR_SIZE];   /* why there is no GPU */
@@ -4040,8 +4042,10 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->alloc(size + extra, allocator->user)
                                            : calloc(1, size + extra);
-    if (!start)
+    if (!start) {
+        v->lacks_memory = 1;
         return NULL;
+    }
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
     const uintptr_t pad = (VMAFGPU__ALIGNMENT - end % VMAFGPU__ALIGNMENT) % VMAFGPU__ALIGNMENT;
     unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__allocation) + pad;
@@ -20388,8 +20392,10 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     } else {
         vmafgpu__sentence(reason, size, "no host memory for the self-test");
     }
-    if (g)
+    if (g) {
+        v->lacks_memory |= t->lacks_memory;
         vmafgpu__give(v, t->values);
+    }
     vmafgpu__give(v, g);
     vmafgpu__give(v, t);
     return is_good;
@@ -21686,6 +21692,7 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
         return result;
     }
     memcpy(v->note, t->note, sizeof v->note);
+    v->lacks_memory |= t->lacks_memory;
     (void)vmafgpu__unit_result(v, t, result);
     vmafgpu__end_unit(v, t);
     return result;
@@ -24552,7 +24559,8 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
+            return vmafgpu__fail(v, v->lacks_memory ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND,
+                                 "%s: there is no GPU to score on: %.420s",
                                  is_named                ? "config.backend"
                                  : c->gpu.device_count > 0 ? "config.gpu.devices"
                                  : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"

@@ -20306,6 +20306,10 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
     if (g->is_dead)
         return 0;
+    if (!wrong && t->lacks_memory) {
+        vmafgpu__sentence(reason, size, "no host memory for the self-test");
+        return 0;
+    }
 #endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
@@ -23972,15 +23976,16 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         t->cpu = other->cpu;
+        t->lacks_memory |= v->lacks_memory;
     }
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL;   /* no memory to tell */
+        wrong = NULL;   /* no memory to tell, which vmafgpu__test_sums() says */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
     for (int k = 0; k < 3; k++)
-        for (size_t i = 0; memory && i < sizes[k]; i++)
+        for (size_t i = 0; memory && other && i < sizes[k]; i++)
             t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
     vmafgpu__give(t, memory);
     vmafgpu__give(t, other);
@@ -24543,7 +24548,17 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     }
     if (result != VMAFGPU_AGAIN)
         return result;
+    const vmafgpu_config before = v->config;
     result = vmafgpu__open_gpu(v);
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
+        result = vmafgpu__edits_open(v);
+    if (result == VMAFGPU_ERROR_DEVICE) {   /* it failed as it was brought what maps are made of, after all the rest */
+        vmafgpu__give(v, v->edits);
+        v->edits = NULL;
+        v->backend->close(v);
+        v->config = before;
+        result = VMAFGPU_ERROR_BACKEND;
+    }
     return result == VMAFGPU_OK ? vmafgpu__gpu_threads(v) : result;
 #endif
 }
@@ -24727,7 +24742,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
         return result;
 #endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
-    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */

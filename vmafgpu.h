@@ -623,9 +623,10 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _try_push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
- * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
- * that opens the GPU, at the same time, and likewise where several GPUs are opened with more than one thread. */
+ * called from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model reader,
+ * and after a GPU failed once, or with gpu.in_background, from whatever is called next, on the calling thread only; but with
+ * gpu.in_background also on the thread that opens the GPU, at the same time, and likewise where several GPUs are opened with more
+ * than one thread. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -843,7 +844,8 @@ typedef struct vmafgpu_config {
  * then the models' outputs ("vmaf", ...). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t       index;     /* of the frame: 0 for the first pair pushed                                    */
+    int64_t       index;     /* of the frame: 0 for the first pair pushed; 0, too, where it is no frame of the clip
+                                (single pairs, edits, vmafgpu_predict())                                     */
     double        score;     /* of the first model; NaN without a model                                      */
     const double *values;    /* one per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
                                 or vmafgpu_close(); with discard_scores, and from vmafgpu_score_pair(),
@@ -1078,7 +1080,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
 /* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push has a
  * float written for each block of so many luma samples in either direction, row by row without gaps, vmafgpu_map_blocks() in all: the
  * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
- * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL: none after all. memory:
+ * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL, or vmafgpu_reset(): none after all. memory:
  *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's score is
  *     ready, and before config.on_score has it.
  *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after what was put on
@@ -1094,7 +1096,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index. */
+/* The score of a frame that is ready (delivered or not), by its index; of one that failed, score->result says why.
+ * VMAFGPU_ERROR_NOT_FOUND: it is not ready, or there is no such frame. Not with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score is

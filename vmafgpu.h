@@ -686,7 +686,8 @@ typedef struct vmafgpu_gpu_config {
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device, surfaces and arrays
-                                   only; surface: surfaces and arrays only, with CUDA and one GPU */
+                                   only; surface: surfaces and arrays only, also where all are arrays, with CUDA and
+                                   one GPU */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
                                    16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
@@ -826,8 +827,9 @@ typedef struct vmafgpu_config {
                                              libvmaf would give it if the clip ended with it. See LIVE       */
 
     int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
-                                             maps. Needs `live`, a model, and the features of edits; CUDA and HIP: one GPU,
-                                             516 bytes per block of its memory, gpu.batch is 1 */
+                                             maps. Needs `live`, a model, and the features of edits, and does not go with
+                                             `together`; CUDA and HIP: one GPU, 516 bytes per block of its memory,
+                                             gpu.batch is 1 */
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU

@@ -1311,6 +1311,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #    define VMAFGPU__HAS_X86
 #    include <cpuid.h>
 #    include <immintrin.h>
+#    if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)   /* older clangs leave out what the command line does not allow */
+#      undef VMAFGPU__HAS_X86
+#    endif
 #  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #    define VMAFGPU__HAS_NEON
 #    include <arm_neon.h>

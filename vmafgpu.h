@@ -623,9 +623,10 @@ typedef struct vmafgpu_model {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Both functions or neither. alloc returns memory aligned for any type (as malloc does) or NULL. They are
- * called from vmafgpu_open(), _push(), _try_push(), _percentile(), _close() and the model reader, and after a GPU failed once, or
- * with gpu.in_background, from whatever is called next, on the calling thread only; but with gpu.in_background also on the thread
- * that opens the GPU, at the same time, and likewise where several GPUs are opened with more than one thread. */
+ * called from vmafgpu_open(), _check(), _push(), _try_push(), _push_many(), _lend(), _percentile(), _close() and the model reader,
+ * and after a GPU failed once, or with gpu.in_background, from whatever is called next, on the calling thread only; but with
+ * gpu.in_background also on the thread that opens the GPU, at the same time, and likewise where several GPUs are opened with more
+ * than one thread. */
 typedef struct vmafgpu_allocator {
     void *(*alloc)(size_t size, void *user);
     void  (*free)(void *pointer, void *user);
@@ -648,7 +649,8 @@ typedef enum vmafgpu_backend {
                                    gpu.frames says device, or a stream or context is given, they are CUDA's, and HIP
                                    is not tried: an address does not say whose it is. So name the backend */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA, or vmafgpu_open() returns VMAFGPU_ERROR_BACKEND and says why; VMAFGPU_ERROR_MEMORY
+                                   if it was for want of host memory */
     VMAFGPU_BACKEND_HIP         /* AMD, likewise */
 } vmafgpu_backend;
 
@@ -684,7 +686,8 @@ typedef struct vmafgpu_gpu_config {
                                    runtime has it) */
     vmafgpu_memory_kind frames; /* where frames come from, so that no memory is taken for other cases. Default host:
                                    any kind is taken; pinned: pinned or device; device: device, surfaces and arrays
-                                   only; surface: surfaces and arrays only, with CUDA and one GPU */
+                                   only; surface: surfaces and arrays only, also where all are arrays, with CUDA and
+                                   one GPU */
     int         batch;          /* pairs per launch, 1..32; default by size: 2 at 4K, 8 at 1080p, 32 at 576x324, and
                                    if `frames` is device twice that, or 16 at 4K and 32 below where the device has 25 GB;
                                    16 at least with `devices`; less where memory is short; with config.live 1. A pair waits
@@ -824,8 +827,9 @@ typedef struct vmafgpu_config {
                                              libvmaf would give it if the clip ended with it. See LIVE       */
 
     int             map_size;             /* 4..256: for vmafgpu_map_next(), the size of a map's blocks, 16 being usual; default 0: no
-                                             maps. Needs `live`, a model, and the features of edits; CUDA and HIP: one GPU,
-                                             516 bytes per block of its memory, gpu.batch is 1 */
+                                             maps. Needs `live`, a model, and the features of edits, and does not go with
+                                             `together`; CUDA and HIP: one GPU, 516 bytes per block of its memory,
+                                             gpu.batch is 1 */
 
     int             edit_size;            /* 0..256: the largest width and height of a vmafgpu_edit; default 0: no edits.
                                              Takes two luma planes, and a few megabytes per thread; on a GPU
@@ -842,7 +846,8 @@ typedef struct vmafgpu_config {
  * then the models' outputs ("vmaf", ...). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t       index;     /* of the frame: 0 for the first pair pushed                                    */
+    int64_t       index;     /* of the frame: 0 for the first pair pushed; 0, too, where it is no frame of the clip
+                                (single pairs, edits, vmafgpu_predict())                                     */
     double        score;     /* of the first model; NaN without a model                                      */
     const double *values;    /* one per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset()
                                 or vmafgpu_close(); with discard_scores, and from vmafgpu_score_pair(),
@@ -1077,7 +1082,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_map(vmafgpu *context, int size, vmafgpu_
 /* A map with the score: where in the next pair to be pushed that is scored is VMAF lost? With config.map_size that push has a
  * float written for each block of so many luma samples in either direction, row by row without gaps, vmafgpu_map_blocks() in all: the
  * block's `share`, (float) of that of vmafgpu_edit_map() for the pair, its motion being that of config.live. The next map is to be
- * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL: none after all. memory:
+ * asked for again; a push that fails, or is AGAIN, leaves the request as it is; NULL, or vmafgpu_reset(): none after all. memory:
  *   - host, pinned: written on the CPU before the push returns, but behind config.on_score; on a GPU once the pair's score is
  *     ready, and before config.on_score has it.
  *   - device: a CUdeviceptr of the context's GPU, at a multiple of 4 bytes. Kernels write there, in stream order: after what was put on
@@ -1093,7 +1098,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index. */
+/* The score of a frame that is ready (delivered or not), by its index; of one that failed, score->result says why.
+ * VMAFGPU_ERROR_NOT_FOUND: it is not ready, or there is no such frame. Not with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score is
@@ -1305,6 +1311,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #    define VMAFGPU__HAS_X86
 #    include <cpuid.h>
 #    include <immintrin.h>
+#    if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)   /* older clangs leave out what the command line does not allow */
+#      undef VMAFGPU__HAS_X86
+#    endif
 #  elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #    define VMAFGPU__HAS_NEON
 #    include <arm_neon.h>
@@ -3947,6 +3956,7 @@ struct vmafgpu {
     int                is_delivering;               /* config.on_score is being called */
     int                readers;                     /* calls from within it */
     size_t             memory;
+    int                lacks_memory;                /* there was none once */
     char               error[VMAFGPU__ERROR_SIZE];
     char               subject[48];                 /* what is being taken, for sentences: "frame 7" */
     char               note[VMAFGPU__ERROR_SIZE];   /* why there is no GPU */
@@ -4040,8 +4050,10 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->alloc(size + extra, allocator->user)
                                            : calloc(1, size + extra);
-    if (!start)
+    if (!start) {
+        v->lacks_memory = 1;
         return NULL;
+    }
     const uintptr_t end = (uintptr_t)start + sizeof(vmafgpu__allocation);
     const uintptr_t pad = (VMAFGPU__ALIGNMENT - end % VMAFGPU__ALIGNMENT) % VMAFGPU__ALIGNMENT;
     unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__allocation) + pad;
@@ -20302,6 +20314,10 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         wrong = vmafgpu__test_edits(t, host, (unsigned char *)(uintptr_t)device, room, pitch);
     if (g->is_dead)
         return 0;
+    if (!wrong && t->lacks_memory) {
+        vmafgpu__sentence(reason, size, "no host memory for the self-test");
+        return 0;
+    }
 #endif
     if (wrong) {
         vmafgpu__sentence(reason, size, "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
@@ -20388,8 +20404,10 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
     } else {
         vmafgpu__sentence(reason, size, "no host memory for the self-test");
     }
-    if (g)
+    if (g) {
+        v->lacks_memory |= t->lacks_memory;
         vmafgpu__give(v, t->values);
+    }
     vmafgpu__give(v, g);
     vmafgpu__give(v, t);
     return is_good;
@@ -21686,6 +21704,7 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
         return result;
     }
     memcpy(v->note, t->note, sizeof v->note);
+    v->lacks_memory |= t->lacks_memory;
     (void)vmafgpu__unit_result(v, t, result);
     vmafgpu__end_unit(v, t);
     return result;
@@ -23965,15 +23984,16 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         t->cpu = other->cpu;
+        t->lacks_memory |= v->lacks_memory;
     }
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL;   /* no memory to tell */
+        wrong = NULL;   /* no memory to tell, which vmafgpu__test_sums() says */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks, sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
     for (int k = 0; k < 3; k++)
-        for (size_t i = 0; memory && i < sizes[k]; i++)
+        for (size_t i = 0; memory && other && i < sizes[k]; i++)
             t->gpu->tested = (t->gpu->tested ^ ((const unsigned char *)from[k])[i]) * 0x100000001b3u;
     vmafgpu__give(t, memory);
     vmafgpu__give(t, other);
@@ -24536,7 +24556,17 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     }
     if (result != VMAFGPU_AGAIN)
         return result;
+    const vmafgpu_config before = v->config;
     result = vmafgpu__open_gpu(v);
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
+        result = vmafgpu__edits_open(v);
+    if (result == VMAFGPU_ERROR_DEVICE) {   /* it failed as it was brought what maps are made of, after all the rest */
+        vmafgpu__give(v, v->edits);
+        v->edits = NULL;
+        v->backend->close(v);
+        v->config = before;
+        result = VMAFGPU_ERROR_BACKEND;
+    }
     return result == VMAFGPU_OK ? vmafgpu__gpu_threads(v) : result;
 #endif
 }
@@ -24552,7 +24582,8 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_BACKEND, "%s: there is no GPU to score on: %.420s",
+            return vmafgpu__fail(v, v->lacks_memory ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND,
+                                 "%s: there is no GPU to score on: %.420s",
                                  is_named                ? "config.backend"
                                  : c->gpu.device_count > 0 ? "config.gpu.devices"
                                  : c->gpu.frames > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frames is surface"
@@ -24719,7 +24750,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
         return result;
 #endif
     result = c->no_frames ? v->backend->open(v) : vmafgpu__open_backend(v);
-    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
+    if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
     v->config.gpu.kernels = NULL;   /* it and the paths were borrowed */

@@ -132,6 +132,10 @@ int main(int argc, char **argv) {
     const char *kernels = argc > 2 ? argv[2] : NULL, *driver = argc > 3 ? argv[3] : NULL, *missing;
     engine e;
     int ok = 1;
+    if (argc > 4 || (argc > 1 && !is_hip && strcmp(argv[1], "cuda") != 0)) {
+        fprintf(stderr, "device_frames: takes cuda or hip, KERNELS, DRIVER, or nothing\n");
+        return 1;
+    }
     missing = engine_open(&e, is_hip, driver);
     if (missing) {
         printf("no GPU: %s\n", missing);

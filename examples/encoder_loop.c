@@ -69,6 +69,11 @@ int main(int argc, char **argv) {
     vmafgpu *vmaf = NULL;
     unsigned char *memory = malloc((size_t)WIDTH * HEIGHT * 3);
     int ok;
+    if (argc > 2 || !(target > 0)) {
+        fprintf(stderr, "encoder_loop: takes a TARGET, a score above 0, or nothing\n");
+        free(memory);
+        return 1;
+    }
     config.width = WIDTH;
     config.height = HEIGHT;
     config.chroma = VMAFGPU_400;

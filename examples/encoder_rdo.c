@@ -185,6 +185,10 @@ int main(int argc, char **argv) {
     vmafgpu *v;
     long tries = 0;
     double start = seconds();
+    if (argc > 2 || !(budget > 0)) {
+        fprintf(stderr, "encoder_rdo: takes BITS_PER_PIXEL, above 0, or nothing\n");
+        return 1;
+    }
     draw();
     for (int i = 0; i < BLOCK * BLOCK; i++) {
         const int k = i / BLOCK, x = i % BLOCK;

@@ -229,6 +229,10 @@ int main(int argc, char **argv) {
     const char *kernels = argc > 2 ? argv[2] : NULL, *driver = argc > 3 ? argv[3] : NULL;
     engine e;
     int ok = 1;
+    if (argc > 4 || (strcmp(kind, "cuda") && strcmp(kind, "hip") && strcmp(kind, "cpu"))) {
+        fprintf(stderr, "engine_overlay: takes cuda, hip or cpu, KERNELS, DRIVER, or nothing\n");
+        return 1;
+    }
     missing = engine_open(&e, kind, driver);
     if (missing) {
         printf("no GPU: %s\n", missing);

@@ -63,6 +63,10 @@ int main(int argc, char **argv) {
     vmafgpu *vmaf = NULL;
     unsigned char *planes = NULL;
     int ok;
+    if (argc != 1 && argc != 3) {
+        fprintf(stderr, "stream: takes WIDTH HEIGHT, or nothing\n");
+        return 1;
+    }
     if (argc == 3) {
         s.width = atoi(argv[1]);
         s.height = atoi(argv[2]);

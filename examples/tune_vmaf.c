@@ -74,6 +74,10 @@ int main(int argc, char **argv) {
     vmafgpu_config config = VMAFGPU_INIT;
     vmafgpu_score score = VMAFGPU_INIT;
     vmafgpu *v;
+    if (argc != 1 && argc != 3) {
+        fprintf(stderr, "tune_vmaf: takes WIDTH HEIGHT, or nothing\n");
+        return 1;
+    }
     model.disable_clip = 1;
     config.models = &model;
     config.model_count = 1;

@@ -4005,8 +4005,11 @@ static int terminal_width(FILE *out) {
 static int plot_report(const figures *f) {
     FILE *out = pooled_output(f->o);
     scores s;
+    if (!f->context && !f->about) {
+        return fail("--plot: there is nothing to show");
+    }
     memset(&s, 0, sizeof s);
-    int ok = (f->context || f->about) && copy_scores(f, &s);
+    int ok = copy_scores(f, &s);
     if (ok && f->columns > 0) {
         int column = f->o->no_prediction ? 0 : figure_score_column(f, 0);
         column = column < 0 ? 0 : column;

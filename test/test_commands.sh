@@ -155,6 +155,15 @@ while read -r command <&3; do
     run_shown "$command"
 done 3< "$work/shown"
 
+# What an example does not take it refuses, in a line that begins with its name, and scores nothing.
+for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' 'encoder_rdo --help' \
+    'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
+    run_command "$command"
+    check "$command: status" [ $? -eq 1 ]
+    check "$command: sentence" [ "$(sed -n "s/^${command%% *}: \(.\).*/\1/p" "$work/err" | wc -l)" -eq 1 ]
+    check "$command: no scores" [ ! -s "$work/out" ]
+done
+
 # what is said of make in running text
 grep -o '[`]make [a-z][a-z-]*' README.md | sed 's/.* //' | sort -u > "$work/targets"
 while read -r target <&3; do

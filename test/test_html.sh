@@ -50,6 +50,9 @@ COLUMNS=60 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot > "$work/p
 check '--plot: mean and range' grep -Eq '^vmaf: mean [0-9.]+, from [0-9.]+ to [0-9.]+$' "$work/plot"
 check '--plot: lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
 check '--plot: the last frame' grep -Eq '^ +0 +59$' "$work/plot"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot --no_prediction > "$work/plot" 2> "$work/error"
+check '--plot: nothing to show' grep -q 'plot: there is nothing to show' "$work/error"
+check '--plot: nothing else' [ "$(grep -c 'memory' "$work/error")" -eq 0 ]
 
 # ---- in a browser ----
 

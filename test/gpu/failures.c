@@ -1,4 +1,4 @@
-/* On the simulated GPU: every call of the driver and every allocation fails once; orders of execution. */
+/* On the simulated GPU: every call of the driver and every allocation fails once, in clips and in edits; orders of execution. */
 #include "gpu.h"
 
 /* ---- failures, on the simulated GPU ---- */
@@ -71,7 +71,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     vmafgpu_result result = vmafgpu_open(&context, config);
     if (result != VMAFGPU_OK) {
         CHECK(!must_open || t->failed);
-        CHECK_INT(result, t->failed && result == VMAFGPU_ERROR_MEMORY ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND);
+        CHECK_INT(result, t->failed ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND);
         CHECK(t->failed || g->sim.hit()[0] != 0);
         CHECK(strlen(vmafgpu_last_error(context)) > 10);
         vmafgpu_close(context);
@@ -142,18 +142,23 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 }
 
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
+static const char *const fault_names[FAULTS] = {"call", "lost from call", "allocation"};
+
+/* Vendors share the host's code: one has the odd ones, one the even ones. */
+static int stride_of_calls(void) {
+    return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
+}
 
 /* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
 static void check_faults(gpu *g, const film *f, int selected, const answers *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const course *way, int stride) {
     static const int errors[] = {2, 700, 719, 999};
-    static const char *const names[FAULTS] = {"call", "lost from call", "allocation"};
     vmafgpu_config config = gpu_config(g, f);
     reel r = reel_of_kinds(g, f, kind);
     long baseline[SIMULATED_KINDS], runs = 0;
     int is_over = 0;
-    if (stride == 1 && fault == ONE_CALL) {   /* vendors share the host's code: one has the odd ones, one the even ones */
-        stride = test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
+    if (stride == 1 && fault == ONE_CALL) {
+        stride = stride_of_calls();
     }
     config.backend = backend;
     config.gpu.no_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
@@ -163,7 +168,7 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     select_features(&config, &selections[selected]);
     for (long n = stride % 2 == 0 && g->vendor->backend == VMAFGPU_BACKEND_HIP ? 2 : 1; !is_over; n += stride) {
         tally t;
-        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", names[fault], n, kind, (int)backend, way->batch,
+        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend, way->batch,
               way->queue, way->spoils ? ", reuse" : "");
         if (way->spoils && runs) {
             reel_free(g, &r);
@@ -186,7 +191,7 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
         /* While the device is lost no context can be made current, so what is in it goes with it. */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
             if (!CHECK_INT(g->sim.live(i), baseline[i])) {
-                printf("kind %d of objects; it failed in %s; %s %ld %s\n", i, g->sim.hit(), names[fault], n, kind);
+                printf("kind %d of objects; it failed in %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n, kind);
             }
         }
         g->sim.fail(NULL, 0, 0);
@@ -239,6 +244,245 @@ static void check_faults_of_v1(gpu *g) {
     film_free(&f);
 }
 
+/* ---- edits and maps ---- */
+
+enum { EDITS = 3, BLOCK = 16, BLOCKS = 3 * 3, STEPS = 5 };
+
+/* What a base is made of, wherever. */
+typedef struct edit_frames {
+    vmafgpu_frame before, reference, after, distorted;
+} edit_frames;
+
+/* What a context says of a base, and then of a pair that is pushed. */
+typedef struct edit_answers {
+    vmafgpu_result     results[STEPS];   /* of begin, try, commit, try, map */
+    double             base, committed, pushed;   /* the last one NaN where the pair has no score */
+    vmafgpu_edit_score tried[2][EDITS];
+    vmafgpu_block      blocks[BLOCKS];
+    vmafgpu_result     asked;            /* for the pair's map */
+    float              map[BLOCKS];
+} edit_answers;
+
+static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, int step, edit_answers *a) {
+    vmafgpu_score score = VMAFGPU_INIT;
+    int across = 0, down = 0;
+    vmafgpu_result result;
+    switch (step) {
+    case 0:
+        result = vmafgpu_edit_begin(v, &f->before, &f->reference, &f->after, &f->distorted, &score);
+        a->base = score.score;
+        break;
+    case 2:
+        result = vmafgpu_edit_commit(v, edits, EDITS - 1, &score);
+        a->committed = score.score;
+        break;
+    case 4:
+        result = vmafgpu_edit_map(v, BLOCK, a->blocks, &across, &down);
+        break;
+    default:
+        result = vmafgpu_edit_try(v, edits, EDITS, a->tried[step / 2], NULL);
+        break;
+    }
+    return result;
+}
+
+/* Once a GPU has failed there is no base, and none can be had; frames in host memory are scored all the same. */
+static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, edit_answers *a) {
+    const int on_device = f->reference.memory == VMAFGPU_MEMORY_DEVICE;
+    vmafgpu_score score;
+    int is_lost = 0;
+    memset(a, 0, sizeof *a);
+    for (int step = 0; step < STEPS; step++) {
+        a->results[step] = edit_step(v, f, edits, step, a);
+        CHECK_INT(a->results[step], !is_lost ? vmafgpu_backend_note(v)[0] ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK : VMAFGPU_ERROR_STATE);
+        if (a->results[step] != VMAFGPU_OK) {
+            CHECK_HAS(vmafgpu_last_error(v), is_lost ? "there is no base" : vmafgpu_backend_note(v));
+            is_lost = 1;
+        }
+        for (int i = 0; i < EDITS && step % 2 && a->results[step] == VMAFGPU_ERROR_DEVICE; i++) {
+            CHECK_INT(a->tried[step / 2][i].result, VMAFGPU_ERROR_DEVICE);
+            CHECK(a->tried[step / 2][i].change != a->tried[step / 2][i].change);
+        }
+    }
+    if (is_lost) {
+        CHECK_INT(vmafgpu_edit_begin(v, NULL, &f->reference, NULL, &f->distorted, NULL), VMAFGPU_ERROR_DEVICE);
+        CHECK_HAS(vmafgpu_last_error(v), vmafgpu_backend_note(v));
+    }
+    a->asked = vmafgpu_map_next(v, a->map, VMAFGPU_MEMORY_HOST);
+    CHECK_INT(a->asked, is_lost ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
+    const vmafgpu_result result = vmafgpu_flush(v);
+    CHECK_INT(result, on_device && vmafgpu_backend_note(v)[0] && result != VMAFGPU_OK ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
+    CHECK_INT(vmafgpu_next(v, &score), result);
+    a->pushed = score.score;
+}
+
+/* What there is is what the CPU says. */
+static void check_edit_answers(const edit_answers *a, const edit_answers *expected, int has_failed) {
+    CHECK(memcmp(&a->pushed, &expected->pushed, sizeof a->pushed) == 0 || (has_failed && a->pushed != a->pushed));
+    for (int i = 0; i < BLOCKS && a->asked == VMAFGPU_OK; i++) {
+        CHECK(memcmp(&a->map[i], &expected->map[i], sizeof a->map[i]) == 0 || (has_failed && a->map[i] != a->map[i]));
+    }
+    for (int step = 0; step < STEPS; step++) {
+        if (a->results[step] != VMAFGPU_OK) {
+            continue;
+        }
+        if (step == 4) {
+            for (int i = 0; i < BLOCKS; i++) {
+                CHECK_BITS(a->blocks[i].share, expected->blocks[i].share);
+            }
+        } else if (step % 2) {
+            for (int i = 0; i < EDITS; i++) {
+                CHECK_BITS(a->tried[step / 2][i].score, expected->tried[step / 2][i].score);
+                CHECK_BITS(a->tried[step / 2][i].change, expected->tried[step / 2][i].change);
+            }
+        } else {
+            CHECK_BITS(step ? a->committed : a->base, step ? expected->committed : expected->base);
+        }
+    }
+}
+
+/* From open to close, with a fault of this sort at the first, second, ... occasion until there are no more. One of the edits has its
+ * samples on the device. */
+static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_config *config, const vmafgpu_edit *on_host,
+                              const edit_answers *expected, int fault, int stride) {
+    reel r = reel_of_kinds(g, f, kind);
+    const edit_frames frames = {*reel_frame(&r, 0, 0), *reel_frame(&r, 1, 0), *reel_frame(&r, 2, 0), *reel_frame(&r, 1, 1)};
+    vmafgpu_edit edits[EDITS];
+    uint64_t device = 0;
+    int is_over = 0, runs = 0;
+    memcpy(edits, on_host, sizeof edits);
+    test_need(g->take(&device, BLOCK * BLOCK) == 0, "device memory");
+    CHECK_INT(g->write(device, edits[1].data, BLOCK * BLOCK), 0);
+    edits[1].data = (const void *)(uintptr_t)device;
+    edits[1].memory = VMAFGPU_MEMORY_DEVICE;
+    config->gpu.frames = frames.reference.memory;
+    for (long n = stride % 2 == 0 && g->is_hip ? 2 : 1; !is_over; n += stride) {
+        long baseline[SIMULATED_KINDS];
+        edit_answers a;
+        tally t;
+        vmafgpu *v = NULL;
+        where("edits, %s %ld fails, '%s'", fault_names[fault], n, kind);
+        for (int i = 0; i < SIMULATED_KINDS; i++) {
+            baseline[i] = g->sim.live(i);
+        }
+        memset(&t, 0, sizeof t);
+        config->allocator = tally_allocator(&t);
+        if (fault == ONE_CALL) {
+            g->sim.fail(NULL, n, 700);
+        } else if (fault == LOST) {
+            g->sim.lose(n, 719);
+        } else {
+            t.fail_at = n;
+        }
+        const vmafgpu_result result = vmafgpu_open(&v, config);
+        if (result == VMAFGPU_OK) {
+            edit_course(v, &frames, edits, &a);
+            const int has_failed = vmafgpu_backend_note(v)[0] != 0;
+            CHECK(has_failed == (g->sim.hit()[0] != 0) || is_harmless(g->sim.hit()));
+            CHECK(!t.failed);   /* nothing is allocated behind the open */
+            check_edit_answers(&a, expected, has_failed);
+        } else {
+            CHECK_INT(result, fault == ALLOCATION ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND);
+            CHECK(strlen(vmafgpu_last_error(v)) > 10);
+        }
+        vmafgpu_close(v);
+        is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
+        for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
+            CHECK_INT(g->sim.live(i), baseline[i]);
+        }
+        g->sim.fail(NULL, 0, 0);
+        g->sim.lose(0, 0);
+        gpu_check_caller(g);
+        CHECK_INT(t.live, 0);
+        runs++;
+        test_need(n < 5000, "the run never ends");
+    }
+    CHECK(runs > 5);
+    CHECK_INT(g->give(device), 0);
+    reel_free(g, &r);
+    if (fault == LOST) {
+        CHECK_STR(g->sim.report(), "");
+        gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+    }
+}
+
+/* With AUTO the CPU makes maps where a GPU fails at open, be it in bringing it what maps are made of. */
+static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config, const edit_answers *expected) {
+    int is_over = 0;
+    for (long n = 1; !is_over; n++) {
+        vmafgpu *v = NULL;
+        vmafgpu_score score;
+        float map[BLOCKS];
+        tally t;
+        where("maps, copy %ld fails at open", n);
+        memset(&t, 0, sizeof t);
+        config->allocator = tally_allocator(&t);
+        g->sim.fail(g->is_hip ? "hipMemcpyHtoDAsync" : "cuMemcpyHtoDAsync_v2", n, 700);
+        CHECK_INT(vmafgpu_open(&v, config), VMAFGPU_OK);
+        is_over = g->sim.hit()[0] == 0;
+        g->sim.fail(NULL, 0, 0);
+        CHECK_STR(vmafgpu_backend_name(v), is_over ? g->vendor->name : "cpu");
+        CHECK((vmafgpu_backend_note(v)[0] == 0) == is_over);
+        if (!is_over) {
+            CHECK_INT(vmafgpu_get_config(v)->gpu.batch, 0);
+        }
+        CHECK_INT(vmafgpu_map_next(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &f->reference, &f->distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+        if (CHECK_INT(vmafgpu_next(v, &score), VMAFGPU_OK)) {
+            CHECK_BITS(score.score, expected->pushed);
+            CHECK(memcmp(map, expected->map, sizeof map) == 0);
+        }
+        vmafgpu_close(v);
+        CHECK_INT(t.live, 0);
+        gpu_check_caller(g);
+        test_need(n < 50, "the run never ends");
+    }
+}
+
+static void check_all_edit_faults(gpu *g) {
+    film f = film_make("texture+mix", 3 * BLOCK, 3 * BLOCK - 6, 8, 3, 113);
+    vmafgpu_config config = film_config(&f);
+    const edit_frames frames = {film_frame(&f, 0, 0), film_frame(&f, 1, 0), film_frame(&f, 2, 0), film_frame(&f, 1, 1)};
+    unsigned char samples[BLOCK * BLOCK];
+    vmafgpu_edit edits[EDITS];
+    edit_answers expected;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.live = 1;
+    config.edit_size = config.map_size = BLOCK;
+    for (int i = 0; i < (int)sizeof samples; i++) {
+        samples[i] = (unsigned char)(i * 7);
+    }
+    memset(edits, 0, sizeof edits);
+    for (int i = 0; i < EDITS; i++) {
+        edits[i].x = 9 * i;
+        edits[i].y = 4 * i;
+        edits[i].width = BLOCK - i;
+        edits[i].height = BLOCK - 2 * i;
+        edits[i].data = samples;
+    }
+    vmafgpu *v = open_checked(&config);
+    edit_course(v, &frames, edits, &expected);
+    vmafgpu_close(v);
+    config = gpu_config(g, &f);
+    config.gpu.no_self_test = 1;
+    config.live = 1;
+    config.edit_size = config.map_size = BLOCK;
+    check_edit_faults(g, &f, "h", &config, edits, &expected, ONE_CALL, stride_of_calls());
+    check_edit_faults(g, &f, "d", &config, edits, &expected, ONE_CALL, stride_of_calls());
+    check_edit_faults(g, &f, "h", &config, edits, &expected, LOST, 7);
+    check_edit_faults(g, &f, "h", &config, edits, &expected, ALLOCATION, 1);
+    config.gpu.no_self_test = 0;
+    check_edit_faults(g, &f, "d", &config, edits, &expected, ALLOCATION, 1);
+    config.gpu.no_self_test = 1;
+    config.gpu.frames = VMAFGPU_MEMORY_HOST;
+    config.edit_size = 0;
+    config.backend = VMAFGPU_BACKEND_AUTO;
+    check_map_opens(g, &frames, &config, &expected);
+    film_free(&f);
+}
+
 void test_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("failures: this driver does not fail on demand");
@@ -246,6 +490,7 @@ void test_failures(gpu *g) {
     }
     check_all_faults(g);
     check_faults_of_v1(g);
+    check_all_edit_faults(g);
 }
 
 /* ---- orders of execution ---- */

@@ -24030,6 +24030,8 @@ static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
 static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value, int min, int max) {
     if (value >= min && value <= max)
         return VMAFGPU_OK;
+    if (min == max)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be %d, not %d", field, min, value);
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be from %d to %d, not %d", field, min, max, value);
 }
 

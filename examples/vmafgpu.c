@@ -1565,7 +1565,7 @@ static int check_files(options *o) {
         return fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for what is joined");
     }
     if (o->output.count && o->output.count != o->distorted.count && !o->segments && !o->join) {
-        return fail("%d distorted videos need as many reports (-o), or none, not %d", o->distorted.count,
+        return fail("as many reports (-o) as distorted videos, %d, or none: not %d", o->distorted.count,
                     o->output.count);
     }
     for (int i = 0; i < report_count(o); i++) {
@@ -4296,7 +4296,7 @@ static int report_joined(rows_file *all, options *o) {
     figures reports[MAX_DISTORTED];
     memset(reports, 0, sizeof reports);
     if (o->output.count && o->output.count != all->videos) {
-        return fail("%d distorted videos need as many reports (-o), or none, not %d", all->videos, o->output.count);
+        return fail("as many reports (-o) as distorted videos, %d, or none: not %d", all->videos, o->output.count);
     }
     if (all->pairs == 0) {
         return fail("there is no pair of frames in these parts");

@@ -67,7 +67,7 @@ static void test_fields(void) {
     REFUSED(c.bit_depth = -8, VMAFGPU_ERROR_ARGUMENT, "bit_depth");
     REFUSED(c.bytes_per_sample = 3, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
     REFUSED(c.bytes_per_sample = -1, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
-    REFUSED((c.bit_depth = 10, c.bytes_per_sample = 1), VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
+    REFUSED((c.bit_depth = 10, c.bytes_per_sample = 1), VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample must be 2, not 1");
     REFUSED(c.chroma = (vmafgpu_chroma)4, VMAFGPU_ERROR_ARGUMENT, "chroma");
     REFUSED(c.chroma = (vmafgpu_chroma)-1, VMAFGPU_ERROR_ARGUMENT, "chroma");
     REFUSED(c.layout = (vmafgpu_layout)3, VMAFGPU_ERROR_ARGUMENT, "layout");

@@ -920,7 +920,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *referen
 /* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
  * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
  * models, features, threads), what depends on the reference alone is computed once for each `config.together` of them. The
- * result is that of the first push that failed; the others took their pair all the same. Before anything is taken, a
+ * result is that of the first push that failed; the others took their pair all the same. They take it in their order: if one of
+ * them lent the reference it must be the last one, as the memory is its own from then on. Before anything is taken, a
  * context that is NULL or given twice is refused with VMAFGPU_ERROR_ARGUMENT; vmafgpu_last_error(NULL) says which. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted);

@@ -3237,12 +3237,14 @@ static plane_place place_plane(const video *v, int plane) {
     return p;
 }
 
-static int kept_planes(const video *v) {
-    return v->chroma_bytes == 0 ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
+/* Those that are lent: the library may look at luma alone where the options only might need chroma. */
+static int kept_planes(const video *v, const vmafgpu_frame *frame) {
+    return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
 }
 
+/* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its own. */
 static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
-    return i ? &s->distorted[i - 1] : &s->reference[0];
+    return i ? &s->distorted[i - 1] : &s->reference[s->lent - 1];
 }
 
 static lent_pair *slot_of(const pool *p, int64_t i) {
@@ -3287,15 +3289,15 @@ static int take_part(session *all, part *next) {
     while (!p->has_failed && p->pair < p->offered && !(p->has_ended && p->video == 0 && !p->is_located)) {
         lent_pair *s = slot_of(p, p->pair);
         const video *v = &all->videos[p->video];
+        const vmafgpu_frame *frame = lent_frame(s, p->video);
         if (!is_fed(all, p->video) && !p->is_located) {
             locate_frame(all, s);
         }
-        if (is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v)) {
+        if (is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v, frame)) {
             pass_video(all);
             continue;
         }
         plane_place place = place_plane(v, p->plane);
-        const vmafgpu_frame *frame = lent_frame(s, p->video);
         int rows = (int)(PART / place.row) + 1, left = place.rows - p->row;
         next->whole = s;
         next->video = p->video;
@@ -3310,7 +3312,7 @@ static int take_part(session *all, part *next) {
             p->row = 0;
             p->plane++;
         }
-        if (p->plane == kept_planes(v)) {
+        if (p->plane == kept_planes(v, frame)) {
             pass_video(all);
         }
         return 1;

@@ -465,6 +465,7 @@ reads_ahead() { # BACKEND
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
     make_pair v1raw '--raw --floor' bands+mix 217x177 8 422 5 1
     both 'chroma, raw' -r "$work/v1raw.ref" -d "$work/v1raw.dist" -m version=vmaf_v1.0.16_3d0h -w 217 -h 177 -p 422 -b 8
+    both 'chroma, which an option leaves out' -r "$work/ahead.ref" -d "$work/ahead.dist" --feature psnr=enable_chroma=false
     # several videos, pipes beside files
     both 'one reference twice' -r "$work/ahead.ref" -d "$work/ahead.ref"
     $tool -r "$work/ahead.ref" -d "$work/ahead.dist" -d "$work/ahead.ref" --csv -o "$work/first.csv" -o "$work/second.csv" \
@@ -472,6 +473,16 @@ reads_ahead() { # BACKEND
     check 'reading ahead: the second of two' same second.csv gpu.csv
     both 'for pipes' -r "$work/ahead.ref" -d "$work/ahead.dist"
     check 'reading ahead: the first of two' same first.csv gpu.csv
+    # what lies in the high bits is brought to the low ones in lent memory, which the first one that takes it does
+    make_pair high --raw texture+coarse 36x34 16 420 6 9
+    make_pair higher --raw texture+coarse 36x34 16 420 6 10
+    for way in cpu "$backend"; do
+        $limit $tool -r "$work/high.dist" -d "$work/higher.dist" -d "$work/high.dist" -w 36 -h 34 -p p010 --csv \
+            -o "$work/first.$way" -o "$work/second.$way" --backend $way --kernels "$work/kernels.$backend" --quiet
+        check "reading ahead: two in the high bits, by $way" [ $? -eq 0 ]
+    done
+    check 'reading ahead: the first in the high bits' same "first.$backend" first.cpu
+    check 'reading ahead: the second in the high bits' same "second.$backend" second.cpu
     # shellcheck disable=SC2002
     for threads in '' '--threads 3'; do
         # shellcheck disable=SC2086

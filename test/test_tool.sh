@@ -366,6 +366,9 @@ if [ -z "$found" ]; then
     check 'a GPU that was named: scores' same gpu.csv 420.csv
 fi
 refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda --kernels "$work/no.ptx"
+for list in all 0,1; do
+    refused '--self-test is for one GPU' --self-test --gpu $list
+done
 score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'no kernels: scores' same kernels.csv 420.csv
@@ -460,6 +463,27 @@ reads_ahead() { # BACKEND
         both "$bytes bytes, raw" -r "$work/cut.raw" -d "$work/cut.raw" --threads 2 -w 36 -h 34 -p 420 -b 8
     done
     both 'no raw video' -r "$work/ahead.ref" -d "$work/ahead.dist" -w 36 -h 34 -p 420 -b 8
+    # A sample that does not fit: what comes before is reported, but for the frame whose motion needs that one, and a state
+    # has no more.
+    make_pair deep --raw texture+mix 36x34 10 420 40 9
+    printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
+    rm -f "$work/deep.state"
+    for state in '' "--state $work/deep.state" "--state $work/deep.state"; do
+        score deep cpu.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
+        # shellcheck disable=SC2086
+        score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
+        check "reading ahead, a sample too large${state:+, and a state}: status" [ $? -eq 1 ]
+        check "reading ahead, a sample too large${state:+, and a state}: sentence" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
+        head -n 20 "$work/cpu.csv" > "$work/some.csv"
+        check "reading ahead, a sample too large${state:+, and a state}: scores" same gpu.csv some.csv
+    done
+    # the frame is named, not the end of the file behind it
+    head -c $((36 * 34 * 3 * 25 + 9)) "$work/deep.dist" > "$work/deep.cut"
+    mv "$work/deep.cut" "$work/deep.dist"
+    score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend"
+    check 'reading ahead, a sample too large in a cut file: status' [ $? -eq 1 ]
+    check 'reading ahead, a sample too large in a cut file: sentence' grep -q '^vmafgpu: .*does not fit 10 bits' "$work/log"
+    check 'reading ahead, a sample too large in a cut file: scores' same gpu.csv some.csv
     # chroma, where somebody looks at it; odd sizes
     make_pair v1 '' bands+mix 217x177 10 420 5 1
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h

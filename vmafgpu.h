@@ -19037,7 +19037,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
-    for (int k = g->fed == position ? 0 : history; result == VMAFGPU_OK && k >= 0; k--) {
+    int before = g->fed == position ? history : 0;   /* frames before that the CPU has */
+    for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
@@ -19048,8 +19049,11 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.canonical[0] = at->canonical[0];
         job.canonical[1] = at->canonical[1];
         job.position = position - k;
-        job.history = g->fed == position ? history : history - k;
+        job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
+        before = result == VMAFGPU_OK ? before + 1 : 0;
+        if (k > 0 && result == VMAFGPU_ERROR_FRAME)   /* its own pair has failed, and takes along what this one has of it */
+            result = VMAFGPU_OK;
     }
     g->fed = position + 1;
     return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;

@@ -14281,6 +14281,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
     job.reference = &own_reference;
+    job.position = seen;
     job.history = seen < 2 ? (int)seen : 2;
     job.between = v->pushed % v->config.subsample != 0;
     vmafgpu__set_before(v, job.history);

@@ -2528,8 +2528,12 @@ static void check_lengths(const session *all) {
         int is_cut = all->limit > 0 && pairs >= all->limit;
         if (is_known && !is_cut && r->frames_total != d->frames_total &&
             r->frames_total - frames_to_skip(all->o, 0) != d->frames_total - frames_to_skip(all->o, i)) {
-            warn("the frame counts differ: %s has %lld, %s has %lld; %lld pairs are scored, up to the end of the shortest",
-                 r->title, r->frames_total, d->title, d->frames_total, (long long)pairs);
+            char scored[40] = "pairs are scored"; /* where a pipe is among the videos nobody knows how many */
+            if (pairs >= 0) {
+                snprintf(scored, sizeof scored, "%lld pairs are scored", (long long)pairs);
+            }
+            warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
+                 r->title, r->frames_total, d->title, d->frames_total, scored);
         }
     }
 }

@@ -1094,8 +1094,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed: score->result is its
- * failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, or left out by subsample. Not with
+/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed: score->result is
+ * its failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, or left out by subsample. Not with
  * discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 

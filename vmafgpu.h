@@ -925,7 +925,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_lend(vmafgpu *context, vmafgpu_frame *referen
 /* One reference against many: contexts[i] takes the pair of the reference and distorted[i], with the very scores that
  * vmafgpu_push(contexts[i], reference, &distorted[i]) gives. On the CPU, with contexts that are opened alike (size, format,
  * models, features, threads), what depends on the reference alone is computed once for each `config.together` of them. The
- * result is that of the first push that failed; the others took their pair all the same. Before anything is taken, a
+ * result is that of the first push that failed; the others took their pair all the same. They take it in their order: if one of
+ * them lent the reference it must be the last one, as the memory is its own from then on. Before anything is taken, a
  * context that is NULL or given twice is refused with VMAFGPU_ERROR_ARGUMENT; vmafgpu_last_error(NULL) says which. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted);
@@ -1098,8 +1099,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_map_next(vmafgpu *context, float *map, vmafgp
 /* Blocks of such a map: across and down, which may be NULL, and all of them; 0 without config.map_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* The score of a frame that is ready (delivered or not), by its index; of one that failed, score->result says why.
- * VMAFGPU_ERROR_NOT_FOUND: it is not ready, or there is no such frame. Not with discard_scores. */
+/* The score of a frame that is ready (delivered or not), by its index. VMAFGPU_OK also for a frame that failed: score->result is
+ * its failure, as with config.on_score. VMAFGPU_ERROR_NOT_FOUND for one that is not ready, is left out by
+ * subsample, or was never pushed. Not with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* One column of a frame that was pushed. Features that do not depend on later frames have it before the frame's score is
@@ -14290,6 +14292,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     vmafgpu_result result = vmafgpu__through_door(v, VMAFGPU__DOOR_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
     job.reference = &own_reference;
+    job.position = seen;
     job.history = seen < 2 ? (int)seen : 2;
     job.between = v->pushed % v->config.subsample != 0;
     vmafgpu__set_before(v, job.history);
@@ -19046,7 +19049,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
-    for (int k = g->fed == position ? 0 : history; result == VMAFGPU_OK && k >= 0; k--) {
+    int before = g->fed == position ? history : 0;   /* frames before that the CPU has */
+    for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
@@ -19057,8 +19061,11 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.canonical[0] = at->canonical[0];
         job.canonical[1] = at->canonical[1];
         job.position = position - k;
-        job.history = g->fed == position ? history : history - k;
+        job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
+        before = result == VMAFGPU_OK ? before + 1 : 0;
+        if (k > 0 && result == VMAFGPU_ERROR_FRAME)   /* its own pair has failed, and takes along what this one has of it */
+            result = VMAFGPU_OK;
     }
     g->fed = position + 1;
     return result == VMAFGPU_OK ? vmafgpu__cpu_collect(v, VMAFGPU__WAIT, sums) : result;

@@ -2528,8 +2528,12 @@ static void check_lengths(const session *all) {
         int is_cut = all->limit > 0 && pairs >= all->limit;
         if (is_known && !is_cut && r->frames_total != d->frames_total &&
             r->frames_total - frames_to_skip(all->o, 0) != d->frames_total - frames_to_skip(all->o, i)) {
-            warn("the frame counts differ: %s has %lld, %s has %lld; %lld pairs are scored, up to the end of the shortest",
-                 r->title, r->frames_total, d->title, d->frames_total, (long long)pairs);
+            char scored[40] = "pairs are scored"; /* where a pipe is among the videos nobody knows how many */
+            if (pairs >= 0) {
+                snprintf(scored, sizeof scored, "%lld pairs are scored", (long long)pairs);
+            }
+            warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
+                 r->title, r->frames_total, d->title, d->frames_total, scored);
         }
     }
 }
@@ -2662,8 +2666,6 @@ static uint64_t hash_dates(const session *all) {
 static int describe_rows(session *all, const options *o) {
     rows_file *r = &all->rows;
     const vmafgpu *context = all->contexts[0];
-    r->run = hash_run(all, o);
-    r->files = o->state ? hash_dates(all) : 0;
     r->segment = o->segments ? o->segment : 1;
     r->segments = o->segments ? o->segments : 1;
     r->step = o->subsample > 1 ? o->subsample : 1;
@@ -2827,6 +2829,8 @@ static int begin_rows(session *all, const options *o) {
     if (!describe_rows(all, o)) {
         return 0;
     }
+    all->rows.run = hash_run(all, o);
+    all->rows.files = o->state ? hash_dates(all) : 0;
     int64_t parts = all->rows.segments, begin = total / parts * (all->rows.segment - 1) + total % parts * (all->rows.segment - 1) / parts;
     int64_t end = total / parts * all->rows.segment + total % parts * all->rows.segment / parts;
     begin = begin / step * step;
@@ -2840,18 +2844,38 @@ static int begin_rows(session *all, const options *o) {
     return 1;
 }
 
-/* Takes the rows that are ready out of the contexts, and writes them to the state. 0 after a message. */
-static int collect_rows(session *all) {
-    rows_file *r = &all->rows;
+static int64_t ready_rows(const session *all) {
     int64_t ready = INT64_MAX;
-    vmafgpu_score score;
     for (int i = 0; i < all->count; i++) {
         ready = least(ready, vmafgpu_score_count(all->contexts[i]));
     }
+    return ready;
+}
+
+/* The first of these rows, from `from` on, that a frame without a score has; else how many there are. A GPU finds samples that do
+ * not fit when it has been given the pairs behind, too. Like the CPU, which takes none of these, the tool reports what is before. */
+static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
+    int64_t ready = ready_rows(all);
+    vmafgpu_score score;
+    for (int64_t row = from; row < ready; row++) {
+        for (int i = 0; i < all->count; i++) {
+            if (vmafgpu_score_at(all->contexts[i], row * step, &score) != VMAFGPU_OK || score.result != VMAFGPU_OK) {
+                return row;
+            }
+        }
+    }
+    return ready;
+}
+
+/* Takes the rows that are ready out of the contexts, and writes them to the state. 0 after a message. */
+static int collect_rows(session *all) {
+    rows_file *r = &all->rows;
+    int64_t ready = sound_rows(all, all->collected, r->step);
+    vmafgpu_score score;
     for (; all->collected < ready; all->collected++) {
         for (int i = 0; i < all->count; i++) {
-            int is_there = vmafgpu_score_at(all->contexts[i], all->collected * r->step, &score) == VMAFGPU_OK;
-            if (!scores_append(&r->tables[i], is_there ? score.values : NULL, is_there)) {
+            (void)vmafgpu_score_at(all->contexts[i], all->collected * r->step, &score);
+            if (!scores_append(&r->tables[i], score.values, 1)) {
                 return out_of_memory();
             }
         }
@@ -3237,12 +3261,14 @@ static plane_place place_plane(const video *v, int plane) {
     return p;
 }
 
-static int kept_planes(const video *v) {
-    return v->chroma_bytes == 0 ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
+/* Those that are lent: the library may look at luma alone where the options only might need chroma. */
+static int kept_planes(const video *v, const vmafgpu_frame *frame) {
+    return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_PLANAR ? 3 : 2;
 }
 
+/* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its own. */
 static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
-    return i ? &s->distorted[i - 1] : &s->reference[0];
+    return i ? &s->distorted[i - 1] : &s->reference[s->lent - 1];
 }
 
 static lent_pair *slot_of(const pool *p, int64_t i) {
@@ -3287,15 +3313,15 @@ static int take_part(session *all, part *next) {
     while (!p->has_failed && p->pair < p->offered && !(p->has_ended && p->video == 0 && !p->is_located)) {
         lent_pair *s = slot_of(p, p->pair);
         const video *v = &all->videos[p->video];
+        const vmafgpu_frame *frame = lent_frame(s, p->video);
         if (!is_fed(all, p->video) && !p->is_located) {
             locate_frame(all, s);
         }
-        if (is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v)) {
+        if (is_fed(all, p->video) || s->states[p->video] != VIDEO_OK || p->plane == kept_planes(v, frame)) {
             pass_video(all);
             continue;
         }
         plane_place place = place_plane(v, p->plane);
-        const vmafgpu_frame *frame = lent_frame(s, p->video);
         int rows = (int)(PART / place.row) + 1, left = place.rows - p->row;
         next->whole = s;
         next->video = p->video;
@@ -3310,7 +3336,7 @@ static int take_part(session *all, part *next) {
             p->row = 0;
             p->plane++;
         }
-        if (p->plane == kept_planes(v)) {
+        if (p->plane == kept_planes(v, frame)) {
             pass_video(all);
         }
         return 1;
@@ -3579,8 +3605,9 @@ static scoring score_videos(session *all, const options *o) {
             lost = first_error(all);
         }
     }
-    if (s.frames > 0 && !flush_all(all) && !problem && !lost) {
+    if (s.frames > 0 && !flush_all(all)) {
         lost = first_error(all);
+        problem = NULL; /* which is further behind */
     }
     if (all->has_rows && s.frames > 0 && s.intact) {
         s.intact = collect_rows(all);
@@ -3721,7 +3748,7 @@ static void write_report(FILE *out, void *user) {
     while (reported_pooling(o, r.poolings)) {
         r.poolings++;
     }
-    r.aggregates = f->context ? vmafgpu_aggregate_count(f->context) : 0;
+    r.aggregates = f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0; /* they are of all that was scored */
     r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;
@@ -4189,11 +4216,22 @@ static void describe_figures(figures *f, const session *all, int i, const scorin
     }
 }
 
+/* Is there a frame without a score? */
+static int has_lost_rows(const session *all, const options *o) {
+    return all->contexts[0] && sound_rows(all, 0, o->subsample > 1 ? o->subsample : 1) < ready_rows(all);
+}
+
 /* Scores and reports; everything is open. */
 static int run(session *all, options *o) {
     scoring s = score_videos(all, o);
     int ok = s.intact;
-    if (s.frames == 0 && all->rows.tables[0].rows == 0 && !o->segments) {
+    if (!ok && !all->has_rows && has_lost_rows(all, o)) {
+        all->has_rows = describe_rows(all, o) && collect_rows(all);
+        if (!all->has_rows) {
+            return 0;
+        }
+    }
+    if ((s.frames == 0 || all->has_rows) && all->rows.tables[0].rows == 0 && !o->segments) {
         return ok ? fail("there is no pair of frames to score") : 0;
     }
     if (all->has_rows) {
@@ -4448,7 +4486,8 @@ static int self_test(const options *o) {
     const size_t count = PARTS * (sizeof formats / sizeof formats[0]);
     vmafgpu_backend backend = o->backend;
     uint64_t sum = 0;
-    int ok = 1;
+    /* Edits and maps are made by one GPU. */
+    int ok = o->gpu_count == 0 || o->gpu_count == 1 || fail("--self-test is for one GPU: --gpu must be one number then");
     for (size_t k = 0; ok && k < count; k++) {
         const size_t i = k / PARTS;
         const int has_edits = !parts[k % PARTS].features;

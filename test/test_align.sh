@@ -120,6 +120,9 @@ cut_clip dist.y4m short.y4m 0 20
 score short.csv -r "$r" -d "$work/short.y4m"
 check 'other lengths: status' [ $? -eq 0 ]
 check 'other lengths: said' said 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
+# shellcheck disable=SC2002
+cat "$d" | $tool -r "$r" -d "$work/short.y4m" -d - --quiet > "$work/out" 2> "$work/err"
+check 'other lengths beside a pipe: said' said 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
 score short.csv -r "$r" -d "$work/short.y4m" --to 20 --strict
 check 'other lengths that are not looked at' [ $? -eq 0 ]
 rm -f "$work/short.csv"

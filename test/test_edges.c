@@ -472,6 +472,46 @@ static void test_reel(int bits) {
     vmafgpu_close(whole);
 }
 
+/* Several videos of one reference, whose pairs are computed together: each has the figures that it has by itself. */
+static void test_together(int bits, int subsample) {
+    enum { VIDEOS = 3 };
+    static unsigned char reel[REEL][REEL_BYTES];
+    vmafgpu_feature_config features[MEASURED + 1];
+    vmafgpu_config config = reel_config(bits);
+    vmafgpu *alone[VIDEOS], *together[VIDEOS];
+    make_reel(reel, bits);
+    memcpy(features, measured, sizeof measured);
+    features[MEASURED].name = "speed_temporal";
+    features[MEASURED].options = NULL;
+    config.features = features;
+    config.feature_count = MEASURED + 1;
+    config.subsample = subsample;
+    config.threads = 2;
+    config.together = VIDEOS;
+    snprintf(test_where, sizeof test_where, "%d videos of %d bits, subsample %d", (int)VIDEOS, bits, subsample);
+    for (int k = 0; k < VIDEOS; k++) {
+        CHECK_INT(vmafgpu_open(&alone[k], &config), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_open(&together[k], &config), VMAFGPU_OK);
+    }
+    for (int i = 0; i < REEL; i++) {
+        vmafgpu_frame r = reel_frame(&config, reel, i), d[VIDEOS];
+        for (int k = 0; k < VIDEOS; k++) {
+            d[k] = reel_frame(&config, reel, i + 2 + k);
+            CHECK_INT(vmafgpu_push(alone[k], &r, &d[k]), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_push_many(together, VIDEOS, &r, d), VMAFGPU_OK);
+    }
+    for (int k = 0; k < VIDEOS; k++) {
+        CHECK_INT(vmafgpu_flush(alone[k]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(together[k]), VMAFGPU_OK);
+        for (int i = 0; i < REEL; i += subsample) {
+            compare_rows(together[k], i, alone[k], i);
+        }
+        vmafgpu_close(alone[k]);
+        vmafgpu_close(together[k]);
+    }
+}
+
 /* What is asked of a feature, and what is said where it is undefined; else a black pair is still, and all there. */
 static const struct {
     int            w, h, bits;
@@ -591,5 +631,7 @@ int main(void) {
     float_adm_edges();
     test_reel(8);
     test_reel(10);
+    test_together(8, 1);
+    test_together(10, 2);
     return test_end();
 }

@@ -366,6 +366,9 @@ if [ -z "$found" ]; then
     check 'a GPU that was named: scores' same gpu.csv 420.csv
 fi
 refused 'there is no GPU to score on: ' -r "$work/420.ref" -d "$work/420.dist" --backend cuda --kernels "$work/no.ptx"
+for list in all 0,1; do
+    refused '--self-test is for one GPU' --self-test --gpu $list
+done
 score 420 kernels.csv --kernels "$work/no.ptx"
 check 'no kernels' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'no kernels: scores' same kernels.csv 420.csv
@@ -460,11 +463,33 @@ reads_ahead() { # BACKEND
         both "$bytes bytes, raw" -r "$work/cut.raw" -d "$work/cut.raw" --threads 2 -w 36 -h 34 -p 420 -b 8
     done
     both 'no raw video' -r "$work/ahead.ref" -d "$work/ahead.dist" -w 36 -h 34 -p 420 -b 8
+    # A sample that does not fit: what comes before is reported, but for the frame whose motion needs that one, and a state
+    # has no more.
+    make_pair deep --raw texture+mix 36x34 10 420 40 9
+    printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
+    rm -f "$work/deep.state"
+    for state in '' "--state $work/deep.state" "--state $work/deep.state"; do
+        score deep cpu.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
+        # shellcheck disable=SC2086
+        score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
+        check "reading ahead, a sample too large${state:+, and a state}: status" [ $? -eq 1 ]
+        check "reading ahead, a sample too large${state:+, and a state}: sentence" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
+        head -n 20 "$work/cpu.csv" > "$work/some.csv"
+        check "reading ahead, a sample too large${state:+, and a state}: scores" same gpu.csv some.csv
+    done
+    # the frame is named, not the end of the file behind it
+    head -c $((36 * 34 * 3 * 25 + 9)) "$work/deep.dist" > "$work/deep.cut"
+    mv "$work/deep.cut" "$work/deep.dist"
+    score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend"
+    check 'reading ahead, a sample too large in a cut file: status' [ $? -eq 1 ]
+    check 'reading ahead, a sample too large in a cut file: sentence' grep -q '^vmafgpu: .*does not fit 10 bits' "$work/log"
+    check 'reading ahead, a sample too large in a cut file: scores' same gpu.csv some.csv
     # chroma, where somebody looks at it; odd sizes
     make_pair v1 '' bands+mix 217x177 10 420 5 1
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
     make_pair v1raw '--raw --floor' bands+mix 217x177 8 422 5 1
     both 'chroma, raw' -r "$work/v1raw.ref" -d "$work/v1raw.dist" -m version=vmaf_v1.0.16_3d0h -w 217 -h 177 -p 422 -b 8
+    both 'chroma, which an option leaves out' -r "$work/ahead.ref" -d "$work/ahead.dist" --feature psnr=enable_chroma=false
     # several videos, pipes beside files
     both 'one reference twice' -r "$work/ahead.ref" -d "$work/ahead.ref"
     $tool -r "$work/ahead.ref" -d "$work/ahead.dist" -d "$work/ahead.ref" --csv -o "$work/first.csv" -o "$work/second.csv" \
@@ -472,6 +497,16 @@ reads_ahead() { # BACKEND
     check 'reading ahead: the second of two' same second.csv gpu.csv
     both 'for pipes' -r "$work/ahead.ref" -d "$work/ahead.dist"
     check 'reading ahead: the first of two' same first.csv gpu.csv
+    # what lies in the high bits is brought to the low ones in lent memory, which the first one that takes it does
+    make_pair high --raw texture+coarse 36x34 16 420 6 9
+    make_pair higher --raw texture+coarse 36x34 16 420 6 10
+    for way in cpu "$backend"; do
+        $limit $tool -r "$work/high.dist" -d "$work/higher.dist" -d "$work/high.dist" -w 36 -h 34 -p p010 --csv \
+            -o "$work/first.$way" -o "$work/second.$way" --backend $way --kernels "$work/kernels.$backend" --quiet
+        check "reading ahead: two in the high bits, by $way" [ $? -eq 0 ]
+    done
+    check 'reading ahead: the first in the high bits' same "first.$backend" first.cpu
+    check 'reading ahead: the second in the high bits' same "second.$backend" second.cpu
     # shellcheck disable=SC2002
     for threads in '' '--threads 3'; do
         # shellcheck disable=SC2086

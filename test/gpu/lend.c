@@ -338,6 +338,54 @@ static void test_lent_failures(gpu *g) {
     }
 }
 
+/* The GPU is lost, at each of its calls, around a pair with a sample that does not fit: as without that, the pair fails and those
+ * whose motion it is a part of, unless the CPU has taken over by then and refuses it. */
+static void test_lent_illegal_lost(gpu *g) {
+    enum { FRAMES = 7, BAD = 2 };
+    int lost = 1;
+    for (int n = 1; lost && g->is_simulated; n++) {
+        film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
+        vmafgpu_config config = gpu_config(g, &f);
+        scores expected = cpu_score(&f, &config);
+        vmafgpu *context;
+        int is_refused = 0;
+        loans l;
+        where("GPU lost at call %d, an illegal sample in lent memory", n);
+        memset(&l, 0, sizeof l);
+        config.gpu.batch = 1;
+        config.gpu.queue = 1 + n % 3;
+        context = open_checked(&config);
+        g->sim.lose(n, 700);
+        while (context && l.first < FRAMES) {
+            unsigned char *at;
+            borrow(context, &f, &plain_storage, &l, 1);
+            at = (unsigned char *)(uintptr_t)l.pairs[l.first % MOST][0].data[0];
+            at[1] |= l.first == BAD && !is_refused ? 0x10 : 0;
+            if (give_back(context, &l) != VMAFGPU_OK) {
+                CHECK(!is_refused && l.first == BAD);
+                at[1] &= 0xef;
+                is_refused = 1;
+                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK)) {
+                    break;
+                }
+            }
+        }
+        CHECK_INT(vmafgpu_flush(context), is_refused ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
+        lost = g->sim.hit()[0] != 0;
+        g->sim.lose(0, 0);
+        for (int i = 0; i < FRAMES && context; i++) {
+            const int is_spoilt = !is_refused && i >= BAD - 1 && i <= BAD + 1;
+            vmafgpu_score score;
+            if (CHECK_INT(vmafgpu_next(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) && !is_spoilt) {
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            }
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        film_free(&f);
+    }
+}
+
 /* ---- frames in host memory, which several threads copy and check ---- */
 
 /* Calls parts in the order that nobody expects, or leaves one out. */
@@ -411,4 +459,5 @@ void test_lend(gpu *g) {
     test_lent_refusals(g);
     test_lent_illegal(g);
     test_lent_failures(g);
+    test_lent_illegal_lost(g);
 }

@@ -468,13 +468,13 @@ reads_ahead() { # BACKEND
     make_pair deep --raw texture+mix 36x34 10 420 40 9
     printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
     rm -f "$work/deep.state"
+    score deep cpu.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
+    head -n 20 "$work/cpu.csv" > "$work/some.csv"
     for state in '' "--state $work/deep.state" "--state $work/deep.state"; do
-        score deep cpu.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
         # shellcheck disable=SC2086
         score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
         check "reading ahead, a sample too large${state:+, and a state}: status" [ $? -eq 1 ]
         check "reading ahead, a sample too large${state:+, and a state}: sentence" [ "$(grep -c 'does not fit 10 bits' "$work/log")" -eq 1 ]
-        head -n 20 "$work/cpu.csv" > "$work/some.csv"
         check "reading ahead, a sample too large${state:+, and a state}: scores" same gpu.csv some.csv
     done
     # the frame is named, not the end of the file behind it

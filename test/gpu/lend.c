@@ -342,17 +342,17 @@ static void test_lent_failures(gpu *g) {
  * whose motion it is a part of, unless the CPU has taken over by then and refuses it. */
 static void test_lent_illegal_lost(gpu *g) {
     enum { FRAMES = 7, BAD = 2 };
+    film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
+    vmafgpu_config config = gpu_config(g, &f);
+    scores expected = cpu_score(&f, &config);
     int lost = 1;
+    config.gpu.batch = 1;
     for (int n = 1; lost && g->is_simulated; n++) {
-        film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
-        vmafgpu_config config = gpu_config(g, &f);
-        scores expected = cpu_score(&f, &config);
         vmafgpu *context;
         int is_refused = 0;
         loans l;
         where("GPU lost at call %d, an illegal sample in lent memory", n);
         memset(&l, 0, sizeof l);
-        config.gpu.batch = 1;
         config.gpu.queue = 1 + n % 3;
         context = open_checked(&config);
         g->sim.lose(n, 700);
@@ -381,9 +381,9 @@ static void test_lent_illegal_lost(gpu *g) {
             }
         }
         vmafgpu_close(context);
-        scores_free(&expected);
-        film_free(&f);
     }
+    scores_free(&expected);
+    film_free(&f);
 }
 
 /* ---- frames in host memory, which several threads copy and check ---- */

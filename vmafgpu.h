@@ -2429,6 +2429,17 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
 
 /* ---- SpEED ---- */
 
+/* How far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products of
+ * (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With m = |sample| +
+ * |mean| in each window, libvmaf's error is at most (n + 3) u sum(m_p m_q), with u = 2^-53: three roundings per term, then n
+ * additions. Ours is at most (3 (w + h) + 16) u sum(m_p m_q): products of floats are exact, a sum takes at most 3 (w + h) additions.
+ * sum(m_p m_q) is at most sum(sample_p^2) + n mean_p^2 + sum(sample_q^2) + n mean_q^2. */
+VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double squares_p, double mean_p, double squares_q,
+                                                   double mean_q) {
+    const double n = (double)w * h, unit = 1.0 / 9007199254740992.0;
+    return (n + 3 * (w + h) + 32) * unit * (squares_p + n * mean_p * mean_p + (squares_q + n * mean_q * mean_q));
+}
+
 /* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
  * else in float. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
@@ -9953,13 +9964,39 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
+/* The sum for one covariance, with libvmaf's roundings and order: compute_cov_kernel_scalar() in speed.c. */
+static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
+                                                  double mean_a, double mean_b) {
+    double sum = 0;
+    for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
+        for (int32_t x = 0; x < w; x++)
+            sum += ((double)a[x] - mean_a) * ((double)b[x] - mean_b);
+    return sum;
+}
+
+/* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
+ * the sum is computed again in libvmaf's order. */
+static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
+                                          double both, const double *squares, const double *mean) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK };
+    const ptrdiff_t pitch = (ptrdiff_t)speed->pitch;
+    const double n = (double)(w * h);
+    const double error = vmafgpu__speed_covariance_error(w, h, squares[p], mean[p], squares[q], mean[q]);
+    const float low = (float)((both - error) / n), high = (float)((both + error) / n);
+    if (low == high)
+        return low;
+    return (float)(vmafgpu__speed_covariance_in_order(plane->low + p / BLOCK * pitch + p % BLOCK,
+                                                      plane->low + q / BLOCK * pitch + q % BLOCK, pitch, w, h, mean[p], mean[q]) /
+                   n);
+}
+
 static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
                                       vmafgpu__speed_matrix *out) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
     const double n = (double)(w * h);
-    double mean[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
+    double mean[SIDE], squares[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
     float total[SIDE];
     for (int i = 0; i < w + EDGE; i++)
         plane->ones[i] = 1;
@@ -9968,15 +10005,19 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
         mean[p] = (double)(total[p] / (float)(w * h));
     memset(out, 0, sizeof *out);
     vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
+    vmafgpu__speed_window_sums(speed, plane, 0, 0, 1, sum);
+    memcpy(squares, sum, sizeof squares);
     for (int dy = 0; dy < BLOCK; dy++)
         for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
-            vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
+            if (dx || dy)
+                vmafgpu__speed_window_sums(speed, plane, dx, dy, 1, sum);
             for (int y = 0; y + dy < BLOCK; y++)
                 for (int i = dx < 0 ? -dx : 0; i < BLOCK && i + dx < BLOCK; i++) {
                     const int p = y * BLOCK + i, q = (y + dy) * BLOCK + i + dx;
                     const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
                                         n * mean[p] * mean[q];
-                    out->at[p][q] = out->at[q][p] = (float)(both / n);
+                    out->at[p][q] = out->at[q][p] =
+                        vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, squares, mean);
                 }
         }
 }
@@ -30155,7 +30196,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(const vmafgpu__v *o, const vmafgpu
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    vmafgpu__adm_angle(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_mul_f32(f[1], f[3])),
+    /* Two products of -0 make a dot product of -0, whose sign would count as an angle that is too large: +0 is added first. */
+    const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
+                                              vmafgpu__v_mul_f32(f[1], f[3]));
+    vmafgpu__adm_angle(dot,
                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
                        vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[2], f[2]), vmafgpu__v_mul_f32(f[3], f[3])),
                        &apart, &doubt);

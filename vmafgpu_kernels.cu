@@ -5203,7 +5203,17 @@ GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVAR
 
 GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
 
-/* The covariance of places p and q. */
+/* As vmafgpu__speed_covariance_in_order(). */
+GPU_FN double speed_covariance_in_order(const float *a, const float *b, int32_t pitch, int32_t w, int32_t h, double mean_a,
+                                        double mean_b) {
+    double sum = 0;
+    for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
+        for (int32_t x = 0; x < w; x++)
+            sum += ((double)load_float(a + x) - mean_a) * ((double)load_float(b + x) - mean_b);
+    return sum;
+}
+
+/* The covariance of places p and q, as vmafgpu__speed_covariance_of() computes it. */
 GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
     if (p > q) {
@@ -5215,13 +5225,20 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
     const float *means = speed_part(launch, launch.layout.means, block_y());
     const int32_t x = q % BLOCK - p % BLOCK, y = q / BLOCK - p / BLOCK;
     const int32_t index = y == 0 ? x : BLOCK + (y - 1) * (2 * SPEED_EDGE + 1) + x + SPEED_EDGE;
-    const double n = (double)(speed_positions(launch.blocks_across) * speed_positions(launch.blocks_down));
+    const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
+    const double n = (double)(w * h);
     const double mean_p = (double)load_float(means + p), mean_q = (double)load_float(means + q);
     const double single_p = load_double(sums + SPEED_SINGLE * SPEED_SIDE + p),
                  single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
     const double both =
         load_double(sums + index * SPEED_SIDE + p) - mean_p * single_q - mean_q * single_p + n * mean_p * mean_q;
-    return (float)quotient(both, n);
+    const double error = vmafgpu__speed_covariance_error(w, h, load_double(sums + p), mean_p, load_double(sums + q), mean_q);
+    const float low = (float)quotient(both - error, n), high = (float)quotient(both + error, n);
+    if (low == high)
+        return low;
+    const float *flat = speed_part(launch, launch.layout.flat, block_y());
+    const float *a = flat + p / BLOCK * launch.columns + p % BLOCK, *b = flat + q / BLOCK * launch.columns + q % BLOCK;
+    return (float)quotient(speed_covariance_in_order(a, b, launch.columns, w, h, mean_p, mean_q), n);
 }
 
 /* All of them, by the threads of a block. */

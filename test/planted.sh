@@ -33,6 +33,7 @@ features vmafgpu.h test_config /vmafgpu__set_option(/,/^}/s/"true"/"yes"/
 threads vmafgpu.h test_threads /^static void vmafgpu__part(/,/^}/s/(index + 1)/(index + 1 - (index > 0))/
 cambi vmafgpu.h test_levels /^static uint16_t vmafgpu__cambi_mode(/,/^}/s/(a == b) | (a == c)/a == b/
 speed vmafgpu.h test_figures /^static void vmafgpu__speed_rotation(/,/^}/s/fabsf(z) > fabsf(x)/fabsf(z) < fabsf(x)/
+speed_covariance vmafgpu.h test_private /^VMAFGPU__FN double vmafgpu__speed_covariance_error(/,/^}/s/(n + 3 \* (w + h) + 32) \* unit/0 * unit/
 measured_psnr vmafgpu.h test_features /^static void vmafgpu__psnr_finish(/,/^}/s/bit_depth + 12/bit_depth + 13/
 measured_ours vmafgpu.h cuda:measured_dies /^static.* \*vmafgpu__sight_row(/,/^}/s/if (plane)/if (1)/
 aggregates vmafgpu.h test_features /^static void vmafgpu__psnr_gather(/,/^}/s/values\[plane\].whole/values[0].whole/
@@ -81,6 +82,7 @@ level_motion vmafgpu.h test_levels s/\(vmafgpu__inside + 32 - (w - x)\)/vmafgpu_
 level_vif vmafgpu.h test_levels s/join_truncated_f64(signal\[0\], signal\[1\])/join_truncated_f64(signal[1], signal[0])/
 level_cambi vmafgpu.h test_levels /^static void vmafgpu__cambi_mode_row(/,/^}/s/vmafgpu__v_equal16(va, vc)/vmafgpu__v_equal16(vb, vc)/
 level_speed vmafgpu.h test_levels /^static void vmafgpu__speed_variances(/,/^}/s/p < VMAFGPU__SPEED_SIDE/p + 1 < VMAFGPU__SPEED_SIDE/
+level_adm_sign vmafgpu.h test_levels /^VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_apart(/,/^}/s/vmafgpu__v_mul_f32(f\[0\], f\[2\]), vmafgpu__v_zero()/vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_slli32(vmafgpu__v_set32(1), 31)/
 level_adm vmafgpu.h test_levels s/= vmafgpu__adm_pair(low\[2\], low\[3\])/= vmafgpu__adm_pair(low[3], low[2])/
 level_psnr vmafgpu.h test_levels /^static uint64_t vmafgpu__psnr_row(/,/^}/s/(uint64_t)lanes\[2\]\[i\] << 16/(uint64_t)lanes[2][i] << 15/
 level_float_row vmafgpu.h test_levels /^static void vmafgpu__float_row(/,/^}/s/total\[i\] += (double)(d \* d)/total[i] = (double)(d * d)/
@@ -169,6 +171,7 @@ kernel_speed_scaled vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_bilin
 kernel_speed_check vmafgpu_kernels.cu plain:v1_speed_illegal /GPU_FN uint32_t speed_seen_in_row(/,/^}/s/x = whole \* 16 \/ launch.step/x = 1 + whole * 16 \/ launch.step/
 kernel_speed_flat vmafgpu_kernels.cu plain:v1_speed /GPU_FN float speed_local_mean(/,/^}/s/k <= reach/k < reach/
 kernel_speed_covariance vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_sum_column(/,/^}/s/above\[y + 1\] + above\[y\]/above[y]/
+kernel_speed_order vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_covariance_of(/,/^}/s/\*a = flat + p \/ BLOCK/*a = flat + q \/ BLOCK/
 kernel_speed_column vmafgpu_kernels.cu reductions /^GPU_FN void speed_tridiagonalise(/,/^}/s/warp_barrier();   .*/ /
 kernel_speed_matrix vmafgpu_kernels.cu plain:v1_speed /^GPU_FN float speed_shift(/,/^}/s/corner + side \* ratio/corner - side * ratio/
 kernel_speed_entropy vmafgpu_kernels.cu plain:v1_speed /^GPU_FN void speed_entropy(/,/^}/s/p < SPEED_SIDE; p++/p < SPEED_SIDE - 1; p++/

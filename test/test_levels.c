@@ -512,8 +512,8 @@ static void check_written(const image *got, const image *expected, int first, in
 }
 
 /* Samples of a kind: noise over the whole range; only the ends of it; squares; a gradient; black and white, by the side; a
- * still picture with one bright sample. */
-enum { KINDS = 6 };
+ * still picture with one bright sample; chequers with noise in the distorted frame, where ADM's products of zeros have signs. */
+enum { KINDS = 7 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;
     switch (kind) {
@@ -522,6 +522,7 @@ static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top)
     case 2: return (uint32_t)((x / 3 + y / 5) & 1) * top;
     case 3: return ((uint32_t)x * top / (uint32_t)w + (bits & 3)) & top;
     case 4: return (uint32_t)(side > 0) * top;
+    case 5: return ((x / 8 ^ y / 8) & 1 ? top - top / 16 : top / 16) + (side ? bits % (top / 16) : 0);
     default: return x == w / 2 && y == w % 7 ? top : top / 3 + (side && bits % 61 == 0);
     }
 }

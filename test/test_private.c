@@ -411,10 +411,76 @@ static void test_gradient(void) {
 }
 #endif
 
+/* ---- SpEED's covariances ---- */
+
+/* A plane of noise around `mean`, after the local mean was taken from it. */
+static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane, float mean, uint32_t *seed) {
+    for (size_t i = 0; i < speed->pitch * (size_t)speed->variant->rows; i++) {
+        *seed = *seed * 1664525u + 1013904223u;
+        plane->low[i] = mean + (float)(int32_t)*seed * (1.0f / (1 << 28));
+        plane->wide[i] = plane->low[i];
+    }
+}
+
+/* Every covariance against libvmaf's loop. The larger the mean beside the noise, the more of them are computed in its order. */
+static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
+    enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
+    const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;
+    const float *start[SIDE];
+    double mean[SIDE];
+    vmafgpu__speed_matrix covariance;
+    vmafgpu__speed_covariance(speed, plane, &covariance);
+    for (int p = 0; p < SIDE; p++) {
+        float total = 0;
+        start[p] = plane->low + (size_t)(p / BLOCK) * speed->pitch + p % BLOCK;
+        for (int i = 0; i < w * h; i++) {
+            total += start[p][(size_t)(i / w) * speed->pitch + (size_t)(i % w)];
+        }
+        mean[p] = total / (float)(w * h);
+    }
+    for (int p = 0; p < SIDE; p++) {
+        for (int q = 0; q <= p; q++) {
+            double sum = 0;
+            for (int i = 0; i < w * h; i++) {
+                const size_t at = (size_t)(i / w) * speed->pitch + (size_t)(i % w);
+                sum += (start[p][at] - mean[p]) * (start[q][at] - mean[q]);
+            }
+            CHECK(covariance.at[p][q] == (float)(sum / (w * h)) && covariance.at[q][p] == covariance.at[p][q]);
+        }
+    }
+}
+
+static void test_covariance(void) {
+    static const int sizes[][2] = {{80, 80}, {80, 400}, {176, 176}, {400, 330}, {1280, 720}};
+    static const float means[] = {0, 1, 1000, 1e6f};
+    static const vmafgpu_feature_config feature = {"speed_chroma", NULL};
+    uint32_t seed = 30;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        film f = film_make_colour("texture+mix", sizes[i][0], sizes[i][1], 8, 444, 1, 3);
+        vmafgpu_config config = film_config(&f);
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.no_model = 1;
+        config.features = &feature;
+        config.feature_count = 1;
+        vmafgpu *v = open_checked(&config);
+        const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+        for (int k = 0; k < 20; k++) {
+            snprintf(test_where, sizeof test_where, "SpEED's covariances, %dx%d, mean %g", sizes[i][0], sizes[i][1],
+                     (double)means[k % 4]);
+            fill_plane(v->speed, &v->speed->plane[0], means[k % 4], &seed);
+            check_covariances(v->speed, &v->speed->plane[0]);
+        }
+        vmafgpu_close(v);
+        film_free(&f);
+    }
+}
+
 int main(void) {
 #ifndef VMAFGPU_NO_EDITS
     test_gradient();
 #endif
+    test_covariance();
     test_adm_bounds();
     test_few_threads();
     test_closed();

@@ -842,8 +842,8 @@ typedef struct vmafgpu_config {
 /* ------------------------------------------------------------------------------------------------
  * Scores
  *
- * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...),
- * then the models' outputs ("vmaf", ...). Each scored frame is a row.
+ * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...; for a clip of one
+ * frame see vmafgpu_report_column()), then the models' outputs ("vmaf", ...). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
     int64_t       index;     /* of the frame: 0 for the first pair pushed; 0, too, where it is no frame of the clip
@@ -1139,6 +1139,11 @@ VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
+
+/* Returns the column that has the given place, 0..vmafgpu_column_count()-1, in libvmaf's report of a clip of `pairs` pairs
+ * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf writes
+ * integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is out of range. */
+VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* What reports call libvmaf's "VMAF_integer_feature_adm2_score": "integer_adm2". Other names are given back as they are. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
@@ -24365,12 +24370,16 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     return result;
 }
 
+static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e, int turn, int column) {
+    return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
+}
+
 /* Names the columns that one extractor has at a turn, from column `at` on; returns the next. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
         const vmafgpu__column *c = &e->feature->columns[i];
-        if (c->turn != turn || !vmafgpu__has_column(v, e, i))
+        if (!vmafgpu__has_column_at(v, e, turn, i))
             continue;
         if (v->names)
             snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, c->bare ? "" : e->suffix);
@@ -24385,12 +24394,18 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
+/* Whether an extractor belongs to the first (serial = 1) or second pass over the extractors. libvmaf without threads has only
+ * one pass. */
+static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
+    return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
+}
+
 /* The order of libvmaf's reports: extractors turn by turn, models, collections. Counts only, while there are no names yet. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
         for (int i = 0; i < v->extractor_count; i++)
-            if (v->config.serial_first ? vmafgpu__is_serial(&v->extractors[i]) == serial : serial)
+            if (vmafgpu__is_in_pass(v, &v->extractors[i], serial))
                 at = vmafgpu__name_columns(v, &v->extractors[i], 0, at);
     for (int turn = 1; turn < VMAFGPU__TURNS; turn++)
         for (int i = 0; i < v->extractor_count; i++)
@@ -24410,6 +24425,27 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
             vmafgpu__model_output_name(use->model, k, use->name, v->names[k ? use->more_columns + k - 1 : use->column],
                                        VMAFGPU__NAME_SIZE);
     }
+}
+
+/* Finds the column that has a place behind those of the first turn, in libvmaf's report of one pair. libvmaf then writes all of
+ * them at the end, extractor by extractor. */
+static int vmafgpu__single_column(const vmafgpu *v, int place) {
+    int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
+    if (place < at)
+        return place;
+    for (int serial = 1; serial >= 0; serial--)
+        for (int i = 0; i < v->extractor_count; i++) {
+            const vmafgpu__extractor *e = &v->extractors[i];
+            for (int turn = 1; turn < VMAFGPU__TURNS && vmafgpu__is_in_pass(v, e, serial); turn++) {
+                int count = 0;
+                for (int k = 0; e->feature->columns[k].name; k++)
+                    count += vmafgpu__has_column_at(v, e, turn, k);
+                if (place < at + count)
+                    return e->columns[turn] + place - at;
+                at += count;
+            }
+        }
+    return place;
 }
 
 /* Where a feature's column is, by name; -1: it is not there. */
@@ -25907,6 +25943,12 @@ VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
 VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
     return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column
                                                                                      : -1;
+}
+
+VMAFGPU_API int vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place) {
+    if (place < 0 || place >= vmafgpu_column_count(context))
+        return -1;
+    return pairs == 1 ? vmafgpu__single_column(context, place) : place;
 }
 
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {

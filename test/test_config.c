@@ -390,6 +390,37 @@ static void test_column_order(void) {
     }
 }
 
+/* With a single pair libvmaf writes the later columns extractor by extractor. */
+static void test_report_column(void) {
+    static const char *const orders[] = {"integer_motion2 integer_motion3 motion3 end", "motion3 integer_motion2 integer_motion3 end"};
+    vmafgpu_feature_config features[] = {{"motion", NULL}, {"vif", NULL}, {"float_motion", NULL}};
+    vmafgpu_config c = plain_config();
+    c.features = features;
+    c.feature_count = 3;
+    c.no_model = 1;
+    for (c.serial_first = 0; c.serial_first < 2; c.serial_first++) {
+        vmafgpu *context = open_checked(&c);
+        const int count = vmafgpu_column_count(context), first = vmafgpu_column_index(context, "motion3");
+        char names[128] = "";
+        snprintf(test_where, sizeof test_where, "serial_first %d", c.serial_first);
+        for (int i = 0; context && i < count; i++) {
+            const int column = vmafgpu_report_column(context, 1, i);
+            CHECK_INT(vmafgpu_report_column(context, 0, i), i);
+            CHECK_INT(vmafgpu_report_column(context, 2, i), i);
+            if (i < first || i >= first + 3)
+                CHECK_INT(column, i);
+            else
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", vmafgpu_column_name(context, column));
+        }
+        snprintf(names + strlen(names), sizeof names - strlen(names), "end");
+        CHECK_STR(names, orders[c.serial_first]);
+        CHECK_INT(vmafgpu_report_column(context, 1, count), -1);
+        CHECK_INT(vmafgpu_report_column(context, 1, -1), -1);
+        vmafgpu_close(context);
+    }
+    CHECK_INT(vmafgpu_report_column(NULL, 1, 0), -1);
+}
+
 static void test_names(void) {
     static const struct {
         vmafgpu_result result;
@@ -783,6 +814,7 @@ int main(void) {
     test_feature_fields();
     test_column_names();
     test_column_order();
+    test_report_column();
     test_defaults();
     test_names();
     test_builtin();

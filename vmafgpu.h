@@ -13036,6 +13036,13 @@ typedef struct vmafgpu__fvif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__fvif_state;
 
+/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers replace by a
+ * product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
+static float vmafgpu__fvif_from_noise(double noise) {
+    const float deviation = (float)noise, square = deviation * deviation;
+    return (float)((double)square / 65025.0);
+}
+
 static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__fvif_state *s) {
     static const int counts[VMAFGPU__SCALES] = { 17, 9, 5, 3 };
     const vmafgpu_config *c = &v->config;
@@ -13055,7 +13062,7 @@ static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e,
     s->limits.gain = (float)e->option[VMAFGPU__FVIF_GAIN_LIMIT];
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
-    s->limits.from_noise = (float)((double)powf((float)noise, 2.0f) / 65025.0);
+    s->limits.from_noise = vmafgpu__fvif_from_noise(noise);
     /* Below the double is below the first float that is not. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {

@@ -322,11 +322,19 @@
  *       ciede, 4:2:0 with an odd height     the last luma row has the last chroma row
  *       ciede, 4:2:0, an odd width whose chroma's is a multiple of 32     what is beyond a plane is zero
  *       float_adm and adm without any detail to compare with (adm_noise_weight 0)     aim is 0
+ *       y4m of odd width (or height at 4:2:0)     the tool reads chroma planes rounded up, as y4m has them. libvmaf's tool reads
+ *       them rounded down: chroma of the first frame is wrong, and after that the tool crashes
  *     or refused, in a sentence:
  *       psnr, psnr_hvs, ciede and the float features at other depths than theirs; psnr_hvs and ciede at 4:0:0
  *       float_adm below 17x17; float_vif where its kernel is larger than a scale; float_ssim below 11x11, float_ms_ssim below
  *       176x176; speed_chroma, speed_temporal below 80x80 after the prescale; speed_temporal with speed_prescale above 1
  *       float_motion's motion_add_uv with motion_add_scale1 but at 4:4:4; vif_prescale_method bilinear to more than 7680 columns
+ *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a double above 65535
+ *       to uint16_t, which is undefined in C. The message states the largest adm_csf_scale and adm_csf_diag_scale
+ *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that their tables lack: libvmaf takes an error
+ *       code for a sensitivity and reports NaN
+ *     Raw 4:2:0 and 4:2:2 video of odd size is no difference: both tools expect chroma planes rounded down. Other programs
+ *     (ffmpeg) write them rounded up, as in y4m.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
@@ -7809,6 +7817,27 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
                 { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
 };
 
+/* What a sensitivity is multiplied by to become a fixed-point number: of 16 bits at scale 0, of 32 at the others. */
+static double vmafgpu__csf_unit(int scale, int diagonal) {
+    return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
+}
+
+static double vmafgpu__csf_limit(int scale, int diagonal) {
+    return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
+}
+
+/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two digits. Only
+ * this mode has sensitivities beyond the limit. */
+static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
+    double largest = 50;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const double weight = vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
+        largest = weight < largest ? weight : largest;
+    }
+    const double digit = pow(10.0, floor(log10(largest)) - 1);
+    return floor(largest * 0.9999 / digit) * digit;
+}
+
 /* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
 static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
     const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
@@ -7835,15 +7864,14 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             const float f = mode == 0   ? vmafgpu__csf_watson(s, d, view_dist, display_height)
                             : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
                                         : row->value[mode - 2][d][s];
-            const double fixed = (double)f * (s ? 4294967296.0 : d ? 8388608.0 : 2097152.0);
-            const double limit = s ? 4294967295.0 : 65535.0;
             e->csf[s][d] = f;
-            if (!(fixed <= limit))
+            if (!((double)f <= vmafgpu__csf_limit(s, d)))
                 return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "the contrast sensitivity %.6g of adm_csf_mode %d at scale %d is beyond "
-                                     "the fixed-point range; lower adm_csf_scale and adm_csf_diag_scale",
-                                     (double)f, mode, s);
-            variant->factor[s][d] = (uint32_t)fixed;
+                                     "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
+                                     "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
+                                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
+                                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
+            variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
         /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */

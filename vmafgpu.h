@@ -404,6 +404,11 @@
  *   5. No surprise: no global state, no thread that was not asked for, memory from the caller's allocator and all of it at
  *      open but for scores that are kept, no word but through config.log.
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
+ *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact (integers below
+ *      2^53) may have any order. Another order, a fused operation or another formula is also allowed if an error bound decides
+ *      whether the rounded result can differ, and the sum is made again in libvmaf's order if it can.
+ *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot arrive:
+ *      -0.0 has a sign bit but is not below 0.
  *
  * TEN WORDS
  *   frame    what the caller gives: planes, pitches, memory       view     where a plane's rows lie, and their samples' form

@@ -322,11 +322,19 @@
  *       ciede, 4:2:0 with an odd height     the last luma row has the last chroma row
  *       ciede, 4:2:0, an odd width whose chroma's is a multiple of 32     what is beyond a plane is zero
  *       float_adm and adm without any detail to compare with (adm_noise_weight 0)     aim is 0
+ *       y4m of odd width (or height at 4:2:0)     the tool reads chroma planes rounded up, as y4m has them. libvmaf's tool reads
+ *       them rounded down: chroma of the first frame is wrong, and after that the tool crashes
  *     or refused, in a sentence:
  *       psnr, psnr_hvs, ciede and the float features at other depths than theirs; psnr_hvs and ciede at 4:0:0
  *       float_adm below 17x17; float_vif where its kernel is larger than a scale; float_ssim below 11x11, float_ms_ssim below
  *       176x176; speed_chroma, speed_temporal below 80x80 after the prescale; speed_temporal with speed_prescale above 1
  *       float_motion's motion_add_uv with motion_add_scale1 but at 4:4:4; vif_prescale_method bilinear to more than 7680 columns
+ *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a double above 65535
+ *       to uint16_t, which is undefined in C. The message states the largest adm_csf_scale and adm_csf_diag_scale
+ *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that their tables lack: libvmaf takes an error
+ *       code for a sensitivity and reports NaN
+ *     Raw 4:2:0 and 4:2:2 video of odd size is no difference: both tools expect chroma planes rounded down. Other programs
+ *     (ffmpeg) write them rounded up, as in y4m.
  *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
@@ -396,6 +404,11 @@
  *   5. No surprise: no global state, no thread that was not asked for, memory from the caller's allocator and all of it at
  *      open but for scores that are kept, no word but through config.log.
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
+ *   7. A sum of floats or doubles has libvmaf's order of additions. There are two exceptions. Sums that are exact (integers below
+ *      2^53) may have any order. Another order, a fused operation or another formula is also allowed if an error bound decides
+ *      whether the rounded result can differ, and the sum is made again in libvmaf's order if it can.
+ *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot arrive:
+ *      -0.0 has a sign bit but is not below 0.
  *
  * TEN WORDS
  *   frame    what the caller gives: planes, pitches, memory       view     where a plane's rows lie, and their samples' form
@@ -842,8 +855,8 @@ typedef struct vmafgpu_config {
 /* ------------------------------------------------------------------------------------------------
  * Scores
  *
- * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...),
- * then the models' outputs ("vmaf", ...). Each scored frame is a row.
+ * A context has columns: the features in libvmaf's order of report (integer_adm2, integer_aim, ...; for a clip of one
+ * frame see vmafgpu_report_column()), then the models' outputs ("vmaf", ...). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
     int64_t       index;     /* of the frame: 0 for the first pair pushed; 0, too, where it is no frame of the clip
@@ -1139,6 +1152,11 @@ VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_score_column(const vmafgpu *context, int model);
+
+/* Returns the column that has the given place, 0..vmafgpu_column_count()-1, in libvmaf's report of a clip of `pairs` pairs
+ * (those that config.subsample leaves out are counted). It is `place` itself, except with a single pair: then libvmaf writes
+ * integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if `place` is out of range. */
+VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* What reports call libvmaf's "VMAF_integer_feature_adm2_score": "integer_adm2". Other names are given back as they are. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
@@ -7815,6 +7833,27 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
                 { { .009689f, .020577f, .034162f, .044523f }, { .003302f, .009579f, .019661f, .030318f } } } }
 };
 
+/* What a sensitivity is multiplied by to become a fixed-point number: of 16 bits at scale 0, of 32 at the others. */
+static double vmafgpu__csf_unit(int scale, int diagonal) {
+    return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
+}
+
+static double vmafgpu__csf_limit(int scale, int diagonal) {
+    return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
+}
+
+/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two digits. Only
+ * this mode has sensitivities beyond the limit. */
+static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
+    double largest = 50;
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const double weight = vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
+        largest = weight < largest ? weight : largest;
+    }
+    const double digit = pow(10.0, floor(log10(largest)) - 1);
+    return floor(largest * 0.9999 / digit) * digit;
+}
+
 /* Fills the sensitivities of an ADM extractor and their fixed-point forms. */
 static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e, vmafgpu__adm_variant *variant) {
     const double view_dist = e->option[VMAFGPU__ADM_VIEW_DIST];
@@ -7841,15 +7880,14 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             const float f = mode == 0   ? vmafgpu__csf_watson(s, d, view_dist, display_height)
                             : mode == 1 ? vmafgpu__csf_barten(s, view_dist, display_height, weight)
                                         : row->value[mode - 2][d][s];
-            const double fixed = (double)f * (s ? 4294967296.0 : d ? 8388608.0 : 2097152.0);
-            const double limit = s ? 4294967295.0 : 65535.0;
             e->csf[s][d] = f;
-            if (!(fixed <= limit))
+            if (!((double)f <= vmafgpu__csf_limit(s, d)))
                 return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                     "the contrast sensitivity %.6g of adm_csf_mode %d at scale %d is beyond "
-                                     "the fixed-point range; lower adm_csf_scale and adm_csf_diag_scale",
-                                     (double)f, mode, s);
-            variant->factor[s][d] = (uint32_t)fixed;
+                                     "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
+                                     "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
+                                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
+                                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
+            variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
         /* Not quite the formula's 36451 and 49414: the reference has these constants for the usual viewing distance. */
@@ -13072,6 +13110,13 @@ typedef struct vmafgpu__fvif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__fvif_state;
 
+/* What VIF loses per distorted variance where there is only noise. libvmaf squares with powf(), which its compilers replace by a
+ * product. The C library's powf() rounds some squares otherwise, and not every compiler replaces it. */
+static float vmafgpu__fvif_from_noise(double noise) {
+    const float deviation = (float)noise, square = deviation * deviation;
+    return (float)((double)square / 65025.0);
+}
+
 static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__fvif_state *s) {
     static const int counts[VMAFGPU__SCALES] = { 17, 9, 5, 3 };
     const vmafgpu_config *c = &v->config;
@@ -13091,7 +13136,7 @@ static void vmafgpu__fvif_resolve(const vmafgpu *v, const vmafgpu__extractor *e,
     s->limits.gain = (float)e->option[VMAFGPU__FVIF_GAIN_LIMIT];
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
-    s->limits.from_noise = (float)((double)powf((float)noise, 2.0f) / 65025.0);
+    s->limits.from_noise = vmafgpu__fvif_from_noise(noise);
     /* Below the double is below the first float that is not. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
@@ -24406,12 +24451,16 @@ static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     return result;
 }
 
+static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e, int turn, int column) {
+    return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
+}
+
 /* Names the columns that one extractor has at a turn, from column `at` on; returns the next. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
         const vmafgpu__column *c = &e->feature->columns[i];
-        if (c->turn != turn || !vmafgpu__has_column(v, e, i))
+        if (!vmafgpu__has_column_at(v, e, turn, i))
             continue;
         if (v->names)
             snprintf(v->names[at], sizeof v->names[at], "%.60s%.190s", c->name, c->bare ? "" : e->suffix);
@@ -24426,12 +24475,18 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
+/* Whether an extractor belongs to the first (serial = 1) or second pass over the extractors. libvmaf without threads has only
+ * one pass. */
+static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
+    return v->config.serial_first ? vmafgpu__is_serial(e) == serial : serial;
+}
+
 /* The order of libvmaf's reports: extractors turn by turn, models, collections. Counts only, while there are no names yet. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
         for (int i = 0; i < v->extractor_count; i++)
-            if (v->config.serial_first ? vmafgpu__is_serial(&v->extractors[i]) == serial : serial)
+            if (vmafgpu__is_in_pass(v, &v->extractors[i], serial))
                 at = vmafgpu__name_columns(v, &v->extractors[i], 0, at);
     for (int turn = 1; turn < VMAFGPU__TURNS; turn++)
         for (int i = 0; i < v->extractor_count; i++)
@@ -24451,6 +24506,27 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
             vmafgpu__model_output_name(use->model, k, use->name, v->names[k ? use->more_columns + k - 1 : use->column],
                                        VMAFGPU__NAME_SIZE);
     }
+}
+
+/* Finds the column that has a place behind those of the first turn, in libvmaf's report of one pair. libvmaf then writes all of
+ * them at the end, extractor by extractor. */
+static int vmafgpu__single_column(const vmafgpu *v, int place) {
+    int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
+    if (place < at)
+        return place;
+    for (int serial = 1; serial >= 0; serial--)
+        for (int i = 0; i < v->extractor_count; i++) {
+            const vmafgpu__extractor *e = &v->extractors[i];
+            for (int turn = 1; turn < VMAFGPU__TURNS && vmafgpu__is_in_pass(v, e, serial); turn++) {
+                int count = 0;
+                for (int k = 0; e->feature->columns[k].name; k++)
+                    count += vmafgpu__has_column_at(v, e, turn, k);
+                if (place < at + count)
+                    return e->columns[turn] + place - at;
+                at += count;
+            }
+        }
+    return place;
 }
 
 /* Where a feature's column is, by name; -1: it is not there. */
@@ -25948,6 +26024,12 @@ VMAFGPU_API int vmafgpu_column_index(const vmafgpu *context, const char *name) {
 VMAFGPU_API int vmafgpu_score_column(const vmafgpu *context, int model) {
     return context && context->is_open && model >= 0 && model < context->model_count ? context->models[model].column
                                                                                      : -1;
+}
+
+VMAFGPU_API int vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place) {
+    if (place < 0 || place >= vmafgpu_column_count(context))
+        return -1;
+    return pairs == 1 ? vmafgpu__single_column(context, place) : place;
 }
 
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context) {

@@ -1300,6 +1300,24 @@ static void settle(VmafContext *c) {
 
 /* ---- pairs ---- */
 
+/* Gives the columns on the board the order that libvmaf has after so many pairs, among the places that they have. */
+static int order_board(VmafContext *c) {
+    int count = vmafgpu_column_count(c->engine);
+    column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
+    places = before ? (column **)malloc(((size_t)count + 1) * sizeof *places) : NULL;
+    for (int i = 0; i < count && places; i++) {
+        places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
+        before[i] = *places[i];
+    }
+    for (int i = 0; i < count && places; i++) {
+        *places[i] = before[vmafgpu_report_column(c->engine, c->pushed, i)];
+    }
+    int ok = places != NULL;
+    free(places);
+    free(before);
+    return ok ? 0 : -ENOMEM;
+}
+
 static int flush(VmafContext *c) {
     int err = 0;
     settle(c);
@@ -1308,6 +1326,7 @@ static int flush(VmafContext *c) {
         err = error_of(vmafgpu_flush(c->engine));
         int harvested = harvest(c);
         err = err ? err : harvested;
+        err = err || c->pushed != 1 ? err : order_board(c);
     }
     return c->error ? c->error : err;
 }

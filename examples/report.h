@@ -28,6 +28,7 @@ typedef struct report {
     int64_t     frames;   /* indices are below that; ... */
     int64_t     step;     /* ...and multiples of this */
     void       *user;     /* what the functions get */
+    int         (*column_at)(void *user, int place); /* NULL: columns are written in their own order */
     const char *(*column_name)(void *user, int column);
     int         (*value)(void *user, int64_t frame, int column, double *value);
     const char *(*pooling_name)(void *user, int pooling);
@@ -68,6 +69,10 @@ static void report_put_json(FILE *out, int digits, double number) {
     }
 }
 
+static int report_column_at(const report *r, int place) {
+    return r->column_at ? r->column_at(r->user, place) : place;
+}
+
 /* How many columns have a value for the frame. */
 static int report_width(const report *r, int64_t frame) {
     double value;
@@ -81,7 +86,8 @@ static int report_width(const report *r, int64_t frame) {
 /* "NAME<between>VALUE<behind>" for each column of the frame that has one. */
 static void report_put_row(const report *r, int64_t frame, int is_named, const char *between, const char *behind) {
     double value;
-    for (int c = 0; c < r->columns; c++) {
+    for (int i = 0; i < r->columns; i++) {
+        int c = report_column_at(r, i);
         if (r->value(r->user, frame, c, &value)) {
             fprintf(r->out, "%s%s", is_named ? r->column_name(r->user, c) : "", between);
             report_put_number(r->out, r->digits, value);
@@ -109,7 +115,8 @@ static void report_write_xml(const report *r) {
         }
     }
     fprintf(out, "  </frames>\n  <pooled_metrics>\n");
-    for (int c = 0; c < r->columns; c++) {
+    for (int place = 0; place < r->columns; place++) {
+        int c = report_column_at(r, place);
         fprintf(out, "    <metric name=\"%s\" ", r->column_name(r->user, c));
         for (int i = 0; i < r->poolings; i++) {
             if (r->pooled(r->user, c, i, &pooled)) {
@@ -132,7 +139,8 @@ static void report_write_xml(const report *r) {
 static void report_put_json_frame(const report *r, int64_t frame, int width) {
     double value;
     fprintf(r->out, "%s    {\n      \"frameNum\": %lld,\n      \"metrics\": {\n", frame > 0 ? ",\n" : "\n", (long long)frame);
-    for (int c = 0; c < r->columns; c++) {
+    for (int i = 0; i < r->columns; i++) {
+        int c = report_column_at(r, i);
         if (r->value(r->user, frame, c, &value)) {
             fprintf(r->out, "        \"%s\": ", r->column_name(r->user, c));
             report_put_json(r->out, r->digits, value);
@@ -162,8 +170,9 @@ static void report_write_json(const report *r) {
         }
     }
     fprintf(r->out, "\n  ],\n  \"pooled_metrics\": {");
-    for (int c = 0; c < r->columns; c++) {
-        fprintf(r->out, "%s    \"%s\": {", c > 0 ? ",\n" : "\n", r->column_name(r->user, c));
+    for (int place = 0; place < r->columns; place++) {
+        int c = report_column_at(r, place);
+        fprintf(r->out, "%s    \"%s\": {", place > 0 ? ",\n" : "\n", r->column_name(r->user, c));
         for (int i = 0; i < r->poolings; i++) {
             if (r->pooled(r->user, c, i, &pooled)) {
                 fprintf(r->out, "%s      \"%s\": ", i > 0 ? ",\n" : "\n", r->pooling_name(r->user, i));
@@ -183,7 +192,7 @@ static void report_write_json(const report *r) {
 static void report_write_csv(const report *r) {
     fprintf(r->out, "Frame,");
     for (int c = 0; c < r->columns; c++) {
-        fprintf(r->out, "%s,", r->column_name(r->user, c));
+        fprintf(r->out, "%s,", r->column_name(r->user, report_column_at(r, c)));
     }
     fputc('\n', r->out);
     for (int64_t f = 0; f < r->frames; f += r->step) {

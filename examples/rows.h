@@ -28,6 +28,7 @@ typedef struct rows_file {
     int      names_backend;
     char     backend[32];
     char   **names;                  /* of the columns */
+    int     *single;                 /* the order of columns in reports of one pair, see vmafgpu_report_column() */
     scores   tables[ROWS_VIDEOS];
     int      is_whole;               /* the last line is there: */
     int64_t  pairs;                  /* of these rows; */
@@ -50,6 +51,7 @@ static inline void rows_free(rows_file *r) {
         free(r->names[i]);
     }
     free((void *)r->names);
+    free(r->single);
     for (int i = 0; i < ROWS_VIDEOS; i++) {
         scores_free(&r->tables[i]);
     }
@@ -138,7 +140,7 @@ static inline void rows_put_end(FILE *out, const rows_file *r) {
 static inline int rows_put_header(FILE *out, const rows_file *r) {
     size_t room = 1024, used;
     for (int c = 0; c < r->columns; c++) {
-        room += strlen(r->names[c]) + 4;
+        room += strlen(r->names[c]) + 16;
     }
     char *line = (char *)malloc(room);
     if (!line) {
@@ -157,6 +159,10 @@ static inline int rows_put_header(FILE *out, const rows_file *r) {
     used += (size_t)snprintf(line + used, room - used, "],\"names\":[");
     for (int c = 0; c < r->columns; c++) {
         used += (size_t)snprintf(line + used, room - used, "%s\"%s\"", c ? "," : "", r->names[c]);
+    }
+    used += (size_t)snprintf(line + used, room - used, "],\"single\":[");
+    for (int c = 0; c < r->columns; c++) {
+        used += (size_t)snprintf(line + used, room - used, "%s%d", c ? "," : "", r->single[c]);
     }
     used += (size_t)snprintf(line + used, room - used, "]}");
     rows_put_line(out, line, used);
@@ -185,6 +191,21 @@ static inline uint64_t rows_hash(const char *line, const char *key) {
     return at && *at == '"' && rows_get_bits(at + 1, &bits) ? bits : 0;
 }
 
+/* 0: it is no order of all columns. */
+static inline int rows_read_order(rows_file *r, const char *at) {
+    r->single = (int *)calloc((size_t)r->columns, sizeof *r->single);
+    for (int c = 0; c < r->columns && r->single; c++) {
+        char *end;
+        long column = *++at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        if (column < 0 || column >= r->columns) {
+            return 0;
+        }
+        r->single[c] = (int)column;
+        at = end;
+    }
+    return r->single != NULL;
+}
+
 static inline int rows_read_header(rows_file *r, const char *line) {
     if (rows_number(line, "vmafgpu_rows") != 1) {
         return rows_fail(r, "is no state and no segment of this program");
@@ -200,9 +221,10 @@ static inline int rows_read_header(rows_file *r, const char *line) {
     r->width = (int)rows_number(line, "width");
     r->height = (int)rows_number(line, "height");
     r->names_backend = (int)rows_number(line, "names_backend");
-    const char *backend = rows_find(line, "backend"), *scores = rows_find(line, "scores"), *names = rows_find(line, "names");
+    const char *backend = rows_find(line, "backend"), *scores = rows_find(line, "scores"), *names = rows_find(line, "names"),
+               *single = rows_find(line, "single");
     if (videos < 1 || videos > ROWS_VIDEOS || columns < 1 || columns > ROWS_COLUMNS || shown < 0 || shown > columns || r->first < 0 ||
-        r->step < 1 || r->segment < 1 || r->segments < r->segment || !backend || !scores || !names) {
+        r->step < 1 || r->segment < 1 || r->segments < r->segment || !backend || !scores || !names || !single) {
         return rows_fail(r, "has a first line that is not right");
     }
     r->videos = (int)videos;
@@ -225,6 +247,9 @@ static inline int rows_read_header(rows_file *r, const char *line) {
         memcpy(r->names[c], names + 1, length);
         r->names[c][length] = '\0';
         names += length + 2 + (names[length + 2] == ',');
+    }
+    if (!rows_read_order(r, single)) {
+        return rows_fail(r, "has a first line that is not right");
     }
     for (int i = 0; i < r->videos; i++) {
         r->tables[i].columns = r->columns;

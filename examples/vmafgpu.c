@@ -2681,7 +2681,9 @@ static int describe_rows(session *all, const options *o) {
         r->scores[r->score_count++] = vmafgpu_score_column(context, m);
     }
     r->names = (char **)calloc((size_t)r->columns + 1, sizeof *r->names);
-    for (int c = 0; c < r->columns && r->names; c++) {
+    r->single = (int *)calloc((size_t)r->columns + 1, sizeof *r->single);
+    for (int c = 0; c < r->columns && r->names && r->single; c++) {
+        r->single[c] = vmafgpu_report_column(context, 1, c);
         r->names[c] = copy_text(vmafgpu_column_name(context, c), 0);
         if (!r->names[c]) {
             return out_of_memory();
@@ -2690,7 +2692,7 @@ static int describe_rows(session *all, const options *o) {
     for (int i = 0; i < r->videos; i++) {
         r->tables[i].columns = r->columns;
     }
-    return r->names != NULL || out_of_memory();
+    return (r->names && r->single) || out_of_memory();
 }
 
 static int state_failure(const options *o, const char *what) {
@@ -3636,7 +3638,7 @@ typedef struct figures {
     const options *o;
     int            width, height;
     int            columns; /* that are shown: not the models' with --no_prediction */
-    int64_t        rows;
+    int64_t        rows, pairs; /* pairs: of the clip, with those that --subsample leaves out */
     double         fps;
 } figures;
 
@@ -3698,6 +3700,11 @@ static const char *reported_column_name(void *user, int column) {
     return figure_name((const figures *)user, column);
 }
 
+static int reported_column_at(void *user, int place) {
+    const figures *f = (const figures *)user;
+    return !f->about ? vmafgpu_report_column(f->context, f->pairs, place) : f->pairs == 1 ? f->about->single[place] : place;
+}
+
 static int reported_value(void *user, int64_t frame, int column, double *value) {
     const figures *f = (const figures *)user;
     vmafgpu_score score;
@@ -3752,6 +3759,7 @@ static void write_report(FILE *out, void *user) {
     r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;
+    r.column_at = reported_column_at;
     r.column_name = reported_column_name;
     r.value = reported_value;
     r.pooling_name = reported_pooling_name;
@@ -4203,12 +4211,14 @@ static void describe_figures(figures *f, const session *all, int i, const scorin
     f->o = all->o;
     f->width = all->width;
     f->height = all->height;
+    f->pairs = s->frames;
     f->fps = s->seconds > 0 ? (double)s->frames / s->seconds : 0;
     if (all->has_rows) {
         f->about = &all->rows;
         f->table = &all->rows.tables[i];
         f->columns = all->rows.shown;
         f->rows = f->table->rows;
+        f->pairs = all->rows.pairs;
         f->fps = all->rows.seconds > 0 ? (double)all->rows.pairs / all->rows.seconds : 0;
     } else if (f->context) {
         f->columns = shown_columns(f->context, f->o);
@@ -4348,6 +4358,7 @@ static int report_joined(rows_file *all, options *o) {
         f->height = all->height;
         f->columns = all->shown;
         f->rows = f->table->rows;
+        f->pairs = all->pairs;
         f->fps = all->seconds > 0 ? (double)all->pairs / all->seconds : 0;
     }
     int ok = open_destinations(o) && report_all(NULL, o, reports, all->videos);
@@ -4366,6 +4377,7 @@ static int join(options *o) {
         abandon_destination(&o->destinations[i], i);
     }
     all.names = NULL; /* those of the first part */
+    all.single = NULL;
     rows_free(&all);
     for (int i = 0; i < o->join_count && parts; i++) {
         rows_free(&parts[i]);

@@ -62,7 +62,7 @@ for clip in ../shared/clips/*_ref.y4m; do
 done
 
 # What is refused though libvmaf has figures, those of integers that have wrapped or of memory that is not its own.
-declined='is beyond the fixed-point range|leaves no sample that|has no figures for'
+declined='does not fit fixed-point numbers|leaves no sample that|has no figures for'
 
 mask() {
     sed -e 's/^<VMAF version="[^"]*">/<VMAF version="">/' -e 's/^  "version": "[^"]*"/  "version": ""/' \

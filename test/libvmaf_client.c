@@ -255,6 +255,29 @@ static void run_outside(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
+/* The columns of reports, in their order. */
+static void run_order(const char *folder, unsigned threads, unsigned frames, const char *first, const char *second) {
+    VmafConfiguration config = plain();
+    VmafContext *c;
+    char path[4096], line[1024] = "";
+    config.n_threads = threads;
+    printf("\n== order: %d\n", vmaf_init(&c, config));
+    printf("%s: %d\n", first, vmaf_use_feature(c, first, NULL));
+    printf("%s: %d\n", second, vmaf_use_feature(c, second, NULL));
+    for (unsigned i = 0; i < frames; i++) {
+        printf("push: %d\n", push_filled(c, VMAF_PIX_FMT_YUV420P, 8, i, i));
+    }
+    printf("flush: %d\n", vmaf_read_pictures(c, NULL, NULL, 0));
+    snprintf(path, sizeof path, "%s/order", folder);
+    printf("report: %d\n", vmaf_write_output(c, path, VMAF_OUTPUT_FORMAT_CSV));
+    FILE *file = fopen(path, "r");
+    printf("%s", file && fgets(line, sizeof line, file) ? line : "none\n");
+    if (file) {
+        fclose(file);
+    }
+    printf("close: %d\n", vmaf_close(c));
+}
+
 static void show(const char *what, int result) {
     printf("%s: %d\n", what, result);
 }
@@ -321,6 +344,10 @@ static int calls(const char *folder) {
     }
     run_collection(folder);
     run_outside(folder);
+    run_order(folder, 0, 1, "motion", "float_motion");
+    run_order(folder, 0, 2, "motion", "float_motion");
+    run_order(folder, 1, 1, "motion", "float_motion");
+    run_order(folder, 0, 1, "float_motion", "motion");
     run_errors();
     return 0;
 }

@@ -48,7 +48,7 @@ float_adm_intel vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_i
 float_adm_amd vmafgpu.h test_float_adm /^static uint32_t vmafgpu__reciprocal_amd(/,/^}/s/acdfhjlnprs/acdfhjlnpqs/
 float_ansnr vmafgpu.h test_features /^static void vmafgpu__ansnr_finish(/,/^}/s/6 \* b + 12/6 * b/
 float_motion vmafgpu.h test_edges /^static void vmafgpu__fmotion_emit(/,/^}/s/next < own/next > own/
-float_vif vmafgpu.h test_features /^static void vmafgpu__fvif_resolve(/,/^}/s/powf((float)noise, 2.0f)/noise/
+float_vif vmafgpu.h test_features /^static float vmafgpu__fvif_from_noise(/,/^}/s/deviation \* deviation/deviation/
 speed_temporal vmafgpu.h test_temporal /^static vmafgpu_result vmafgpu__speed_temporal_measure_pair(/,/^}/s/if (!pair->history)/if (0)/
 heatmaps vmafgpu.h test_v1 /^static vmafgpu_result vmafgpu__cambi_give_maps(/,/^}/s/cambi->scale = s;/cambi->scale = 0;/
 vif_scalar vmafgpu.h test_levels /^static void vmafgpu__vif_shrink(/,/^}/s/(job->end + 1) \/ 2/job->end \/ 2 - 1/

@@ -390,6 +390,65 @@ static void test_column_order(void) {
     }
 }
 
+/* The refusal of adm_csf_mode 1 states scales that are accepted, and by how much they could be larger: not by a tenth. */
+static void test_csf_advice(void) {
+    static const char *const views[] = {"", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320"};
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+        vmafgpu_feature_config feature = {"adm", NULL};
+        vmafgpu_config c = plain_config();
+        double scale = 0, diagonal = 0;
+        char options[192];
+        c.features = &feature;
+        c.feature_count = 1;
+        c.no_model = 1;
+        feature.options = options;
+        snprintf(test_where, sizeof test_where, "adm_csf_mode=1%s", views[i]);
+        snprintf(options, sizeof options, "adm_csf_mode=1%s", views[i]);
+        vmafgpu *context = NULL;
+        CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
+        const char *advice = strstr(vmafgpu_last_error(NULL), "adm_csf_scale can be up to ");
+        CHECK(advice && sscanf(advice, "adm_csf_scale can be up to %lf here and adm_csf_diag_scale up to %lf", &scale, &diagonal) == 2);
+        for (int k = 0; k < 3; k++) {
+            snprintf(options, sizeof options, "adm_csf_mode=1%s:adm_csf_scale=%.6f:adm_csf_diag_scale=%.6f", views[i],
+                     k == 1 ? 1.1 * scale : scale, k == 2 ? 1.1 * diagonal : diagonal);
+            CHECK_INT(vmafgpu_open(&context, &c), k ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK);
+            vmafgpu_close(context);
+            context = NULL;
+        }
+    }
+}
+
+/* With a single pair libvmaf writes the later columns extractor by extractor. */
+static void test_report_column(void) {
+    static const char *const orders[] = {"integer_motion2 integer_motion3 motion3 end", "motion3 integer_motion2 integer_motion3 end"};
+    vmafgpu_feature_config features[] = {{"motion", NULL}, {"vif", NULL}, {"float_motion", NULL}};
+    vmafgpu_config c = plain_config();
+    c.features = features;
+    c.feature_count = 3;
+    c.no_model = 1;
+    for (c.serial_first = 0; c.serial_first < 2; c.serial_first++) {
+        vmafgpu *context = open_checked(&c);
+        const int count = vmafgpu_column_count(context), first = vmafgpu_column_index(context, "motion3");
+        char names[128] = "";
+        snprintf(test_where, sizeof test_where, "serial_first %d", c.serial_first);
+        for (int i = 0; context && i < count; i++) {
+            const int column = vmafgpu_report_column(context, 1, i);
+            CHECK_INT(vmafgpu_report_column(context, 0, i), i);
+            CHECK_INT(vmafgpu_report_column(context, 2, i), i);
+            if (i < first || i >= first + 3)
+                CHECK_INT(column, i);
+            else
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", vmafgpu_column_name(context, column));
+        }
+        snprintf(names + strlen(names), sizeof names - strlen(names), "end");
+        CHECK_STR(names, orders[c.serial_first]);
+        CHECK_INT(vmafgpu_report_column(context, 1, count), -1);
+        CHECK_INT(vmafgpu_report_column(context, 1, -1), -1);
+        vmafgpu_close(context);
+    }
+    CHECK_INT(vmafgpu_report_column(NULL, 1, 0), -1);
+}
+
 static void test_names(void) {
     static const struct {
         vmafgpu_result result;
@@ -783,6 +842,8 @@ int main(void) {
     test_feature_fields();
     test_column_names();
     test_column_order();
+    test_report_column();
+    test_csf_advice();
     test_defaults();
     test_names();
     test_builtin();

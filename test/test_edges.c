@@ -624,7 +624,17 @@ static void test_limits(void) {
     }
 }
 
+/* The C library's powf(x, 2) is no product for these, and libvmaf's figures have the product. */
+static void test_noise_variance(void) {
+    static const double products[][2] = {{2.0333, 0x1.0aacd2p-14}, {2.7441, 0x1.e5b672p-14}};
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
+        snprintf(test_where, sizeof test_where, "vif_sigma_nsq=%g", products[i][0]);
+        CHECK_BITS((double)vmafgpu__fvif_from_noise(products[i][0]), products[i][1]);
+    }
+}
+
 int main(void) {
+    test_noise_variance();
     test_everything();
     test_options();
     test_limits();

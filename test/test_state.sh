@@ -66,6 +66,8 @@ has() {
 for n in 1 2 3 7 30; do
     segments $n
 done
+# The columns of one frame have an order of their own.
+segments 1 --frame_cnt 1 -n --feature motion --feature float_motion
 segments 4 -n --feature motion=motion_five_frame_window=true
 segments 5 -m version=vmaf_v0.6.1:motion.motion_moving_average=true --feature vif=debug=true
 segments 3 --subsample 3

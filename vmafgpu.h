@@ -340,6 +340,7 @@
  *   >>arithmetic        what is computed per sample, once for every backend
  *   >>sums              what a backend delivers for a pair: integers
  *   >>launch            what the host tells a kernel; shared memory
+ *   >>edits arithmetic  what a changed rectangle changes; predictions of that, and of maps
  *   >>context           the types of the engine
  *   >>memory            allocation, carving, errors, log
  *   >>text              numbers and sentences
@@ -1620,6 +1621,13 @@ VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 35
  * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
+}
+
+VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
+
+/* motion2 to motion3, without the average. */
+VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
+    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
 /* ---- ADM: four levels of a db2 wavelet, decoupling, contrast masking ---- */
@@ -3317,8 +3325,9 @@ typedef struct vmafgpu__float_adm_launch {
     const uint16_t *reciprocals;            /* NULL: there is a division */
 } vmafgpu__float_adm_launch;
 
-/* ---- edits: other samples in a rectangle of the distorted picture ---- */
-
+/* ================================================================================================
+ * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
+ * ================================================================================================ */
 typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
 typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
 
@@ -3446,13 +3455,6 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
 /* change: NULL, of the base. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
-}
-
-VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
-
-/* motion2 to motion3, without the average. */
-VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
-    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
 /* A column of a live pair that has so many frames before it: motion3, or all the others, which are one. */
@@ -16143,7 +16145,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int
     const int may_round = vmafgpu__gpu_squares_may_round(site->config);
     return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
            : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
-           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ciede_sums"
+           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
                                                           : NULL;
 }
 
@@ -16415,7 +16417,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kern
     const int is_checked = site->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
-           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ciede_sums"
+           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
                                                    : NULL;
 }
 

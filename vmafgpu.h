@@ -348,6 +348,7 @@
  *   >>arithmetic        what is computed per sample, once for every backend
  *   >>sums              what a backend delivers for a pair: integers
  *   >>launch            what the host tells a kernel; shared memory
+ *   >>edits arithmetic  what a changed rectangle changes; predictions of that, and of maps
  *   >>context           the types of the engine
  *   >>memory            allocation, carving, errors, log
  *   >>text              numbers and sentences
@@ -1638,6 +1639,13 @@ VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 35
  * bits, their whole would not. The shift is the bit depth down the columns, then 16 along the rows. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
+}
+
+VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
+
+/* motion2 to motion3, without the average. */
+VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
+    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
 /* ---- ADM: four levels of a db2 wavelet, decoupling, contrast masking ---- */
@@ -3335,8 +3343,9 @@ typedef struct vmafgpu__float_adm_launch {
     const uint16_t *reciprocals;            /* NULL: there is a division */
 } vmafgpu__float_adm_launch;
 
-/* ---- edits: other samples in a rectangle of the distorted picture ---- */
-
+/* ================================================================================================
+ * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
+ * ================================================================================================ */
 typedef struct vmafgpu__range { int first, end; } vmafgpu__range;
 typedef struct vmafgpu__rect { vmafgpu__range of[2]; } vmafgpu__rect;   /* columns, rows */
 
@@ -3464,13 +3473,6 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
 /* change: NULL, of the base. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
-}
-
-VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) { return a < b ? a : b; }
-
-/* motion2 to motion3, without the average. */
-VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
-    return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
 /* A column of a live pair that has so many frames before it: motion3, or all the others, which are one. */
@@ -7513,13 +7515,13 @@ static size_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
 #endif
 
 /* What the plain code has in its scratch: lines of one row. */
-typedef struct vmafgpu__vif_lines {
+typedef struct vmafgpu__vif_tap_lines {
     uint16_t *mean[2];                     /* after the vertical pass: reference, distorted */
     uint32_t *square[3];                   /* reference squared, distorted squared, product */
     int32_t  *variance[3];                 /* after the horizontal pass: s1, s2, s12 */
-} vmafgpu__vif_lines;
+} vmafgpu__vif_tap_lines;
 
-static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_lines *lines) {
+static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
     const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
     for (int i = 0; i < 2; i++)
         lines->mean[i] = (uint16_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint16_t));
@@ -7531,7 +7533,7 @@ static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_lin
 
 static size_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
     vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__vif_lines lines;
+    vmafgpu__vif_tap_lines lines;
     (void)together;
     (void)threads;
     vmafgpu__carve_vif_lines(&carver, width, &lines);
@@ -7564,7 +7566,7 @@ static inline void vmafgpu__add_squares(uint64_t (*VMAFGPU__RESTRICT sum)[VMAFGP
 
 /* Weighted sums down the columns x..x+63 of 2 * reach + 1 rows: means, squares and product of both frames. */
 static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint16_t *taps, int reach, ptrdiff_t x, int w,
-                                  int mean_shift, int square_shift, const vmafgpu__vif_lines *out) {
+                                  int mean_shift, int square_shift, const vmafgpu__vif_tap_lines *out) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
     for (int k = 0; k <= 2 * reach; k++) {
@@ -7588,7 +7590,7 @@ static void vmafgpu__vif_vertical(const void *(*rows)[17], int wide, const uint1
 }
 
 /* Weighted sums along the row at columns x..x+63, and the variances and covariance that they give. */
-static void vmafgpu__vif_horizontal(const vmafgpu__vif_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
+static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const uint16_t *taps, int reach, ptrdiff_t x) {
     uint32_t mean[2][VMAFGPU__CHUNK] = { { 0 }, { 0 } };
     uint64_t square[3][VMAFGPU__CHUNK] = { { 0 }, { 0 }, { 0 } };
     for (int k = 0; k <= 2 * reach; k++) {
@@ -7607,7 +7609,7 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_lines *lines, const uint1
 }
 
 /* The four sums of one row. */
-static void vmafgpu__vif_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_lines *lines, int w,
+static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafgpu__vif_tap_lines *lines, int w,
                                     const uint16_t *table, vmafgpu__vif_sums *sums) {
     const int32_t *var1 = lines->variance[0], *var2 = lines->variance[1], *cov = lines->variance[2];
     int64_t denominator = 0, flat_noise = 0, flat_count = 0;
@@ -7665,7 +7667,7 @@ static const void *vmafgpu__vif_picture_row(const vmafgpu__vif_picture *picture,
 }
 
 /* Row y of a scale: its variances. */
-static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_lines *lines,
+static void vmafgpu__vif_row(const vmafgpu__vif_job *job, const vmafgpu__vif_tap_lines *lines,
                              const vmafgpu__vif_picture *distorted, int y) {
     const int mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     const int square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
@@ -7709,13 +7711,13 @@ static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_
 
 static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__vif_lines lines;
+    vmafgpu__vif_tap_lines lines;
     carver.base = (unsigned char *)job->scratch;
     vmafgpu__carve_vif_lines(&carver, job->w, &lines);
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
         for (int y = job->first; y < job->end; y++) {
             vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
-            vmafgpu__vif_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+            vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
         }
     for (int i = -1; i < job->distorted_count; i++)
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
@@ -8268,7 +8270,7 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
 }
 
 /* The reference and one distorted picture. Only with the first of these the reference's own sums and low-pass rows are made. */
-static void vmafgpu__adm_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
+static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted, int first, int end,
                               vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
@@ -8307,7 +8309,7 @@ static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, i
     vmafgpu__adm_work work;
     (void)vmafgpu__adm_layout(&work, (unsigned char *)task->scratch, task->in_width, task->variant_count, task->distorted, 0);
     for (int i = 0; i < task->distorted; i++)
-        vmafgpu__adm_pair(task, &work, i, first, end, &sums[i]);
+        vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
 }
 
 #endif /* !VMAFGPU_NO_ADM */
@@ -8730,7 +8732,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_funct
     return VMAFGPU_OK;
 }
 
-static void vmafgpu__cambi_close(vmafgpu *v) {
+static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__give(v, v->extractors[i].text);
         v->extractors[i].text = NULL;
@@ -8770,7 +8772,7 @@ static void vmafgpu__cambi_import_row_scalar(const uint8_t *source, int wide, in
 }
 
 /* Row y of the picture. */
-static void vmafgpu__cambi_import_row(const vmafgpu *v, int y, uint16_t *row) {
+static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     const vmafgpu__cambi *cambi = v->cambi;
     const uint8_t *source = (const uint8_t *)vmafgpu__view_row(&cambi->source, cambi->source_row[y]);
     const int bit_depth = v->config.bit_depth;
@@ -8835,11 +8837,11 @@ static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_
     const int w = cambi->picture->width, h = cambi->picture->height;
     uint16_t *out = band->line[2 + (y & 1)];
     if (!cambi->variant->softened) {
-        vmafgpu__cambi_import_row(v, y, out);
+        vmafgpu__cambi_take_row(v, y, out);
     } else {
         for (int k = y == start ? y : y + 1; k <= y + 1 && k < h; k++) {
             uint16_t *row = band->line[k & 1];
-            vmafgpu__cambi_import_row(v, k, row);
+            vmafgpu__cambi_take_row(v, k, row);
             row[w] = row[w - 1];
         }
         cambi->functions->soften(band->line[y & 1], y + 1 < h ? band->line[(y + 1) & 1] : NULL, w, out);
@@ -8979,7 +8981,7 @@ static int vmafgpu__cambi_is_empty(const uint16_t *code) {
 }
 
 /* Adds a row of codes to the histograms of its columns, or takes it away. */
-static void vmafgpu__cambi_count_row(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
+static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
                                      int step) {
     for (int x = 0; x < count; x++) {
         if (code[x] != VMAFGPU__CAMBI_NOTHING) {
@@ -8992,7 +8994,7 @@ static void vmafgpu__cambi_count_row(uint8_t *histograms, size_t size, int lead,
 }
 
 /* The same for a row that comes and one that goes. */
-static void vmafgpu__cambi_slide_rows(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
+static void vmafgpu__cambi_plain_slide(uint8_t *histograms, size_t size, int lead, const uint16_t *come,
                                       const uint16_t *gone, int count) {
     for (int x = 0; x < count; x++) {
         uint8_t *bins = histograms + (size_t)x * size + lead;
@@ -9044,16 +9046,16 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     uint16_t count[MAX_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
-        vmafgpu__cambi_count_row(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
+        vmafgpu__cambi_plain_count(origin, size, lead, codes->data + y * codes->stride + left, right - left, 1);
     for (int y = first; y < end; y++) {
         const uint16_t *code = codes->data + y * codes->stride;
         int last_x = -2;
         const uint16_t *come = y + reach < h ? code + reach * codes->stride + left : NULL;
         const uint16_t *gone = y > first && y - reach - 1 >= 0 ? code - (reach + 1) * codes->stride + left : NULL;
         if (come && gone)
-            vmafgpu__cambi_slide_rows(origin, size, lead, come, gone, right - left);
+            vmafgpu__cambi_plain_slide(origin, size, lead, come, gone, right - left);
         else if (come || gone)
-            vmafgpu__cambi_count_row(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
+            vmafgpu__cambi_plain_count(origin, size, lead, come ? come : gone, right - left, come ? 1 : -1);
         for (int x = x0; x < x1; x++) {
             if (code[x] == VMAFGPU__CAMBI_NOTHING) {
                 x += x + 4 <= x1 && vmafgpu__cambi_is_empty(code + x) ? 3 : 0;
@@ -9795,7 +9797,7 @@ static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b,
 }
 
 /* A row of a frame's chroma. Not 0 if a sample does not fit the bit depth. */
-static uint32_t vmafgpu__speed_import(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
+static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
                                       float *row) {
     const vmafgpu_config *c = &speed->v->config;
     const int shift = vmafgpu__sample_shift(c), bytes = c->bytes_per_sample;
@@ -9838,7 +9840,7 @@ static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_str
     for (int k = 0; k < down.count; k++)
         if (speed->planes == 2)
             vmafgpu__speed_change_row(speed, &speed->change[plane], down.at[k], strip->source[k]);
-        else if (vmafgpu__speed_import(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
+        else if (vmafgpu__speed_take_row(speed, speed->frame[plane & 1], plane >> 1, down.at[k], strip->source[k]) &&
             (strip->bad_row[plane] < 0 || down.at[k] < strip->bad_row[plane]))
             strip->bad_row[plane] = down.at[k];
     if (!x->resampled)
@@ -14680,7 +14682,7 @@ static vmafgpu_result vmafgpu__cambi_cpu_score(vmafgpu *v, const vmafgpu__cpu *m
 }
 
 static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
-    NULL, NULL, NULL, vmafgpu__cambi_cpu_open, vmafgpu__cambi_cpu_score, vmafgpu__cambi_close
+    NULL, NULL, NULL, vmafgpu__cambi_cpu_open, vmafgpu__cambi_cpu_score, vmafgpu__cambi_cpu_close
 };
 #endif
 
@@ -15162,7 +15164,7 @@ static int vmafgpu__motion_low(int scale, int row, int k) {
 static int vmafgpu__motion_high(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 6) >> 8;
 }
-static int vmafgpu__motion_difference(int scale, int row, int k) {
+static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
     const int tap = vmafgpu__vif_tap_or_0(scale, (k & 15) - (row & 7)), high = (tap + 128) >> 8;
     const int digit = row < 8 ? high : tap - 256 * high;
     return k < 16 ? digit : -digit;
@@ -15174,7 +15176,7 @@ static void vmafgpu__motion_matrices(uint32_t *out) {
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_KEPT);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 2, VMAFGPU__HALVES_ALL);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 2, VMAFGPU__HALVES_ALL);
-    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference, 2, VMAFGPU__HALVES_KEPT);
+    (void)vmafgpu__put_matrix(out, vmafgpu__motion_difference_tap, 2, VMAFGPU__HALVES_KEPT);
 }
 
 /* Fills the launch of motion, the batch apart, and its shape. */
@@ -16188,7 +16190,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__site *site, int
     const int may_round = vmafgpu__gpu_squares_may_round(site->config);
     return kernel == VMAFGPU__GSQUARES_ALL                ? "vmafgpu_squares"
            : kernel == VMAFGPU__GSQUARES_TERMS && may_round ? "vmafgpu_square_terms"
-           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ciede_sums"
+           : kernel == VMAFGPU__GSQUARES_SUMS && may_round  ? "vmafgpu_ordered_sums"
                                                           : NULL;
 }
 
@@ -16460,7 +16462,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__site *site, int kern
     const int is_checked = site->config->bytes_per_sample == 2;
     return kernel == VMAFGPU__GCIEDE_CHECK         ? is_checked ? "vmafgpu_squares" : NULL
            : kernel == VMAFGPU__GCIEDE_DIFFERENCES ? "vmafgpu_ciede"
-           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ciede_sums"
+           : kernel == VMAFGPU__GCIEDE_SUMS        ? "vmafgpu_ordered_sums"
                                                    : NULL;
 }
 
@@ -22327,7 +22329,7 @@ typedef struct vmafgpu__editor {
     vmafgpu__adm_sums *rows;                            /* [row of a tile][1 + candidates], not rounded */
     void              *vif_scratch, *adm_scratch;
     void              *map_scratch;                     /* of plain ADM, for the frame's width */
-    vmafgpu__vif_lines lines;                           /* of plain VIF, likewise */
+    vmafgpu__vif_tap_lines lines;                       /* of plain VIF, likewise */
     vmafgpu_edit_sums *ideal;                           /* of a row of blocks, if they were the reference; zeros */
     vmafgpu_block     *blocks;                          /* a row of them, where shares alone are wanted */
     double            *row, *model_scratch;
@@ -22906,12 +22908,12 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                 for (int k = 0; k < x->across; k++) {
                     const vmafgpu__range columns = vmafgpu__map_range(k, x->across, x->size, s, job.w);
                     vmafgpu_edit_sums *to = pass ? &ideal[k] : &blocks[k].sums;
-                    vmafgpu__vif_lines part = e->lines;
+                    vmafgpu__vif_tap_lines part = e->lines;
                     vmafgpu__vif_sums sums;
                     memset(&sums, 0, sizeof sums);
                     for (int i = 0; i < 3; i++)
                         part.variance[i] += columns.first;
-                    vmafgpu__vif_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
+                    vmafgpu__vif_plain_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
                 }
@@ -26313,8 +26315,8 @@ VMAFGPU__COLD_END
 /* ---- names ----
  *
  * What a level makes ends in its name, as several levels may be in one program: vmafgpu__vif_rows_avx2, which a debugger
- * shows, is vmafgpu__vif_rows in the text. All of these names are listed here and, undefined again, at the end; but for a few
- * operations that are functions in some levels only.
+ * shows, is vmafgpu__vif_rows in the text. All of these names are listed here, but for a few operations that are functions in
+ * some levels only. They stay defined, since each level defines them alike: no other function may have one of these names.
  */
 #define vmafgpu__v_hold VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -31696,258 +31698,9 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #endif
 /* What the next level defines otherwise. */
 #undef VMAFGPU__LANES
-#undef vmafgpu__v_hold
-#undef vmafgpu__or_words
-#undef vmafgpu__v_samples
-#undef vmafgpu__log_factors
-#undef vmafgpu__log_whole
-#undef vmafgpu__functions
-#undef vmafgpu__pixels_digits
-#undef vmafgpu__pixels_split
-#undef vmafgpu__pixels_luma
-#undef vmafgpu__pixels_words
-#undef vmafgpu__pixels_row
-#undef vmafgpu__pixels_rb
-#undef vmafgpu__pixels_g
-#undef vmafgpu__pixels_sample
-#undef vmafgpu__chroma_sums
-#undef vmafgpu__chroma_across
-#undef vmafgpu__chroma_samples
-#undef vmafgpu__chroma_put
-#undef vmafgpu__chroma_row
-#undef vmafgpu__chroma_words
-#undef VMAFGPU__CHROMA_PIXELS
-#undef VMAFGPU__CHROMA_ROOM
-#undef vmafgpu__psnr_row
-#undef vmafgpu__lanes_floats
-#undef vmafgpu__float_row
-#undef vmafgpu__ssim_import
-#undef vmafgpu__ssim_eleven
-#undef vmafgpu__ssim_along
-#undef vmafgpu__lanes_sqrt
-#undef vmafgpu__ssim_down
-#undef vmafgpu__ssim_compare
 #undef VMAFGPU__SSIM_DOWN
-#undef vmafgpu__ssim_split
-#undef vmafgpu__ssim_nine
-#undef vmafgpu__ssim_halve
-#undef vmafgpu__ssim_nine_alike
-#undef vmafgpu__ssim_add
-#undef vmafgpu__ssim_halve_luma_row
-#undef vmafgpu__ssim_round
-#undef vmafgpu__ssim_add_row
-#undef vmafgpu__ssim_rows
-#undef vmafgpu__hvs_add_terms
-#undef vmafgpu__hvs_activity
-#undef vmafgpu__hvs_add_four
-#undef vmafgpu__hvs_add_masks
-#undef vmafgpu__hvs_add_squares
-#undef vmafgpu__hvs_along
-#undef vmafgpu__hvs_columns_of
-#undef vmafgpu__hvs_eight
-#undef vmafgpu__hvs_error
-#undef vmafgpu__hvs_fold
-#undef vmafgpu__hvs_lanes
-#undef vmafgpu__hvs_load
-#undef vmafgpu__hvs_row
-#undef vmafgpu__hvs_rows_of
-#undef vmafgpu__hvs_variances
-#undef vmafgpu__float_adm_split
-#undef vmafgpu__float_adm_vertical
-#undef vmafgpu__float_adm_horizontal
-#undef vmafgpu__float_adm_reciprocals
-#undef vmafgpu__float_adm_restore
-#undef vmafgpu__float_adm_decouple
-#undef vmafgpu__float_adm_band
-#undef vmafgpu__float_adm_threshold
-#undef vmafgpu__float_adm_term
-#undef vmafgpu__float_adm_mask
-#undef vmafgpu__float_adm_powers
-#undef vmafgpu__float_adm_add
-#undef vmafgpu__float_adm_lanes
-#undef vmafgpu__ciede_at_once
-#undef vmafgpu__ciede_count
-#undef vmafgpu__ciede_bells
-#undef vmafgpu__ciede_chunk
-#undef vmafgpu__ciede_differences
-#undef vmafgpu__ciede_guesses
-#undef vmafgpu__ciede_hues
-#undef vmafgpu__ciede_labs
-#undef vmafgpu__ciede_lengths
-#undef vmafgpu__ciede_powers7
-#undef vmafgpu__ciede_roots
-#undef vmafgpu__ciede_sqrt
-#undef vmafgpu__ciede_straighten
-#undef vmafgpu__ciede_weights
-#undef vmafgpu__float_convert
-#undef vmafgpu__float_along
-#undef vmafgpu__float_weigh
-#undef vmafgpu__float_down
-#undef vmafgpu__float_weigh_rows
-#undef vmafgpu__float_differ
-#undef vmafgpu__float_ansnr_along
-#undef vmafgpu__float_ansnr_terms
-#undef vmafgpu__float_ratio
-#undef vmafgpu__float_logs
-#undef vmafgpu__float_vif_down
-#undef vmafgpu__float_vif_ratios
-#undef vmafgpu__float_vif_along
-#undef vmafgpu__float_vectors
 #undef VMAFGPU__FLOAT_SIDE
 #undef VMAFGPU__FLOAT_CHOOSE
-#undef vmafgpu__motion_pairs_of
-#undef vmafgpu__motion_taps_of
-#undef vmafgpu__motion_sum
-#undef vmafgpu__motion_difference
-#undef vmafgpu__motion_pair
-#undef vmafgpu__motion_down
-#undef vmafgpu__motion_along
-#undef vmafgpu__motion_split_rows
-#undef vmafgpu__motion_rows_at
-#undef vmafgpu__motion_rows
-#undef vmafgpu__vif_taps_of
-#undef VMAFGPU__VIF_BLOCK
-#undef vmafgpu__vif_strip
-#undef vmafgpu__vif_totals
-#undef vmafgpu__vif_set_taps
-#undef vmafgpu__vif_anew
-#undef vmafgpu__vif_start
-#undef vmafgpu__vif_four
-#undef vmafgpu__vif_four_of
-#undef VMAFGPU__VIF_FIRST
-#undef VMAFGPU__VIF_MIDDLE
-#undef VMAFGPU__VIF_LAST
-#undef vmafgpu__vif_add_pair
-#undef vmafgpu__vif_put_four
-#undef vmafgpu__vif_double
-#undef vmafgpu__vif_row_at
-#undef vmafgpu__vif_take_of
-#undef vmafgpu__vif_take
-#undef vmafgpu__vif_put_halves
-#undef vmafgpu__vif_join
-#undef vmafgpu__vif_put_means
-#undef vmafgpu__vif_means_of
-#undef vmafgpu__vif_nexts_of
-#undef vmafgpu__vif_means_at
-#undef vmafgpu__vif_means
-#undef vmafgpu__vif_product
-#undef vmafgpu__vif_add_product
-#undef vmafgpu__vif_products_of
-#undef vmafgpu__vif_squares
-#undef vmafgpu__vif_products
-#undef vmafgpu__vif_reflect_lines
-#undef vmafgpu__vif_set_places
-#undef vmafgpu__vif_shrink_along
-#undef vmafgpu__vif_lines_of
-#undef vmafgpu__vif_add_lines
-#undef vmafgpu__vif_lines
-#undef vmafgpu__vif_along
-#undef vmafgpu__vif_mean_products
-#undef vmafgpu__vif_constants
-#undef vmafgpu__vif_set_constants
-#undef vmafgpu__vif_logs
-#undef vmafgpu__vif_doubles
-#undef vmafgpu__vif_pending
-#undef vmafgpu__vif_numerators
-#undef vmafgpu__vif_add
-#undef vmafgpu__vif_lanes
-#undef vmafgpu__vif_deliver
-#undef vmafgpu__vif_clear_outside
-#undef vmafgpu__vif_reference_of
-#undef vmafgpu__vif_reference_along
-#undef vmafgpu__vif_distorted_of
-#undef vmafgpu__vif_distorted_along
-#undef vmafgpu__vif_statistics_of
-#undef vmafgpu__vif_statistics
-#undef vmafgpu__vif_run_strip
-#undef vmafgpu__vif_rows
-#undef vmafgpu__adm_taps
-#undef vmafgpu__adm_pair
-#undef vmafgpu__adm_taps_of
-#undef vmafgpu__adm_rounding
-#undef vmafgpu__adm_rounding_of
-#undef vmafgpu__adm_variant_of
-#undef vmafgpu__adm_constants
-#undef vmafgpu__adm_constants_of
-#undef VMAFGPU__ADM_BYTES
-#undef VMAFGPU__ADM_LUMA
-#undef VMAFGPU__ADM_BAND_0
-#undef vmafgpu__adm_load16
-#undef vmafgpu__adm_split
-#undef vmafgpu__adm_vertical_chunk
-#undef vmafgpu__adm_filters
-#undef vmafgpu__adm_vertical16
-#undef vmafgpu__adm_row_pair
-#undef vmafgpu__adm_vertical32
-#undef vmafgpu__adm_vertical
-#undef vmafgpu__adm_horizontal_half
-#undef vmafgpu__adm_horizontal0
-#undef vmafgpu__adm_horizontal
-#undef vmafgpu__adm_low_row
-#undef vmafgpu__adm_sum64
-#undef vmafgpu__adm_cubes
-#undef vmafgpu__adm_cubes0
-#undef vmafgpu__adm_den0
-#undef vmafgpu__adm_den_parts
-#undef vmafgpu__adm_add_den0
-#undef vmafgpu__adm_join_den0
-#undef vmafgpu__adm_den_row
-#undef vmafgpu__adm_angle
-#undef vmafgpu__adm_angle0
-#undef vmafgpu__adm_rare0
-#undef vmafgpu__adm_weigh0
-#undef vmafgpu__adm_keep0
-#undef vmafgpu__adm_signals0
-#undef vmafgpu__adm_reciprocal
-#undef vmafgpu__adm_restored
-#undef vmafgpu__adm_apart
-#undef vmafgpu__adm_weigh32
-#undef vmafgpu__adm_bands
-#undef vmafgpu__adm_signals_of
-#undef vmafgpu__adm_clear_outside
-#undef vmafgpu__adm_signals
-#undef vmafgpu__adm_cubes_of
-#undef vmafgpu__adm_add_cubes
-#undef vmafgpu__adm_threshold
-#undef vmafgpu__adm_masked_row
-#undef vmafgpu__adm_rows
-#undef vmafgpu__cambi_import_row
-#undef vmafgpu__cambi_soften
-#undef vmafgpu__cambi_flat_row
-#undef vmafgpu__cambi_slide
-#undef vmafgpu__cambi_halve
-#undef vmafgpu__cambi_marked
-#undef vmafgpu__cambi_mask_row
-#undef vmafgpu__cambi_halve_row
-#undef vmafgpu__cambi_halve_mask
-#undef vmafgpu__cambi_mode_row
-#undef vmafgpu__cambi_code_row
-#undef vmafgpu__cambi_steps
-#undef vmafgpu__cambi_run
-#undef vmafgpu__cambi_state
-#undef vmafgpu__cambi_open_run
-#undef vmafgpu__cambi_close
-#undef vmafgpu__cambi_runs
-#undef vmafgpu__cambi_slide_rows
-#undef vmafgpu__cambi_values
-#undef vmafgpu__cambi_sum_of
-#undef vmafgpu__cambi_order
-#undef vmafgpu__cambi_count_row
-#undef vmafgpu__cambi_strip
-#undef vmafgpu__cambi_sum_above
-#undef vmafgpu__cambi_vectors
-#undef vmafgpu__speed_import
-#undef vmafgpu__speed_difference
-#undef vmafgpu__speed_bilinear
-#undef vmafgpu__speed_add_row
-#undef vmafgpu__speed_totals
-#undef vmafgpu__speed_column_sums
-#undef vmafgpu__speed_multiply
-#undef vmafgpu__speed_apply
-#undef vmafgpu__speed_rank_two
-#undef vmafgpu__speed_substitute
-#undef vmafgpu__speed_variances
-#undef vmafgpu__speed_vectors
 #undef VMAFGPU__LEVEL_NAME
 #undef VMAFGPU__LANES_NAME
 #undef VMAFGPU__LANES_OF_AVX2
@@ -31962,9 +31715,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef VMAFGPU__V_OF_F32
 #undef VMAFGPU__V_OF_F64
 #undef vmafgpu__v_load_u8_as_16
-#undef vmafgpu__v_load_u8_as_32
 #undef vmafgpu__v_load_u16_as_32
-#undef vmafgpu__v_gather32
 #undef vmafgpu__v_any_and
 #undef vmafgpu__v_equal16
 #undef vmafgpu__v_greater8
@@ -32002,8 +31753,6 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__v_to_f32_low
 #undef vmafgpu__v_join_truncated_f64
 #undef VMAFGPU__LOG_BITS
-#undef vmafgpu__v_table
-#undef vmafgpu__v_load_table
 #undef vmafgpu__v_lookup32
 #undef VMAFGPU__POWER_UNIT
 #undef VMAFGPU__POWER_BIAS

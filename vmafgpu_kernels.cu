@@ -7681,7 +7681,7 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
 }
 
 GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) { ciede(launch); }
-GPU_KERNEL(vmafgpu_ciede_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
+GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREADS, 1) { sequence<DoubleSum, false, float>(launch); }
 
 /* ================================================================================================
  * >>edits                                        what other samples in a rectangle change

@@ -122,7 +122,7 @@ static void measured(int lanes) {
     print("vmafgpu_hvs", lanes, VMAFGPU__HVS_THREADS, VMAFGPU__HVS_SHARED);
     print("vmafgpu_hvs_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
     print("vmafgpu_ciede", lanes, VMAFGPU__CIEDE_THREADS, VMAFGPU__CIEDE_SHARED);
-    print("vmafgpu_ciede_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
+    print("vmafgpu_ordered_sums", lanes, VMAFGPU__SEQUENCE_THREADS, VMAFGPU__SEQUENCE_SHARED);
 }
 
 static void edits(const vmafgpu__plan *plan, int lanes) {

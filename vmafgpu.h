@@ -2455,15 +2455,21 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
 
 /* ---- SpEED ---- */
 
-/* How far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products of
- * (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With m = |sample| +
- * |mean| in each window, libvmaf's error is at most (n + 3) u sum(m_p m_q), with u = 2^-53: three roundings per term, then n
- * additions. Ours is at most (3 (w + h) + 16) u sum(m_p m_q): products of floats are exact, a sum takes at most 3 (w + h) additions.
- * sum(m_p m_q) is at most sum(sample_p^2) + n mean_p^2 + sum(sample_q^2) + n mean_q^2. */
-VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double squares_p, double mean_p, double squares_q,
-                                                   double mean_q) {
-    const double n = (double)w * h, unit = 1.0 / 9007199254740992.0;
-    return (n + 3 * (w + h) + 32) * unit * (squares_p + n * mean_p * mean_p + (squares_q + n * mean_q * mean_q));
+/* At most this is the square of sqrt(sum(sample^2)) + |mean| sqrt(n), for a window of n samples: (a + b)^2 is at most
+ * (1 + t) a^2 + (1 + 1/t) b^2, with t = 1/64. */
+VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
+    return 65.0 / 64 * squares + 65 * n * mean * mean;
+}
+
+/* Returns how far our sum for one covariance can be from libvmaf's, for windows of w x h samples. libvmaf adds the n = w h products
+ * of (sample - mean) one after another. We derive the sum from sums of plain products, which all windows share. With u = 2^-53 and
+ * m = |sample| + |mean|, let T = sum(m_p m_q), at most half the sum of both spreads.
+ *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2, since
+ *   terms of T - |sum| at most cancel.
+ *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
+VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
+    const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
+    return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
 /* The weights of two entropies, from the variances. Where both variances enter, the sum is taken in double precision,
@@ -10017,11 +10023,11 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
 /* The covariance of places p and q, p <= q, whose sum is about `both`: where rounding could make it another float than libvmaf's,
  * the sum is computed again in libvmaf's order. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h, int p, int q,
-                                          double both, const double *squares, const double *mean) {
+                                          double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
     const ptrdiff_t pitch = (ptrdiff_t)speed->pitch;
     const double n = (double)(w * h);
-    const double error = vmafgpu__speed_covariance_error(w, h, squares[p], mean[p], squares[q], mean[q]);
+    const double error = vmafgpu__speed_covariance_error(w, h, both, spread[p], spread[q]);
     const float low = (float)((both - error) / n), high = (float)((both + error) / n);
     if (low == high)
         return low;
@@ -10036,7 +10042,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = BLOCK * x->blocks_across - EDGE, h = BLOCK * x->blocks_down - EDGE;
     const double n = (double)(w * h);
-    double mean[SIDE], squares[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
+    double mean[SIDE], spread[SIDE], sum[BLOCK][BLOCK], single[BLOCK][BLOCK];
     float total[SIDE];
     for (int i = 0; i < w + EDGE; i++)
         plane->ones[i] = 1;
@@ -10046,7 +10052,8 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
     memset(out, 0, sizeof *out);
     vmafgpu__speed_window_sums(speed, plane, 0, 0, 0, single);
     vmafgpu__speed_window_sums(speed, plane, 0, 0, 1, sum);
-    memcpy(squares, sum, sizeof squares);
+    for (int p = 0; p < SIDE; p++)
+        spread[p] = vmafgpu__speed_spread(n, sum[p / BLOCK][p % BLOCK], mean[p]);
     for (int dy = 0; dy < BLOCK; dy++)
         for (int dx = dy ? -EDGE : 0; dx <= EDGE; dx++) {
             if (dx || dy)
@@ -10057,7 +10064,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
                     const double both = sum[y][i] - mean[p] * single[y + dy][i + dx] - mean[q] * single[y][i] +
                                         n * mean[p] * mean[q];
                     out->at[p][q] = out->at[q][p] =
-                        vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, squares, mean);
+                        vmafgpu__speed_covariance_of(speed, plane, w, h, p, q, both, spread, mean);
                 }
         }
 }
@@ -31753,6 +31760,10 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__v_to_f32_low
 #undef vmafgpu__v_join_truncated_f64
 #undef VMAFGPU__LOG_BITS
+#undef vmafgpu__v_table
+#undef vmafgpu__v_load_table
+#undef vmafgpu__v_load_u8_as_32
+#undef vmafgpu__v_gather32
 #undef vmafgpu__v_lookup32
 #undef VMAFGPU__POWER_UNIT
 #undef VMAFGPU__POWER_BIAS

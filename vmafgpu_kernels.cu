@@ -5203,13 +5203,24 @@ GPU_KERNEL(vmafgpu_speed_covariance, vmafgpu__speed_launch, VMAFGPU__SPEED_COVAR
 
 GPU_FN double load_double(const double *p) { return double_bits(load((const uint64_t *)p)); }
 
-/* As vmafgpu__speed_covariance_in_order(). */
+/* As vmafgpu__speed_covariance_in_order(). Only the additions wait for each other: so many terms are loaded at a time. */
 GPU_FN double speed_covariance_in_order(const float *a, const float *b, int32_t pitch, int32_t w, int32_t h, double mean_a,
                                         double mean_b) {
+    constexpr int32_t AT_ONCE = 8;
     double sum = 0;
     for (int32_t y = 0; y < h; y++, a += pitch, b += pitch)
-        for (int32_t x = 0; x < w; x++)
-            sum += ((double)load_float(a + x) - mean_a) * ((double)load_float(b + x) - mean_b);
+        for (int32_t x = 0; x < w; x += AT_ONCE) {
+            double term[AT_ONCE];
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++) {
+                const int32_t at = x + k < w ? x + k : w - 1;
+                term[k] = ((double)load_float(a + at) - mean_a) * ((double)load_float(b + at) - mean_b);
+            }
+#pragma unroll
+            for (int32_t k = 0; k < AT_ONCE; k++)
+                if (x + k < w)
+                    sum += term[k];
+        }
     return sum;
 }
 
@@ -5232,7 +5243,8 @@ GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p,
                  single_q = load_double(sums + SPEED_SINGLE * SPEED_SIDE + q);
     const double both =
         load_double(sums + index * SPEED_SIDE + p) - mean_p * single_q - mean_q * single_p + n * mean_p * mean_q;
-    const double error = vmafgpu__speed_covariance_error(w, h, load_double(sums + p), mean_p, load_double(sums + q), mean_q);
+    const double error = vmafgpu__speed_covariance_error(w, h, both, vmafgpu__speed_spread(n, load_double(sums + p), mean_p),
+                                                         vmafgpu__speed_spread(n, load_double(sums + q), mean_q));
     const float low = (float)quotient(both - error, n), high = (float)quotient(both + error, n);
     if (low == high)
         return low;

@@ -46,7 +46,7 @@ ifneq ($(TESTS),)
 programs   := $(filter $(patsubst %,$(BUILD)/test/%$(EXE),$(TESTS:.sh=)),$(programs))
 endif
 test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
-fuzzers    := y4m options model blobs
+fuzzers    := y4m options model blobs libvmaf
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
 .PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install dist clean
@@ -165,6 +165,13 @@ $(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(BUILD)/test/include/libvma
 	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
 	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
+# Programs that use it wrongly: one with cases that are written down, one with calls by chance.
+$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -o $@ $< $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
              $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
@@ -198,7 +205,7 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # What a test's script may call.
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf)) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
@@ -239,6 +246,13 @@ $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgp
 # This one looks inside.
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
+
+# The library with libvmaf's functions, which has an implementation of its own.
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h $(library) Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -c -o $@ $<
+
+$(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
+	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)

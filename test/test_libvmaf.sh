@@ -50,6 +50,34 @@ run threads $RUNNER "$client" threads
 [ -n "$RUNNER" ] || run memory "$client" memory "$work/static"
 # shellcheck disable=SC2086
 run sizes $RUNNER "$client" sizes
+
+# ---- programs that use it wrongly ----
+
+# shellcheck disable=SC2086
+run hostile $RUNNER "$build/test/libvmaf_hostile" "$work/static"
+if command -v python3 > /dev/null; then
+    run readers python3 - "$work/static" << 'READERS'
+import csv, json, sys, xml.etree.ElementTree as xml
+folder = sys.argv[1] + "/"
+name = "a\"b\\c<d>&e\n\x01\x7f,|f \u00e9\ufffd"
+report = json.load(open(folder + "names.json", encoding="utf-8"))
+assert list(report["frames"][0]["metrics"]) == list(report["pooled_metrics"]) == [name, "", "4k.x-y"]
+report = json.load(open(folder + "model.json", encoding="utf-8"))
+assert name in report["frames"][0]["metrics"] and name in report["pooled_metrics"]
+for file in "names.xml", "model.xml":
+    metrics = xml.parse(folder + file).getroot().find("pooled_metrics")
+    assert name.replace("\x01", "\ufffd") in [metric.get("name") for metric in metrics]
+rows = list(csv.reader(open(folder + "names.csv", encoding="utf-8")))
+assert rows[0][1:] == [name.replace("\n", " ").replace("\x01", " "), "", "4k.x-y", ""]
+READERS
+else
+    skip 'whether readers of JSON, XML and CSV get hostile names back (it needs python3)'
+fi
+# One seed, so that it is the same each time; `make fuzz` takes a fresh one.
+# shellcheck disable=SC2086
+run fuzz $RUNNER "$build/test/fuzz_libvmaf" -seed=1 -runs="$([ -n "$RUNNER" ] && echo 30 || echo 500)" -seconds=600 \
+    test/fuzz/seeds/libvmaf/*
+
 for wrong in VMAFGPU_BACKEND=fpga VMAFGPU_THREADS=many; do
     # shellcheck disable=SC2086
     env "$wrong" $RUNNER "$client" calls "$work/other" > "$work/wrong" 2>&1

@@ -103,9 +103,24 @@ check 'make install-libvmaf' [ $? -eq 0 ]
 (cd "$work/prefix" && find . ! -type d | LC_ALL=C sort) > "$work/installed"
 # shellcheck disable=SC2086
 printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h include/libvmaf/model.h \
-    include/libvmaf/picture.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
-    $(printf 'lib/%s ' $kernels) > "$work/expected"
+    include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
+    $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
 same 'what is installed' "$work/expected" "$work/installed"
+printf '#include <libvmaf/version.h>\n%s %s %s\n' \
+    VMAF_API_VERSION_MAJOR VMAF_API_VERSION_MINOR VMAF_API_VERSION_PATCH > "$work/version.c"
+check 'the version of the interface' [ "$("$CC" -E -P -I"$work/prefix/include" "$work/version.c" | tail -n 1)" = '3 2 0' ]
+
+cp -R "$work/prefix" "$work/gone"
+"$MAKE" uninstall-libvmaf BUILD="$work/built" CC="$CC" DESTDIR="$work" PREFIX=/gone > "$work/log" 2>&1
+check 'make uninstall-libvmaf' [ $? -eq 0 ]
+check 'nothing is left' [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
+
+# The shared library is linked with CFLAGS, as -flto and the like need. Where it does not lie in PREFIX/lib it is told where
+# kernels are.
+"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
+check 'CFLAGS link the shared library' grep -q -- '-shared -O1 -fno-such ' "$work/log"
+"$MAKE" -n -W examples/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
+check 'where kernels are' grep -q 'VMAFGPU_KERNEL_FOLDER=.*"/a/lib/vmafgpu"' "$work/log"
 
 sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf.h | LC_ALL=C sort > "$work/declared"
 check 'there are 33 functions' [ "$(wc -l < "$work/declared")" -eq 33 ]
@@ -166,7 +181,7 @@ else
     skip "there is no libvmaf 3.2 with headers (LIBVMAF names its prefix)"
 fi
 
-# ---- frames in CUDA's memory; the kernels lie beside the library ----
+# ---- frames in CUDA's memory; the kernels lie beside the library, then where they are installed ----
 
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$work/prefix/lib/libvmaf.so.3" "$work/lib/"
@@ -174,6 +189,10 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/lib/vmafgpu_kernels.nvidia"
     with "$work/lib" cuda "$work/client" cuda
     check 'the GPU computes' grep -q 'computes on cuda' "$work/cuda.errors"
+    mkdir -p "$work/lib/vmafgpu"
+    mv "$work/lib/vmafgpu_kernels.nvidia" "$work/lib/vmafgpu/"
+    with "$work/lib" cuda.installed "$work/client" cuda
+    check 'the GPU computes with installed kernels' grep -q 'computes on cuda' "$work/cuda.installed.errors"
     VMAFGPU_BACKEND=cpu
     export VMAFGPU_BACKEND
     with "$work/lib" cuda.cpu "$work/client" cuda

@@ -223,7 +223,7 @@ for file in examples/*.c; do
     *) check "make in the release builds $file" [ -x "build/$file" ] ;;
     esac
 done
-check 'the release embeds models' build/embed_model --help
+quiet 'the release embeds models' build/embed_model --help
 quiet 'make in the release, again' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
 check 'only what is out of date' [ "$(grep -c -- '-o build/' "$work/log")" -eq 0 ]
 check 'kernels beside the tool' [ -f build/vmafgpu_kernels.amd ]

@@ -123,9 +123,9 @@
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), vmafgpu_kernels.nvidia or
  *     vmafgpu_kernels.amd, in the folder of the shared library that this header is compiled into, and in that of the
- *     running program; of each also in ../lib/vmafgpu, where `make install` puts them, and last in VMAFGPU_KERNEL_FOLDER,
- *     if that is defined with VMAFGPU_IMPLEMENTATION. Such a file has machine code for many devices,
- *     compressed, each with a checksum, and the device's is taken. For NVIDIA GPUs that are later than it, or whose driver
+ *     running program; of each also in ../lib/vmafgpu, where `make install` puts them, and last in VMAFGPU_KERNEL_FOLDER, if
+ *     that is defined. Such a file has machine code for many devices, compressed, each with a checksum, and the device's is
+ *     taken. For NVIDIA GPUs that are later than it, or whose driver
  *     is older, it has PTX, which the driver compiles at the first open, for seconds, and keeps on disk.
  *   - Some drivers compile wrongly and some cards are broken: at open the kernels that the context will use score a small
  *     known picture, in a few milliseconds, and the CPU compares (gpu.no_self_test). vmafgpu_self_test_sum() is a number
@@ -222,6 +222,7 @@
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
  *                                  VMAFGPU_NO_SM_75, ... leaves one target out, unless another one holds only what differs from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
+ *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last place where kernel files are looked for
  *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"

@@ -13,6 +13,8 @@
  *   be asked twice; columns are found by the names in reports as well ("integer_adm2");
  * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports there;
  *   with n_subsample, features have values of the frames in the report only;
+ * - a picture cannot be both of a pair: vmaf_read_pictures() returns -EINVAL and takes nothing;
+ * - reports escape names that their format cannot hold as they are; in XML an attribute's name has _x0020_ for a space;
  * - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
  * - cambi writes no heat maps;
  * - of device pictures all planes are read that a feature looks at, not luma alone;

@@ -1,5 +1,5 @@
-/* A program that uses the library with libvmaf's functions wrongly, or in ways that no ordinary program does. Each call must
- * return what it should, and nothing may be read, written or freed that is not the library's: best built with sanitizers.
+/* A program that uses the library with libvmaf's functions wrongly, or in ways that no ordinary program does. It checks
+ * what each call returns; built with sanitizers, also that nothing else is read, written or freed.
  *
  *     libvmaf_hostile FOLDER     writes its reports to the folder
  */
@@ -217,7 +217,7 @@ static void test_dictionaries(void) {
         snprintf(name, sizeof name, "n%d", i);
         CHECK_INT(vmaf_feature_dictionary_set(&many, name, name), 0);
     }
-    CHECK_INT(vmaf_use_feature(c, "psnr", many), 0); /* as in libvmaf, which ignores names that a feature does not have */
+    CHECK_INT(vmaf_use_feature(c, "psnr", many), 0); /* names that the feature does not have are ignored */
     CHECK_INT(vmaf_feature_dictionary_set(&colon, "enable_mse", "true:enable_apsnr=true"), 0);
     if (vmaf_use_feature(c, "psnr", colon) != 0) {
         vmaf_feature_dictionary_free(&colon);
@@ -304,7 +304,8 @@ static const char *text_of(const char *path) {
 }
 
 /* Checks that a report has some words in it. */
-static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat format, const char *words, const char *more) {
+static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat format, const char *words,
+                         const char *more) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     CHECK_INT(vmaf_write_output(c, path, format), 0);
@@ -314,7 +315,8 @@ static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat
 
 /* Indices up to the largest: no array up to there is allocated, and no loop runs up to there. */
 static void test_large_indices(void) {
-    static const unsigned indices[] = {0, 4095, 4096, 1000000, 0x0fffffffu, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu};
+    static const unsigned indices[] = {0,           4095,        4096,        1000000,    0x0fffffffu,
+                                       0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu};
     enum { INDICES = sizeof indices / sizeof indices[0] };
     VmafContext *c = context(0, 0);
     double score;
@@ -362,13 +364,17 @@ static void test_names(void) {
                  "        \"\": 2.000000,\n        \"4k.x-y\": 3.000000\n",
                  "\n    \"a\\\"b\\\\c<d>&e\\u000a\\u0001\x7f,|f \xc3\xa9\xef\xbf\xbd\": {");
     check_report(c, "names.xml", VMAF_OUTPUT_FORMAT_XML,
-                 "\"0\" a_x0022_b_x005C_c_x003C_d_x003E__x0026_e_x000A__x0001__x007F__x002C__x007C_f_x0020_\xc3\xa9_x00FF_=\"1.000000\""
+                 "\"0\" "
+                 "a_x0022_b_x005C_c_x003C_d_x003E__x0026_e_x000A__x0001__x007F__x002C__x007C_f_x0020_\xc3\xa9_x00FF_="
+                 "\"1.000000\""
                  " _x0000_=\"2.000000\" _x0034_k.x-y=\"3.000000\" />",
                  "<metric name=\"a&#34;b\\c&#60;d&#62;&#38;e&#10;&#65533;\x7f,|f \xc3\xa9\xef\xbf\xbd\" ");
     check_report(c, "names.csv", VMAF_OUTPUT_FORMAT_CSV,
-                 "Frame,\"a\"\"b\\c<d>&e  \x7f,|f \xc3\xa9\xef\xbf\xbd\",,4k.x-y,\n0,1.000000,2.000000,3.000000,\n", "");
+                 "Frame,\"a\"\"b\\c<d>&e  \x7f,|f \xc3\xa9\xef\xbf\xbd\",,4k.x-y,\n0,1.000000,2.000000,3.000000,\n",
+                 "");
     check_report(c, "names.sub", VMAF_OUTPUT_FORMAT_SUB,
-                 "{0}{1}frame: 0|a\"b\\c<d>&e  \x7f, f \xc3\xa9\xef\xbf\xbd: 1.000000|: 2.000000|4k.x-y: 3.000000|\n", "");
+                 "{0}{1}frame: 0|a\"b\\c<d>&e  \x7f, f \xc3\xa9\xef\xbf\xbd: 1.000000|: 2.000000|4k.x-y: 3.000000|\n",
+                 "");
     CHECK_INT(vmaf_close(c), 0);
 
     VmafModel *m = model_of(hostile); /* and models may have such names */
@@ -378,7 +384,8 @@ static void test_names(void) {
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), 0);
     CHECK_INT(flush(c), 0);
     CHECK_INT(vmaf_score_pooled(c, m, VMAF_POOL_METHOD_MEAN, &score, 0, 0), 0);
-    check_report(c, "model.json", VMAF_OUTPUT_FORMAT_JSON, "frames", "\"a\\\"b\\\\c<d>&e\\u000a\\u0001\x7f,|f \xc3\xa9\xef\xbf\xbd\": {");
+    check_report(c, "model.json", VMAF_OUTPUT_FORMAT_JSON, "frames",
+                 "\"a\\\"b\\\\c<d>&e\\u000a\\u0001\x7f,|f \xc3\xa9\xef\xbf\xbd\": {");
     check_report(c, "model.xml", VMAF_OUTPUT_FORMAT_XML, "VMAF", "a_x0022_b_x005C_c_x003C_d_x003E__x0026_e_x000A_");
     vmaf_model_destroy(m);
     CHECK_INT(vmaf_close(c), 0);
@@ -453,9 +460,9 @@ static void *use_one(void *user) {
 
 typedef struct asker {
     VmafContext *context;
-    VmafModel   *model;
-    unsigned     number;
-    int         *stops;
+    VmafModel *model;
+    unsigned number;
+    int *stops;
 } asker;
 
 static void *ask(void *user) {

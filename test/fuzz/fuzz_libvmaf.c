@@ -1,8 +1,8 @@
-/* Property: whatever calls a program makes, in whatever order, the library with libvmaf's functions returns 0 or a negative
- * errno, takes a pair of pictures or leaves both to the caller, returns a figure twice alike, and leaks nothing.
+/* Property: whatever calls a program makes, in whatever order, the library with libvmaf's functions returns 0 or a
+ * negative errno, takes a pair of pictures or leaves both to the caller, returns a figure twice alike, and leaks nothing.
  *
- * The input: calls, one behind the other. The first byte of each is an index of `calls`, those behind it are its arguments;
- * where the input ends, arguments are 0. */
+ * The input: calls, one behind the other. The first byte of each is an index of `calls`, those behind it are its
+ * arguments; where the input ends, arguments are 0. */
 #include <libvmaf/libvmaf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,17 +14,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { CONTEXTS = 3, MODELS = 3, PICTURES = 6, DICTIONARIES = 2, POOL = 4, MOST_CALLS = 200 };
 
 typedef struct state {
-    const uint8_t          *at;
-    size_t                  left;
-    VmafContext            *contexts[CONTEXTS];
-    unsigned                next[CONTEXTS];   /* index of the pair to come */
-    int                     pools[CONTEXTS];  /* number of the latest vmaf_preallocate_pictures(); 0: none */
-    VmafModel              *models[MODELS];
-    VmafModelCollection    *collections[MODELS];
-    VmafPicture             pictures[PICTURES];
-    int                     homes[PICTURES];  /* the pool that a picture is from; 0: none */
-    VmafFeatureDictionary  *dictionaries[DICTIONARIES];
-    int                     pool_count;
+    const uint8_t *at;
+    size_t left;
+    VmafContext *contexts[CONTEXTS];
+    unsigned next[CONTEXTS]; /* index of the pair to come */
+    int pools[CONTEXTS];     /* number of the latest vmaf_preallocate_pictures(); 0: none */
+    VmafModel *models[MODELS];
+    VmafModelCollection *collections[MODELS];
+    VmafPicture pictures[PICTURES];
+    int homes[PICTURES]; /* the pool that a picture is from; 0: none */
+    VmafFeatureDictionary *dictionaries[DICTIONARIES];
+    int pool_count;
 } state;
 
 static void require(int is_right) {
@@ -40,7 +40,7 @@ static unsigned byte(state *s) {
     return s->left > 0 ? *s->at++ : 0;
 }
 
-#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+#define COUNT(list)     (sizeof(list) / sizeof(list)[0])
 #define ONE_OF(s, list) (list)[byte(s) % COUNT(list)]
 
 static const char *const names[] = {
@@ -102,7 +102,8 @@ static void call_close(state *s) {
 }
 
 static void call_load(state *s) {
-    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_b_v0.6.3", "vmaf_float_v0.6.1", "nothing"};
+    static const char *const versions[] = {"vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_b_v0.6.3", "vmaf_float_v0.6.1",
+                                           "nothing"};
     int i = (int)(byte(s) % MODELS);
     VmafModelConfig config = {name(s), 0};
     config.flags = byte(s) % 8;
@@ -125,7 +126,8 @@ static void call_use_model(state *s) {
 
 /* A dictionary is taken by the calls that it is given to, if they succeed. */
 static void call_use_feature(state *s) {
-    static const char *const features[] = {"vif", "adm", "motion", "psnr", "ciede", "float_ssim", "psnr_hvs", "cambi", "nothing"};
+    static const char *const features[] = {"vif",        "adm",      "motion", "psnr",   "ciede",
+                                           "float_ssim", "psnr_hvs", "cambi",  "nothing"};
     int i, d = (int)(byte(s) % (DICTIONARIES + 1));
     VmafContext *c = context(s, &i);
     int err = vmaf_use_feature(c, ONE_OF(s, features), d < DICTIONARIES ? s->dictionaries[d] : NULL);
@@ -139,14 +141,16 @@ static void call_overload(state *s) {
     int m = (int)(byte(s) % MODELS), d = (int)(byte(s) % DICTIONARIES);
     const char *feature = byte(s) & 1 ? "vif" : name(s);
     if (s->models[m] && s->dictionaries[d]) {
-        check(s->collections[m] ? vmaf_model_collection_feature_overload(s->models[m], &s->collections[m], feature, s->dictionaries[d])
+        check(s->collections[m] ? vmaf_model_collection_feature_overload(s->models[m], &s->collections[m], feature,
+                                                                         s->dictionaries[d])
                                 : vmaf_model_feature_overload(s->models[m], feature, s->dictionaries[d]));
         s->dictionaries[d] = NULL;
     }
 }
 
 static void call_set(state *s) {
-    static const char *const keys[] = {"enable_mse", "vif_enhn_gain_limit", "adm_enhn_gain_limit", "motion_force_zero", "debug", "", ":="};
+    static const char *const keys[] = {
+        "enable_mse", "vif_enhn_gain_limit", "adm_enhn_gain_limit", "motion_force_zero", "debug", "", ":="};
     static const char *const values[] = {"true", "1.0", "1e99", "", "true:debug=true", "-1", "\xff"};
     VmafFeatureDictionary **d = &s->dictionaries[byte(s) % DICTIONARIES];
     const char *key = ONE_OF(s, keys), *value = ONE_OF(s, values);
@@ -177,13 +181,15 @@ static void fill(state *s, VmafPicture *p) {
 }
 
 static void call_allocate(state *s) {
-    static const unsigned depths[] = {8, 8, 8, 8, 10, 16, 7, 17}, widths[] = {32, 32, 32, 32, 32, 33, 16, 1, 0, 0xffffffffu};
+    static const unsigned depths[] = {8, 8, 8, 8, 10, 16, 7, 17},
+                          widths[] = {32, 32, 32, 32, 32, 33, 16, 1, 0, 0xffffffffu};
     int i = (int)(byte(s) % PICTURES);
     unsigned format = byte(s), bpc = ONE_OF(s, depths), w = ONE_OF(s, widths);
     if (s->pictures[i].ref) {
         unref(s, i);
     }
-    check(vmaf_picture_alloc(&s->pictures[i], format < 200 ? VMAF_PIX_FMT_YUV420P : (enum VmafPixelFormat)(format % 6), bpc, w, 32));
+    check(vmaf_picture_alloc(&s->pictures[i], format < 200 ? VMAF_PIX_FMT_YUV420P : (enum VmafPixelFormat)(format % 6),
+                             bpc, w, 32));
     fill(s, &s->pictures[i]);
 }
 
@@ -328,9 +334,10 @@ static void call_write(state *s) {
     check(vmaf_write_output(c, path, (enum VmafOutputFormat)(byte(s) % 6)));
 }
 
-static void (*const calls[])(state *) = {
-    call_init, call_close, call_load, call_use_model, call_use_feature, call_overload, call_set, call_free, call_allocate, call_unref,
-    call_preallocate, call_fetch, call_read, call_read_new, call_read_new, call_flush, call_import, call_figure, call_score, call_write};
+static void (*const calls[])(state *) = {call_init,        call_close,  call_load,   call_use_model, call_use_feature,
+                                         call_overload,    call_set,    call_free,   call_allocate,  call_unref,
+                                         call_preallocate, call_fetch,  call_read,   call_read_new,  call_read_new,
+                                         call_flush,       call_import, call_figure, call_score,     call_write};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     state s;

@@ -46,10 +46,10 @@ ifneq ($(TESTS),)
 programs   := $(filter $(patsubst %,$(BUILD)/test/%$(EXE),$(TESTS:.sh=)),$(programs))
 endif
 test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
-fuzzers    := y4m options model blobs
+fuzzers    := y4m options model blobs libvmaf
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install uninstall dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -62,7 +62,9 @@ help:
 	@echo '                machine code, and xz; SM="75 90" builds that for these only. AMD: $(BUILD)/vmafgpu_kernels.amd,'
 	@echo '                $(BUILD)/vmafgpu_amd.h; needs clang 19 and later with lld (Debian: clang-19 lld-19);'
 	@echo '                GFX="gfx1100 gfx1201" builds for these only'
-	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
+	@echo 'make test-quick a part of the tests in at most a minute on two processors: figures, the API, the tool'
+	@echo 'make test       all tests that need compilers only, about 10 minutes on two processors with -j2'
+	@echo '                (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
 	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
 	@echo '                reports beside those of libvmaf itself'
@@ -73,6 +75,7 @@ help:
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
 	@echo '                PREFIX (/usr/local), below DESTDIR'
+	@echo 'make uninstall, make uninstall-libvmaf  remove what those installed, with the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make libvmaf    a library with libvmaf'"'"'s functions, for programs that are linked to libvmaf: $(BUILD)/libvmaf.so.3'
 	@echo 'make install-libvmaf  that, its headers, its file for pkg-config and kernels that were built, under PREFIX'
 	@echo 'make mpi        $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI (Debian: libopenmpi-dev)'
@@ -115,6 +118,12 @@ check-codegen: blobs
 	@CC='$(CC)' CXX='$(CXX)' test/check_codegen.sh $(BUILD)
 
 # ---- demo ----
+
+# How long it takes stands in front. Nothing is said about a part of the tests, and about tests under other programs.
+whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
+$(if $(filter test,$(whole_test)),$(info make test: about 10 minutes on two processors with -j2, half of them for the compiler; \
+make test-quick takes one at the most))
+$(if $(filter demo,$(MAKECMDGOALS)),$(info make demo: about a minute where the tool must be compiled, else a second))
 
 demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
 	@echo 'A pair of 320x180, 10 frames, the second one blurred, grainy and blocky:'
@@ -165,6 +174,13 @@ $(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(BUILD)/test/include/libvma
 	$(compile) -I$(BUILD)/test/include -DCLIENT_WRAPPED -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $< \
 	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
+# Programs that use it wrongly: one with cases that are written down, one with calls by chance.
+$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -o $@ $< $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
+
 # The simulated GPUs: the kernels, compiled by the host's compiler once for each image, and the drivers of both vendors.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
              $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
@@ -198,9 +214,17 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # What a test's script may call.
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf)) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
+
+# Without programs that have an implementation of their own: the compiler takes most of the time.
+quick      := test_figures test_config test_stream test_live
+test-quick:
+	@echo 'make test-quick: half a minute on two processors, most of it for the compiler'
+	@$(MAKE) --no-print-directory -j2 BUILD=$(BUILD)/quick CFLAGS='$(CFLAGS) -O1' TESTS='$(quick)' test-programs \
+	    $(BUILD)/quick/vmafgpu$(EXE) $(BUILD)/quick/test/make_clip$(EXE)
+	@CC='$(CC)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(quick) test_output.sh' test/run.sh $(BUILD)/quick
 
 test: test-programs
 	@CC='$(CC)' CXX='$(CXX)' RUNNER='$(RUNNER)' SANITIZE='$(SANITIZE)' EXE='$(EXE)' TESTS='$(TESTS)' DEPTH='$(DEPTH)' \
@@ -240,6 +264,13 @@ $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgp
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
+# The library with libvmaf's functions, which has an implementation of its own.
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h $(library) Makefile | $(BUILD)/fuzz
+	$(fuzz_compile) -c -o $@ $<
+
+$(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
+	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
+
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
 
@@ -268,6 +299,9 @@ models: $(BUILD)/embed_model
 
 install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
 	@$(MAKE) --no-print-directory -f examples/package/Makefile install BUILD=$(BUILD)
+
+uninstall:
+	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)
 
 # What a user downloads. Its names are in order, its dates all one and its owner nobody, so that the same sources and
 # compilers give the same bytes.

@@ -123,8 +123,9 @@
  *     libamdhip64 of ROCm 5.3 and later or amdhip64.dll. The first of these counts: gpu.kernels (in memory),
  *     gpu.kernels_path, compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), vmafgpu_kernels.nvidia or
  *     vmafgpu_kernels.amd, in the folder of the shared library that this header is compiled into, and in that of the
- *     running program. Such a file has machine code for many devices,
- *     compressed, each with a checksum, and the device's is taken. For NVIDIA GPUs that are later than it, or whose driver
+ *     running program; of each also in ../lib/vmafgpu, where `make install` puts them, and last in VMAFGPU_KERNEL_FOLDER, if
+ *     that is defined. Such a file has machine code for many devices, compressed, each with a checksum, and the device's is
+ *     taken. For NVIDIA GPUs that are later than it, or whose driver
  *     is older, it has PTX, which the driver compiles at the first open, for seconds, and keeps on disk.
  *   - Some drivers compile wrongly and some cards are broken: at open the kernels that the context will use score a small
  *     known picture, in a few milliseconds, and the CPU compares (gpu.no_self_test). vmafgpu_self_test_sum() is a number
@@ -221,6 +222,7 @@
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: the kernels compiled in, vmafgpu_nvidia.h of `make blobs`;
  *                                  VMAFGPU_NO_SM_75, ... leaves one target out, unless another one holds only what differs from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
+ *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last place where kernel files are looked for
  *   VMAFGPU_NO_SIMD                no vector code, and half the time to compile: for debug builds. The scores are the
  *                                  same. Always so but with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          this file's name, by which it includes itself, default "vmafgpu.h"
@@ -717,7 +719,8 @@ typedef struct vmafgpu_gpu_config {
     size_t      kernels_size;
     const char *kernels_path;   /* or in a file; default: compiled in (VMAFGPU_NVIDIA_HEADER, VMAFGPU_AMD_HEADER), else
                                    vmafgpu_kernels.nvidia or vmafgpu_kernels.amd in the folder of the shared
-                                   library that this is compiled into, or of the running program */
+                                   library that this is compiled into, or of the running program, or from
+                                   there in ../lib/vmafgpu */
     const char *driver_path;    /* instead of libcuda.so.1 / nvcuda.dll, libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
     int         arithmetic;     /* per-sample statistics of VIF in 1: double precision, 2: integers; the bits are the
                                    same. Default by the device's speed in either */
@@ -17911,9 +17914,11 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* The path of a file that lies beside this code or beside the running program; 0: there is none. */
+/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there, or
+ * in VMAFGPU_KERNEL_FOLDER if the compiler was given one. Returns 0 if there is none. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
+    static const char *const folders[] = { "", "../lib/vmafgpu/" };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char folder[960];
         size_t used = places[i](folder, sizeof folder);
@@ -17921,11 +17926,18 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
         while (used && folder[used - 1] != '/' && folder[used - 1] != '\\')
             used--;
         folder[used] = '\0';
-        vmafgpu__sentence(path, size, "%s%s", folder, file);
-        if (used && vmafgpu__is_readable(path))
-            return 1;
+        for (size_t k = 0; used && k < sizeof folders / sizeof *folders; k++) {
+            vmafgpu__sentence(path, size, "%s%s%s", folder, folders[k], file);
+            if (vmafgpu__is_readable(path))
+                return 1;
+        }
     }
+#ifdef VMAFGPU_KERNEL_FOLDER
+    vmafgpu__sentence(path, size, "%.960s/%s", VMAFGPU_KERNEL_FOLDER, file);
+    return vmafgpu__is_readable(path);
+#else
     return 0;
+#endif
 }
 
 /* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----

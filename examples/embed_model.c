@@ -11,6 +11,7 @@
 #include "../vmafgpu.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

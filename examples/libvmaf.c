@@ -5,13 +5,16 @@
  *
  * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the program has
  * imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program says. The log (at
- * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library.
+ * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or
+ * in ../lib/vmafgpu.
  *
  * What differs from libvmaf 3.2.0:
  * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can
  *   be asked twice; columns are found by the names in reports as well ("integer_adm2");
  * - with motion or speed_temporal, or n_subsample, indices must run 0, 1, 2, ... as nothing else gives whole reports there;
  *   with n_subsample, features have values of the frames in the report only;
+ * - a picture cannot be both of a pair: vmaf_read_pictures() returns -EINVAL and takes nothing;
+ * - reports escape names that their format cannot hold as they are; in XML an attribute's name has _x0020_ for a space;
  * - samples that the bit depth does not allow are refused, and pictures of less than 16x16;
  * - cambi writes no heat maps;
  * - of device pictures all planes are read that a feature looks at, not luma alone;
@@ -34,6 +37,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -316,10 +320,10 @@ struct VmafRef {
 enum { ROW_ALIGNMENT = 64, DEVICE_ROW_ALIGNMENT = 256 };
 
 /* The geometry of a picture, and how many bytes it takes; 0: there can be none. Half of an odd size is rounded down. */
-static size_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h, unsigned alignment,
-                      size_t offset[3]) {
+static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h, unsigned alignment,
+                        uint64_t offset[3]) {
     int is_half = format != VMAF_PIX_FMT_YUV444P, is_low = format == VMAF_PIX_FMT_YUV420P;
-    size_t size = 0;
+    uint64_t size = 0;
     memset(p, 0, sizeof *p);
     if (format <= VMAF_PIX_FMT_UNKNOWN || format > VMAF_PIX_FMT_YUV400P || bpc < 8 || bpc > 16 || w > 1u << 20 || h > 1u << 20) {
         return 0;
@@ -333,14 +337,14 @@ static size_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc,
         size_t row = (size_t)p->w[i] * (bpc > 8 ? 2 : 1);
         p->stride[i] = is_absent ? 0 : (ptrdiff_t)((row + alignment - 1) / alignment * alignment);
         offset[i] = size;
-        size += (size_t)p->stride[i] * (size_t)p->h[i];
+        size += (uint64_t)p->stride[i] * p->h[i];
     }
     return size + ROW_ALIGNMENT;
 }
 
-static void point_to(VmafPicture *p, void *base, const size_t offset[3]) {
+static void point_to(VmafPicture *p, void *base, const uint64_t offset[3]) {
     for (int i = 0; i < 3; i++) {
-        p->data[i] = p->h[i] ? (char *)base + offset[i] : NULL;
+        p->data[i] = p->h[i] ? (char *)base + (size_t)offset[i] : NULL;
     }
 }
 
@@ -421,10 +425,11 @@ static void forget_pool(pool *home) {
 
 static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, enum VmafPixelFormat format, unsigned bpc,
                         unsigned w, unsigned h) {
-    size_t offset[3];
-    size_t size = lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
-    if (!size) {
-        return -EINVAL;
+    uint64_t offset[3];
+    uint64_t size = lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
+    if (!size || size > SIZE_MAX / 2) {
+        memset(p, 0, sizeof *p);
+        return size ? -ENOMEM : -EINVAL;
     }
     VmafRef *ref = (VmafRef *)calloc(1, sizeof *ref);
     if (!ref) {
@@ -438,12 +443,12 @@ static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, 
         if (home->spares > 0) {
             ref->base = home->spare[--home->spares];
         } else if (reserve(&home->spare, &home->room, home->made + 1, sizeof *home->spare)) {
-            ref->base = take_memory(memory, home->cuda, size);
+            ref->base = take_memory(memory, home->cuda, (size_t)size);
             home->made += ref->base != NULL;
         }
         pthread_mutex_unlock(&home->lock);
     } else {
-        ref->base = take_memory(memory, NULL, size);
+        ref->base = take_memory(memory, NULL, (size_t)size);
     }
     if (!ref->base) {
         free(ref);
@@ -455,7 +460,7 @@ static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, 
     }
     ref->count = 1;
     ref->memory = memory;
-    ref->size = size;
+    ref->size = (size_t)size;
     ref->home = home;
     point_to(p, ref->base, offset);
     p->ref = ref;
@@ -718,10 +723,19 @@ typedef struct figure {
     int    is_known;
 } figure;
 
+/* Figures of consecutive indices. A column allocates a page when its first figure is written: an index is any unsigned number,
+ * and one array up to the largest of them would take 64 GB. */
+enum { PAGE = 1024 };
+
+typedef struct page {
+    uint64_t number; /* of the first index, divided by PAGE */
+    figure   figures[PAGE];
+} page;
+
 typedef struct column {
-    char   *name; /* in reports */
-    figure *figures;
-    size_t  room;
+    char  *name;  /* in reports */
+    page **pages; /* in order of their numbers */
+    size_t page_count, page_room;
 } column;
 
 typedef struct board {
@@ -738,9 +752,32 @@ static column *find_column(const board *b, const char *name) {
     return NULL;
 }
 
-static const figure *find_figure(const board *b, const char *name, size_t index) {
+/* Returns the place of the first page with that number or a larger one; page_count if there is none. */
+static size_t find_page(const column *c, uint64_t number) {
+    size_t low = 0, high = c->page_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->pages[middle]->number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Returns the figure that the column has at that index; NULL if there is none. */
+static const figure *figure_of(const column *c, uint64_t index) {
+    size_t i = find_page(c, index / PAGE);
+    if (i == c->page_count || c->pages[i]->number != index / PAGE || !c->pages[i]->figures[index % PAGE].is_known) {
+        return NULL;
+    }
+    return &c->pages[i]->figures[index % PAGE];
+}
+
+static const figure *find_figure(const board *b, const char *name, uint64_t index) {
     const column *c = find_column(b, vmafgpu_report_name(name));
-    return c && index < c->room && c->figures[index].is_known ? &c->figures[index] : NULL;
+    return c ? figure_of(c, index) : NULL;
 }
 
 /* The column of that name, which is added if it is new; NULL: there is no memory. */
@@ -758,27 +795,45 @@ static column *make_column(board *b, const char *name) {
     return c;
 }
 
-static int write_figure(board *b, const char *name, size_t index, double value) {
+/* Returns the page of that number, which is allocated if it is new; NULL if memory is short. */
+static page *make_page(column *c, uint64_t number) {
+    size_t i = find_page(c, number);
+    if (i < c->page_count && c->pages[i]->number == number) {
+        return c->pages[i];
+    }
+    page *made = reserve(&c->pages, &c->page_room, c->page_count + 1, sizeof(page *)) ? (page *)calloc(1, sizeof *made) : NULL;
+    if (made) {
+        memmove(c->pages + i + 1, c->pages + i, (c->page_count - i) * sizeof(page *));
+        c->pages[i] = made;
+        c->page_count++;
+        made->number = number;
+    }
+    return made;
+}
+
+static int write_figure(board *b, const char *name, uint64_t index, double value) {
     column *c = make_column(b, name);
-    if (!c) {
+    page *of = c ? make_page(c, index / PAGE) : NULL;
+    if (!of) {
         return -ENOMEM;
     }
-    if (!reserve(&c->figures, &c->room, index + 1, sizeof *c->figures)) {
-        return -ENOMEM;
-    }
-    if (c->figures[index].is_known) {
-        say(VMAF_LOG_LEVEL_WARNING, "feature \"%s\" cannot be overwritten at index %lu", c->name, (unsigned long)index);
+    figure *f = &of->figures[index % PAGE];
+    if (f->is_known) {
+        say(VMAF_LOG_LEVEL_WARNING, "feature \"%s\" cannot be overwritten at index %llu", c->name, (unsigned long long)index);
         return -EINVAL;
     }
-    c->figures[index].value = value;
-    c->figures[index].is_known = 1;
+    f->value = value;
+    f->is_known = 1;
     return 0;
 }
 
 static void clear_board(board *b) {
     for (size_t i = 0; i < b->count; i++) {
+        for (size_t k = 0; k < b->columns[i].page_count; k++) {
+            free(b->columns[i].pages[k]);
+        }
         free(b->columns[i].name);
-        free(b->columns[i].figures);
+        free(b->columns[i].pages);
     }
     free(b->columns);
 }
@@ -836,6 +891,16 @@ struct VmafContext {
     enum VmafCudaPicturePreallocationMethod cuda_method;
     pool          *cuda_pictures;
 };
+
+/* The distance between the indices that have figures. */
+static uint64_t step_of(const VmafContext *c) {
+    return c->config.n_subsample > 1 ? c->config.n_subsample : 1;
+}
+
+/* The first index from `first` on that n_subsample leaves. */
+static uint64_t first_of(const VmafContext *c, uint64_t first) {
+    return (first + step_of(c) - 1) / step_of(c) * step_of(c);
+}
 
 /* Whole numbers, or else the default. */
 static int number_of_environment(const char *name, int low, int high, int otherwise, int *value) {
@@ -1017,7 +1082,7 @@ int vmaf_import_feature_score(VmafContext *c, const char *feature, double value,
 
 int vmaf_preallocate_pictures(VmafContext *c, VmafPictureConfiguration config) {
     VmafPicture probe;
-    size_t offset[3];
+    uint64_t offset[3];
     if (!c || !config.pic_params.w || !config.pic_params.h || !config.pic_cnt ||
         !lay_out(&probe, config.pic_params.pix_fmt, config.pic_params.bpc, config.pic_params.w, config.pic_params.h,
                  ROW_ALIGNMENT, offset)) {
@@ -1055,7 +1120,7 @@ int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration 
     static const vmafgpu_memory_kind kinds[] = {VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE, VMAFGPU_MEMORY_HOST,
                                                 VMAFGPU_MEMORY_PINNED};
     VmafPicture probe;
-    size_t offset[3];
+    uint64_t offset[3];
     if (!c || (int)config.pic_prealloc_method < 0 ||
         config.pic_prealloc_method > VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED) {
         return -EINVAL;
@@ -1108,7 +1173,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
     r.config.height = (int)c->h;
     r.config.bit_depth = (int)c->bpc;
     r.config.chroma = chromas[c->format];
-    r.config.subsample = c->config.n_subsample > 1 ? (int)c->config.n_subsample : 1;
+    r.config.subsample = step_of(c) < INT_MAX ? (int)step_of(c) : INT_MAX; /* no clip is longer */
     r.config.serial_first = c->config.n_threads > 0;
     r.config.cpumask = (unsigned)c->config.cpumask;
     r.config.threads = c->threads > 1 ? c->threads : 1;
@@ -1162,8 +1227,8 @@ static int open_engine(VmafContext *c, vmafgpu_memory_kind memory) {
 static int bring_to_host(VmafContext *c, VmafPicture *picture) {
     VmafPicture copy;
     VmafRef *ref = picture->ref;
-    size_t offset[3];
-    size_t size = lay_out(&copy, c->format, c->bpc, c->w, c->h, DEVICE_ROW_ALIGNMENT, offset);
+    uint64_t offset[3];
+    size_t size = (size_t)lay_out(&copy, c->format, c->bpc, c->w, c->h, DEVICE_ROW_ALIGNMENT, offset);
     VmafRef *made = (VmafRef *)calloc(1, sizeof *made);
     void *base = made ? take_memory(VMAFGPU_MEMORY_HOST, NULL, size) : NULL;
     VmafCudaState *s = ref->home->cuda;
@@ -1234,25 +1299,27 @@ static int push_pair(VmafContext *c, pair *p) {
     return 0;
 }
 
-/* Puts on the board what the engine knows by now. The engine must be ours, and the lock. */
+/* Puts on the board what the engine knows by now. The engine must be ours, and the lock. Returns the first error, after all
+ * columns: a figure that is there already keeps none of the others from the board. */
 static int harvest(VmafContext *c) {
-    int err = 0, step = vmafgpu_get_config(c->engine)->subsample;
+    int first = 0, step = vmafgpu_get_config(c->engine)->subsample;
     vmafgpu_reusable(c->engine); /* has a look at the GPU */
-    for (int i = 0; i < vmafgpu_column_count(c->engine) && !err; i++) {
+    for (int i = 0; i < vmafgpu_column_count(c->engine); i++) {
         double value;
-        while (c->known[i] < c->pushed && !err) {
+        while (c->known[i] < c->pushed) {
             vmafgpu_result result = vmafgpu_value_at(c->engine, c->known[i], i, &value);
             if (result == VMAFGPU_AGAIN) {
                 break;
             }
-            size_t index = c->is_ordered ? (size_t)c->known[i] : c->index[c->known[i]];
-            err = result == VMAFGPU_OK ? write_figure(&c->board, vmafgpu_column_name(c->engine, i), index, value)
-                                       : error_of(result);
+            uint64_t index = c->is_ordered ? (uint64_t)c->known[i] : c->index[c->known[i]];
+            int err = result == VMAFGPU_OK ? write_figure(&c->board, vmafgpu_column_name(c->engine, i), index, value)
+                                           : error_of(result);
+            first = first ? first : err;
             c->known[i] += step;
         }
     }
     c->end = clock();
-    return err;
+    return first;
 }
 
 /* ---- the thread that computes ---- */
@@ -1271,9 +1338,10 @@ static void *compute(void *user) {
         c->head = (c->head + 1) % QUEUE;
         c->queued--;
         c->is_busy = 1;
+        int earlier = c->error;
         pthread_cond_broadcast(&c->changed);
         pthread_mutex_unlock(&c->lock);
-        int err = push_pair(c, &p);
+        int err = earlier ? earlier : push_pair(c, &p); /* behind a pair that failed the others' positions would be wrong */
         if (err) {
             vmaf_picture_unref(&p.picture[0]);
             vmaf_picture_unref(&p.picture[1]);
@@ -1331,9 +1399,9 @@ static int flush(VmafContext *c) {
     return c->error ? c->error : err;
 }
 
-/* The pictures must be alike, and like those before. */
+/* The pictures must be alike, and like those before. Two structs with one reference are one picture, and the call takes two. */
 static int check_pictures(VmafContext *c, const VmafPicture *a, const VmafPicture *b) {
-    if (!a->ref || !b->ref) {
+    if (!a->ref || !b->ref || a->ref == b->ref) {
         return -EINVAL;
     }
     if (!c->has_pictures) {
@@ -1469,7 +1537,7 @@ static int await_more(VmafContext *c) {
     return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && harvest(c) == 0;
 }
 
-static int figure_at(VmafContext *c, const char *name, double *value, size_t index) {
+static int figure_at(VmafContext *c, const char *name, double *value, uint64_t index) {
     do {
         const figure *f = find_figure(&c->board, name, index);
         if (f) {
@@ -1502,7 +1570,7 @@ static int open_predictor(VmafModel *m) {
 
 /* The model's outputs from the figures that are on the board by now go on the board, too, from the `first` on. A figure that
  * is missing, of those that the model looks at, makes its score no number: it is named. */
-static int try_to_predict(VmafContext *c, VmafModel *m, size_t index, int first, const char **missing) {
+static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
     int columns = vmafgpu_score_column(m->predictor, 0);
@@ -1529,7 +1597,7 @@ static int try_to_predict(VmafContext *c, VmafModel *m, size_t index, int first,
     return err;
 }
 
-static int predict(VmafContext *c, VmafModel *m, size_t index, int first) {
+static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
     const char *missing;
     int err;
     do { /* never waits with the model's lock, which others may want who have ours */
@@ -1538,12 +1606,13 @@ static int predict(VmafContext *c, VmafModel *m, size_t index, int first) {
         pthread_mutex_unlock(&m->lock);
     } while (missing && await_more(c));
     if (missing) {
-        say(VMAF_LOG_LEVEL_ERROR, "there is no '%s' at index %lu for the model '%s'", missing, (unsigned long)index, m->name);
+        say(VMAF_LOG_LEVEL_ERROR, "there is no '%s' at index %llu for the model '%s'", missing, (unsigned long long)index,
+            m->name);
     }
     return err;
 }
 
-static int score_at(VmafContext *c, VmafModel *m, double *score, size_t index) {
+static int score_at(VmafContext *c, VmafModel *m, double *score, uint64_t index) {
     if (!find_figure(&c->board, m->name, index)) {
         int err = predict(c, m, index, 0);
         if (err) {
@@ -1578,11 +1647,8 @@ static char *output_name(const VmafModel *m, int output) {
 static int pool_at(VmafContext *c, const char *name, enum VmafPoolingMethod method, double *score, unsigned first,
                    unsigned last) {
     double least = 0, most = 0, sum = 0, inverse = 0, s;
-    unsigned count = 0, step = c->config.n_subsample > 1 ? c->config.n_subsample : 1;
-    for (size_t i = first; i <= last; i++) {
-        if (i % step) {
-            continue;
-        }
+    unsigned count = 0;
+    for (uint64_t i = first_of(c, first); i <= last; i += step_of(c)) {
         int err = figure_at(c, name, &s, i);
         if (err) {
             return err;
@@ -1620,10 +1686,9 @@ static int collection_at(VmafContext *c, VmafModel *m, VmafModelCollectionScore 
 static int collection_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod method, VmafModelCollectionScore *score,
                              unsigned first, unsigned last) {
     double *outputs[OUTPUTS];
-    unsigned step = c->config.n_subsample > 1 ? c->config.n_subsample : 1;
     int err = 0;
-    for (size_t i = first; i <= last && !err; i++) {
-        err = i % step ? 0 : collection_at(c, m, score, (unsigned)i);
+    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c)) {
+        err = collection_at(c, m, score, (unsigned)i);
     }
     collection_outputs(score, outputs);
     for (int i = 0; i < OUTPUTS && !err; i++) {
@@ -1636,11 +1701,10 @@ static int collection_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMetho
 
 static int score_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod method, double *score, unsigned first,
                         unsigned last) {
-    unsigned step = c->config.n_subsample > 1 ? c->config.n_subsample : 1;
     double ignored;
     int err = 0;
-    for (size_t i = first; i <= last && !err; i++) {
-        err = i % step ? 0 : score_at(c, m, &ignored, i);
+    for (uint64_t i = first_of(c, first); i <= last && !err; i += step_of(c)) {
+        err = score_at(c, m, &ignored, i);
     }
     return err ? err : pool_at(c, m->name, method, score, first, last);
 }
@@ -1713,10 +1777,22 @@ static const char *reported_column(void *user, int i) {
 }
 
 static int reported_value(void *user, int64_t frame, int i, double *value) {
-    const column *of = &((VmafContext *)user)->board.columns[i];
-    int is_known = (uint64_t)frame < of->room && of->figures[frame].is_known;
-    *value = is_known ? of->figures[frame].value : 0;
-    return is_known;
+    const figure *f = figure_of(&((VmafContext *)user)->board.columns[i], (uint64_t)frame);
+    *value = f ? f->value : 0;
+    return f != NULL;
+}
+
+/* The first index from `frame` on whose page some column has, so that no report looks at thousands of millions in between. */
+static int64_t reported_next(void *user, int64_t frame) {
+    VmafContext *c = (VmafContext *)user;
+    uint64_t next = INT64_MAX;
+    for (size_t i = 0; i < c->board.count; i++) {
+        const column *of = &c->board.columns[i];
+        size_t k = find_page(of, (uint64_t)frame / PAGE);
+        uint64_t first = k < of->page_count ? of->pages[k]->number * PAGE : INT64_MAX;
+        next = first < next ? first : next;
+    }
+    return next == INT64_MAX ? INT64_MAX : (int64_t)first_of(c, next > (uint64_t)frame ? next : (uint64_t)frame);
 }
 
 static const char *reported_pooling(void *user, int i) {
@@ -1762,10 +1838,9 @@ int vmaf_write_output(VmafContext *c, const char *path, enum VmafOutputFormat fo
     r.columns = (int)c->board.count;
     r.poolings = VMAF_POOL_METHOD_NB - 1;
     r.aggregates = c->engine && c->is_flushed ? vmafgpu_aggregate_count(c->engine) : 0;
-    r.step = c->config.n_subsample > 1 ? c->config.n_subsample : 1;
-    for (size_t i = 0; i < c->board.count; i++) {
-        r.frames = (int64_t)c->board.columns[i].room > r.frames ? (int64_t)c->board.columns[i].room : r.frames;
-    }
+    r.step = (int64_t)step_of(c);
+    r.frames = (int64_t)UINT_MAX + 1;
+    r.next = reported_next;
     r.user = c;
     r.column_name = reported_column;
     r.value = reported_value;

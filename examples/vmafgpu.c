@@ -935,7 +935,7 @@ static const option_row option_rows[] = {
     {"gpu", 0, "LIST", apply_gpus, 0, 0, 0, 1,
      "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
-     "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program"},
+     "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
     {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
      "worker threads; scores don't depend on them. Default:\n1 where the CPU scores; where a GPU does, as many as\n"
      "help to read files, at most 16"},

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every test program and script of a build folder, as many at a time as there are processors, and adds up their
-# last lines. The two times of a line are what has passed and what processors have worked, in seconds.
+# last lines. Prints a line when a test starts, and one when it has ended. The two times of a line are what has passed and what processors have worked, in seconds.
 #
 #     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
 processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s
@@ -12,6 +12,7 @@ if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line 
     name=$3
     log=$build/test/logs/$name
     begin=$(date +%s)
+    printf '%-19s starts\n' "$name"
     case $name in
     *.sh) "test/$name" "$build" ;;
     *) $RUNNER "$build/test/$name$EXE" ;;
@@ -67,6 +68,9 @@ export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS" 
 export TSAN_OPTIONS="exitcode=99:$TSAN_OPTIONS"
 
 jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+# shellcheck disable=SC2086
+set -- $tests
+echo "$# tests, $jobs at a time"
 # shellcheck disable=SC2086
 printf '%s\n' $tests | xargs -P "$jobs" -n 1 "$0" --one "$build"
 

@@ -171,6 +171,23 @@ while read -r target <&3; do
 done 3< "$work/targets"
 check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e 'examples/[a-z_]*\.c' -e 'test/[a-z_]*\.c' | sort -u | tr '\n' ' ')" = 'examples/vmafgpu.c test/implementation.c test/make_clip.c ' ]
 
+# ---- how long it takes, and which tests have started ----
+
+says() { # TARGET WORDS: without what the make around this one was told
+    (unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS SANITIZE RUNNER DEPTH
+    make -n BUILD="$work/nothing" "$1" 2>&1) | grep -q "^\(echo '\)*$2"
+}
+check 'make test says how long it takes' says test 'make test: about [0-9]* minutes on two processors'
+check 'make test-quick says how long it takes' says test-quick 'make test-quick: .* minute on two processors'
+check 'make demo says how long it takes' says demo 'make demo: about a minute'
+mkdir -p "$work/one/test"
+printf '#!/bin/sh\necho "2 passed, 0 failed"\n' > "$work/one/test/one"
+chmod +x "$work/one/test/one"
+TESTS=one RUNNER='' EXE='' test/run.sh "$work/one" | cut -c 1-26 > "$work/out"
+printf '%s\n' '1 tests' 'one                 starts' 'one' '2 passed, 0 failed, 0 skip' > "$work/expected"
+sed -e '1s/,.*//' -e 's/^\(one\)  *[0-9].*/\1/' "$work/out" | cmp -s "$work/expected" -
+check 'a line for each test as it starts' [ $? -eq 0 ]
+
 # One ffmpeg that feeds two pipes, in either order: it opens both before it writes to one, and waits wherever nobody reads.
 if [ -n "$ffmpeg" ]; then
     for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What `make install` puts where, and that programs find it by pkg-config and by CMake; what the manual page says; what
-# `make dist` packs, and that it builds and installs by itself.
+# What `make install` puts where, that programs find it by pkg-config and by CMake and kernels in ../lib/vmafgpu, and that
+# `make uninstall` removes just that; what the manual page says; what `make dist` packs, and that it builds and installs by
+# itself and compiles the implementation once.
 #
 #     test/test_install.sh BUILD
 build=${1:-build}
@@ -49,7 +50,7 @@ list() { # FOLDER: modes and names of the files in it
 }
 
 # A folder with programs that are up to date, so that nothing is compiled, and with things for kernels.
-for file in vmafgpu embed_model; do
+for file in vmafgpu.o vmafgpu embed_model; do
     cp "$build/$file" "$work/build/" || exit 1
 done
 kernels='vmafgpu_kernels.amd vmafgpu_kernels.nvidia'
@@ -84,7 +85,38 @@ prefix=$work/prefix
 quiet 'make install with kernels' "$MAKE" install BUILD="$work/build" CC="$CC" PREFIX="$prefix"
 list "$prefix" > "$work/list"
 # shellcheck disable=SC2046,SC2086
-installed $(printf 'bin/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what is installed with kernels' "$work/list"
+installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what is installed with kernels' "$work/list"
+
+# The tool finds kernels there, those of a simulated GPU.
+if [ -f "$build/test/libsimulated_cuda32.so" ]; then
+    mkdir -p "$work/driver" "$work/tool/bin" "$work/tool/lib/vmafgpu"
+    cp "$build/test/libsimulated_cuda32.so" "$work/driver/libcuda.so.1"
+    cp "$prefix/bin/vmafgpu" "$work/tool/bin"
+    printf '%0384d' 0 > "$work/grey.yuv"
+    score() {
+        LD_LIBRARY_PATH=$work/driver "$work/tool/bin/vmafgpu" --backend cuda -r "$work/grey.yuv" -d "$work/grey.yuv" -w 16 -h 16 \
+            -p 420 -b 8 > "$work/log" 2>&1
+    }
+    if score; then
+        check 'without kernels there is no GPU' false
+    fi
+    check 'without kernels there is no GPU' grep -q 'no kernels were found' "$work/log"
+    printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/tool/lib/vmafgpu/vmafgpu_kernels.nvidia"
+    check 'kernels are found in ../lib/vmafgpu' score
+    mv "$work/tool/lib/vmafgpu/vmafgpu_kernels.nvidia" "$work/tool/bin/"
+    check 'kernels are found beside the tool' score
+else
+    skip 'where kernels are found (the simulated GPU needs a C++17 compiler)'
+fi
+
+# ---- uninstall ----
+
+cp -R "$prefix" "$work/other prefix"
+echo mine > "$work/other prefix/include/vmafgpu/mine.h"
+quiet 'make uninstall' "$MAKE" uninstall BUILD="$work/build" CC="$CC" DESTDIR="$work" PREFIX='/other prefix'
+check 'what others put there stays' [ "$(cd "$work/other prefix" && find . ! -type d)" = ./include/vmafgpu/mine.h ]
+quiet 'make uninstall' "$MAKE" uninstall BUILD="$work/build" CC="$CC" DESTDIR="$stage" PREFIX=/opt/vg
+check 'nothing is left' [ -z "$(find "$stage" ! -type d -o -name 'vmafgpu*')" ]
 
 # ---- programs that use what is installed ----
 
@@ -128,7 +160,7 @@ if command -v cmake > /dev/null; then
     for request in "vmafgpu $version EXACT REQUIRED" "vmafgpu $series REQUIRED CONFIG" "vmafgpu REQUIRED"; do
         quiet "CMake: $request" configure "$request"
     done
-    check 'CMake knows the kernels' grep -q "kernels: $prefix/bin\$" "$work/log"
+    check 'CMake knows the kernels' grep -q "kernels: $prefix/lib/vmafgpu\$" "$work/log"
     quiet 'CMake builds' cmake --build "$work/cmake/build"
     quiet 'what CMake built runs' "$work/cmake/build/program"
     for request in "vmafgpu $series.999 REQUIRED" "vmafgpu 999.0 REQUIRED" "vmafgpu ${series%.*}.999 REQUIRED"; do
@@ -181,23 +213,28 @@ check 'the release has all examples' diff -r -x package examples "$root/examples
 for file in $kernels $arrays; do
     echo "$file" > "$file"
 done
-# programs that are up to date are not built again; one is enough to see that they are built
-mkdir build
-for file in "$root"/examples/*.c; do
-    file=$(basename "$file" .c)
-    [ "$file" = minimal ] || cp "$work/build/embed_model" "build/$file"
-done
-cp "$work/build/vmafgpu" build/
 quiet 'make in the release' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
-check 'make in the release builds' [ -x build/minimal ]
-check 'only what is out of date' [ "$(grep -c -- '-o build/' "$work/log")" -eq 1 ]
+check 'the release compiles the implementation once' [ "$(grep -c -- '-o build/' "$work/log")" -eq \
+    "$(($(grep -c -- '-DVMAFGPU_IMPLEMENTED_ -o build/' "$work/log") + 1))" ]
+for file in examples/*.c; do
+    file=$(basename "$file" .c)
+    case $file in
+    libvmaf | cluster_mpi) ;;
+    *) check "make in the release builds $file" [ -x "build/$file" ] ;;
+    esac
+done
+quiet 'the release embeds models' build/embed_model --help
+quiet 'make in the release, again' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
+check 'only what is out of date' [ "$(grep -c -- '-o build/' "$work/log")" -eq 0 ]
 check 'kernels beside the tool' [ -f build/vmafgpu_kernels.amd ]
 quiet 'make help in the release' "$MAKE" help
 check 'make help in the release' grep -q '^make install ' "$work/log"
 quiet 'make install in the release' "$MAKE" install DESTDIR="$work/from release" PREFIX=/usr
 list "$work/from release/usr" > "$work/list"
 # shellcheck disable=SC2046,SC2086
-installed $(printf 'bin/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what a release installs' "$work/list"
+installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) | same 'what a release installs' "$work/list"
+quiet 'make uninstall in the release' "$MAKE" uninstall DESTDIR="$work/from release" PREFIX=/usr
+check 'nothing of a release is left' [ -z "$(find "$work/from release" ! -type d -o -name 'vmafgpu*')" ]
 if "$MAKE" test > "$work/log" 2>&1; then
     check 'make test in the release' false
 fi

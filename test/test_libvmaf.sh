@@ -50,6 +50,34 @@ run threads $RUNNER "$client" threads
 [ -n "$RUNNER" ] || run memory "$client" memory "$work/static"
 # shellcheck disable=SC2086
 run sizes $RUNNER "$client" sizes
+
+# ---- programs that use it wrongly ----
+
+# shellcheck disable=SC2086
+run hostile $RUNNER "$build/test/libvmaf_hostile" "$work/static"
+if command -v python3 > /dev/null; then
+    run readers python3 - "$work/static" << 'READERS'
+import csv, json, sys, xml.etree.ElementTree as xml
+folder = sys.argv[1] + "/"
+name = "a\"b\\c<d>&e\n\x01\x7f,|f \u00e9\ufffd"
+report = json.load(open(folder + "names.json", encoding="utf-8"))
+assert list(report["frames"][0]["metrics"]) == list(report["pooled_metrics"]) == [name, "", "4k.x-y"]
+report = json.load(open(folder + "model.json", encoding="utf-8"))
+assert name in report["frames"][0]["metrics"] and name in report["pooled_metrics"]
+for file in "names.xml", "model.xml":
+    metrics = xml.parse(folder + file).getroot().find("pooled_metrics")
+    assert name.replace("\x01", "\ufffd") in [metric.get("name") for metric in metrics]
+rows = list(csv.reader(open(folder + "names.csv", encoding="utf-8")))
+assert rows[0][1:] == [name.replace("\n", " ").replace("\x01", " "), "", "4k.x-y", ""]
+READERS
+else
+    skip 'whether readers of JSON, XML and CSV get hostile names back (it needs python3)'
+fi
+# One seed, so that it is the same each time; `make fuzz` takes a fresh one.
+# shellcheck disable=SC2086
+run fuzz $RUNNER "$build/test/fuzz_libvmaf" -seed=1 -runs="$([ -n "$RUNNER" ] && echo 30 || echo 500)" -seconds=600 \
+    test/fuzz/seeds/libvmaf/*
+
 for wrong in VMAFGPU_BACKEND=fpga VMAFGPU_THREADS=many; do
     # shellcheck disable=SC2086
     env "$wrong" $RUNNER "$client" calls "$work/other" > "$work/wrong" 2>&1
@@ -75,9 +103,24 @@ check 'make install-libvmaf' [ $? -eq 0 ]
 (cd "$work/prefix" && find . ! -type d | LC_ALL=C sort) > "$work/installed"
 # shellcheck disable=SC2086
 printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h include/libvmaf/model.h \
-    include/libvmaf/picture.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
-    $(printf 'lib/%s ' $kernels) > "$work/expected"
+    include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
+    $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
 same 'what is installed' "$work/expected" "$work/installed"
+printf '#include <libvmaf/version.h>\n%s %s %s\n' \
+    VMAF_API_VERSION_MAJOR VMAF_API_VERSION_MINOR VMAF_API_VERSION_PATCH > "$work/version.c"
+check 'the version of the interface' [ "$("$CC" -E -P -I"$work/prefix/include" "$work/version.c" | tail -n 1)" = '3 2 0' ]
+
+cp -R "$work/prefix" "$work/gone"
+"$MAKE" uninstall-libvmaf BUILD="$work/built" CC="$CC" DESTDIR="$work" PREFIX=/gone > "$work/log" 2>&1
+check 'make uninstall-libvmaf' [ $? -eq 0 ]
+check 'nothing is left' [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
+
+# The shared library is linked with CFLAGS, as -flto and the like need. Where it does not lie in PREFIX/lib it is told where
+# kernels are.
+"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
+check 'CFLAGS link the shared library' grep -q -- '-shared -O1 -fno-such ' "$work/log"
+"$MAKE" -n -W examples/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
+check 'where kernels are' grep -q 'VMAFGPU_KERNEL_FOLDER=.*"/a/lib/vmafgpu"' "$work/log"
 
 sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf.h | LC_ALL=C sort > "$work/declared"
 check 'there are 33 functions' [ "$(wc -l < "$work/declared")" -eq 33 ]
@@ -138,7 +181,7 @@ else
     skip "there is no libvmaf 3.2 with headers (LIBVMAF names its prefix)"
 fi
 
-# ---- frames in CUDA's memory; the kernels lie beside the library ----
+# ---- frames in CUDA's memory; the kernels lie beside the library, then where they are installed ----
 
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$work/prefix/lib/libvmaf.so.3" "$work/lib/"
@@ -146,6 +189,10 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/lib/vmafgpu_kernels.nvidia"
     with "$work/lib" cuda "$work/client" cuda
     check 'the GPU computes' grep -q 'computes on cuda' "$work/cuda.errors"
+    mkdir -p "$work/lib/vmafgpu"
+    mv "$work/lib/vmafgpu_kernels.nvidia" "$work/lib/vmafgpu/"
+    with "$work/lib" cuda.installed "$work/client" cuda
+    check 'the GPU computes with installed kernels' grep -q 'computes on cuda' "$work/cuda.installed.errors"
     VMAFGPU_BACKEND=cpu
     export VMAFGPU_BACKEND
     with "$work/lib" cuda.cpu "$work/client" cuda

@@ -4,7 +4,7 @@ include(CMakeFindDependencyMacro)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_dependency(Threads)
 get_filename_component(vmafgpu_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
-set(vmafgpu_KERNELS "${vmafgpu_PREFIX}/bin")
+set(vmafgpu_KERNELS "${vmafgpu_PREFIX}/lib/vmafgpu")
 if(NOT TARGET vmafgpu::vmafgpu)
     add_library(vmafgpu::vmafgpu INTERFACE IMPORTED)
     set_target_properties(vmafgpu::vmafgpu PROPERTIES

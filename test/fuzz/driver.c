@@ -1,9 +1,10 @@
 /* Runs a fuzz target without libFuzzer: first every seed file as it is, then seeded mutations of them.
  *
- *     fuzz_NAME [-seconds=N] [-seed=N] FILES...
+ *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...     runs: so many mutations at the most, the same with the same seed
  *
  * A crash is what it looks for, so it is best built with sanitizers; the input that is being tried is written to
  * fuzz-last-input in the working directory when FUZZ_KEEP is set, for a crash's sake. */
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,11 +99,13 @@ int main(int argc, char **argv) {
     static input seeds[MAX_SEEDS];
     static uint8_t data[MAX_SIZE];
     int count = 0;
-    long seconds = 10, runs = 0;
+    long seconds = 10, most = LONG_MAX, runs = 0;
     time_t end;
     for (int i = 1; i < argc && count < MAX_SEEDS; i++) {
         if (strncmp(argv[i], "-seconds=", 9) == 0) {
             seconds = atol(argv[i] + 9);
+        } else if (strncmp(argv[i], "-runs=", 6) == 0) {
+            most = atol(argv[i] + 6);
         } else if (strncmp(argv[i], "-seed=", 6) == 0) {
             state = strtoul(argv[i] + 6, NULL, 10);
         } else if (load(&seeds[count], argv[i])) {
@@ -117,8 +120,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s [-seconds=N] [-seed=N] FILES...\n", argv[0]);
         return 2;
     }
-    for (end = time(NULL) + seconds; time(NULL) < end;) {
-        for (int i = 0; i < 64; i++, runs++) {
+    for (end = time(NULL) + seconds; time(NULL) < end && runs < most;) {
+        for (int i = 0; i < 64 && runs < most; i++, runs++) {
             const input *seed = &seeds[draw((uint32_t)count)], *other = &seeds[draw((uint32_t)count)];
             size_t size = seed->size;
             memcpy(data, seed->data, size);

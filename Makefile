@@ -68,7 +68,7 @@ help:
 	@echo '                reports beside those of libvmaf itself'
 	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
-	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
@@ -198,7 +198,7 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # What a test's script may call.
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client $(BUILD)/fuzz/levels) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
@@ -218,6 +218,7 @@ test-all:
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
 FUZZ_SECONDS ?= 60
+FUZZ_SEED    ?=
 FUZZ_CC      ?= $(shell test/fuzz/find_clang.sh)
 
 ifneq ($(FUZZ_CC),)
@@ -240,8 +241,14 @@ $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgp
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
-fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
-	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels
+	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
+	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
+
+# Cases by chance, compared: our levels and GPUs with each other, our tool with libvmaf's.
+comparing := test/fuzz/cases.c test/fuzz/pictures.c
+$(BUILD)/fuzz/levels: test/fuzz/levels.c $(comparing) $(wildcard test/fuzz/*.h) test/simulated/simulated.h $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # ---- the rest ----
 

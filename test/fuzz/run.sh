@@ -1,13 +1,25 @@
 #!/bin/sh
 # Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named.
 #
-#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...
+#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...        with FUZZ_SECONDS and, if it is to be that one, FUZZ_SEED
+#
+# levels is a target of its own kind: it compares, see levels.c.
 folder=$1
 options=$2
 shift 2
 passed=0
 failed=0
 for name in "$@"; do
+    if [ "$name" = levels ]; then
+        if "$folder/levels" --seconds "${FUZZ_SECONDS:-60}" ${FUZZ_SEED:+--seed "$FUZZ_SEED"} > "$folder/$name.log" 2>&1; then
+            passed=$((passed + 1))
+            grep '^seed ' "$folder/$name.log"
+        else
+            failed=$((failed + 1))
+            tail -n 60 "$folder/$name.log"
+        fi
+        continue
+    fi
     corpus=$folder/corpus_$name
     mkdir -p "$corpus"
     cp test/fuzz/seeds/"$name"/* "$corpus"/

@@ -49,7 +49,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install dist clean
+.PHONY: all help demo mpi test test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench install dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -64,11 +64,12 @@ help:
 	@echo '                GFX="gfx1100 gfx1201" builds for these only'
 	@echo 'make test       all tests that need compilers only (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
-	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
-	@echo '                reports beside those of libvmaf itself'
+	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf and'
+	@echo '                VMAF17 (see make fuzz-peer) put reports beside those of libvmaf itself'
 	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
+	@echo "make fuzz-peer  cases by chance with libvmaf's tool, which VMAF17 names, and with ours; without it this says how to make it"
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
@@ -213,7 +214,7 @@ test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
 	@test/emulated.sh $(BUILD)
 
 test-all:
-	@VMAF='$(VMAF)' test/matrix.sh all
+	@VMAF='$(VMAF)' VMAF17='$(VMAF17)' test/matrix.sh all
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
@@ -246,9 +247,22 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 
 # Cases by chance, compared: our levels and GPUs with each other, our tool with libvmaf's.
+VMAF17 ?=
+CASES  ?=
+SEED   ?=
 comparing := test/fuzz/cases.c test/fuzz/pictures.c
 $(BUILD)/fuzz/levels: test/fuzz/levels.c $(comparing) $(wildcard test/fuzz/*.h) test/simulated/simulated.h $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
 	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(wildcard test/fuzz/*.h) $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
+	@[ -x '$(VMAF17)' ] || { echo 'make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=fresh] [ONLY=N]'; \
+	    echo "VMAF17 is libvmaf 3.2.0's tool, built with -Denable_float=true and with %.17g for each %.6f and %.16f in"; \
+	    echo 'libvmaf/src/output.c. VMAF, the same without that change, has default reports compared as well.'; exit 1; }
+	@$(BUILD)/fuzz/peer --vmaf17 '$(VMAF17)' --ours $(BUILD)/vmafgpu --folder $(BUILD)/fuzz/peer_files \
+	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 # ---- the rest ----
 

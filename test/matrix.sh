@@ -73,6 +73,12 @@ step 'amd runtime without a card' test/amd_runtime.sh build
 
 # Takes libvmaf's own tool, with float features, in VMAF; else it says that it is skipped.
 [ -z "$all" ] || step 'beside libvmaf' test/beside.sh build
+# Takes that tool with all digits in VMAF17: see `make fuzz-peer`.
+if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
+    step 'beside libvmaf, by chance' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
+elif [ -n "$all" ]; then
+    echo '== beside libvmaf, by chance: skipped, VMAF17 names no program'
+fi
 
 # the rest of what make does
 step 'help' make help

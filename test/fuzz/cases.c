@@ -306,7 +306,7 @@ static int draw_side(chance *r, int least) {
 }
 
 static void draw_clip(chance *r, fuzz_case *c) {
-    const int least = chance_is(r, 6) ? 17 : least_size(c);
+    const int least = chance_is(r, least_size(c) > 33 ? 2 : 8) ? 17 : least_size(c);
     c->width = draw_side(r, least);
     c->height = draw_side(r, least);
     c->chroma = chance_is(r, 2) ? 400 : DRAW(r, 420, 420, 420, 420, 422, 444);

@@ -182,7 +182,7 @@ static void distort_plane(const fuzz_case *c, const clip *shape, int frame, int 
     const int width = clip_plane_width(shape, plane), height = clip_plane_height(shape, plane), top = (1 << c->depth) - 1;
     chance r = {clip_hash((uint32_t)frame, (uint32_t)plane, c->picture_seed)};
     if (c->distortion == DISTORTION_other || (c->distortion == DISTORTION_coded && c->content == CONTENT_natural)) {
-        const painter p = painter_of(c, c->picture_seed + 91 * (c->distortion == DISTORTION_other));
+        const painter p = painter_of(c, c->picture_seed + (c->distortion == DISTORTION_other ? 91u : 0u));
         paint_plane(&p, shape, frame, CLIP_DISTORTED, plane, out);
         return;
     }
@@ -238,6 +238,7 @@ static const char *y4m_tag(const fuzz_case *c, char *text, size_t size) {
 int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *path) {
     FILE *file = fopen(path, "wb");
     char tag[16];
+    int is_written;
     if (!file) {
         return 0;
     }
@@ -261,5 +262,6 @@ int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *pat
             }
         }
     }
-    return !ferror(file) & (fclose(file) == 0);
+    is_written = !ferror(file);
+    return fclose(file) == 0 && is_written;
 }

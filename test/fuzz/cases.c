@@ -329,7 +329,8 @@ static void draw_clip(chance *r, fuzz_case *c) {
     c->frames = c->width * c->height < 50000 ? DRAW(r, 1, 2, 2, 3, 3, 4, 5, 8) : DRAW(r, 1, 2, 3, 4);
     c->content = (fuzz_content)chance_below(r, CONTENT_COUNT + 3);
     if (c->content >= CONTENT_COUNT) { /* what is worth more than its share */
-        c->content = c->content == CONTENT_COUNT ? CONTENT_chequers : CONTENT_natural;
+        static const fuzz_content more[3] = {CONTENT_chequers, CONTENT_dark, CONTENT_natural};
+        c->content = more[c->content - CONTENT_COUNT];
     }
     c->distortion = (fuzz_distortion)chance_below(r, DISTORTION_COUNT);
     c->picture_seed = chance_below(r, 1u << 31);

@@ -22,7 +22,7 @@
     X(patches)   /* rectangles upon smooth noise */ \
     X(text)      /* dark strokes on a light ground */ \
     X(diagonals) /* stripes at exactly 45 degrees */ \
-    X(chequers)  /* two levels in cells of equal size; half of the clips have noise upon them */ \
+    X(chequers)  /* two levels in cells of equal size; two clips of five have noise upon them */ \
     X(dark)      /* a few levels above black, with noise */ \
     X(natural)   /* a clip of test/golden/real */
 

@@ -37,7 +37,7 @@ typedef struct gpu {
 static gpu gpus[GPUS];
 static int gpu_count, is_verbose;
 static tally kinds;
-static long compared_values;
+static long compared_values, passed, failed; /* comparisons */
 
 /* ---- one case in one way ---- */
 
@@ -189,10 +189,10 @@ static void compare(const fuzz_case *c, const char *way, const outcome *got, con
     }
     snprintf(example, sizeof example, "%s: %s", clip_text, first);
     if (strncmp(name, "differ", 6) == 0) {
-        test_failed++;
+        failed++;
         tally_add(&kinds, name, c->number, example);
     } else {
-        test_passed++;
+        passed++;
         tally_add(&kinds, name, c->number, "");
     }
     if (is_verbose) {
@@ -402,5 +402,6 @@ int main(int argc, char **argv) {
                (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1), compared_values,
                (unsigned long long)seed);
     }
-    return test_end();
+    printf("%ld passed, %ld failed\n", passed, failed + test_failed);
+    return failed + test_failed > 0;
 }

@@ -39,7 +39,7 @@ enum { SECONDS = 240, WORDS = 256, PATH_SIZE = 512 };
 static const char *vmaf17, *vmaf6, *our_tool, *folder = "build/fuzz/peer_files";
 static tally kinds;
 static int is_verbose;
-static long figures_compared, default_reports;
+static long figures_compared, default_reports, passed, failed; /* cases */
 
 /* ---- running tools ---- */
 
@@ -123,7 +123,8 @@ static void last_words(const run *r, char *out, size_t size) {
 static int is_declined(const char *message) {
     static const char *const sentences[] = {
         "is beyond the fixed-point range", "leaves no sample that", "has no figures for",
-        "is defined for",                  "is not defined for",
+        "is defined for",                  "is not defined for",    "after it has reduced pictures",
+        "needs frames of",                 "needs chroma planes of", "is larger than a scale",
     };
     for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++) {
         if (strstr(message, sentences[i])) {
@@ -209,9 +210,9 @@ static void count_as(const question *q, const char *kind, const char *detail, co
     snprintf(text, sizeof text, "%s: %s", clip_text, example);
     tally_add(&kinds, name, q->c->number, example[0] ? text : "");
     if (is_word_of(failures, kind, strcspn(kind, " ,"))) {
-        test_failed++;
+        failed++;
     } else {
-        test_passed++;
+        passed++;
     }
     if (is_verbose) {
         printf("%s: %s\n", name, example);
@@ -399,5 +400,6 @@ int main(int argc, char **argv) {
                "one again\n", (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
                figures_compared, default_reports, (unsigned long long)seed);
     }
-    return test_end();
+    printf("%ld passed, %ld failed\n", passed, failed + test_failed);
+    return failed + test_failed > 0;
 }

@@ -38,11 +38,15 @@ static painter painter_of(const fuzz_case *c, uint32_t seed) {
         p.move_x = chance_range(&r, 0, 3);
         p.move_y = chance_range(&r, 0, 2);
     }
-    p.cell_x = chance_is(&r, 50) ? 8 : chance_range(&r, 1, 16);
+    p.cell_x = chance_is(&r, 70) ? 8 : chance_range(&r, 1, 16);
     p.cell_y = chance_is(&r, 70) ? p.cell_x : chance_range(&r, 1, 16);
-    p.low = chance_is(&r, 50) ? 4096 : chance_range(&r, 0, 65535);
-    p.high = chance_is(&r, 50) ? 60160 : chance_range(&r, 0, 65535);
-    p.noise = chance_is(&r, 50) ? 0 : 128 << chance_range(&r, 0, 6);
+    p.low = 4096;
+    p.high = 60160;
+    if (chance_is(&r, 40)) {
+        p.low = chance_range(&r, 0, 65535);
+        p.high = chance_range(&r, 0, 65535);
+    }
+    p.noise = chance_is(&r, 60) ? 0 : 128 << chance_range(&r, 0, 6);
     p.natural = natural_film(chance_is(&r, 50));
     return p;
 }

@@ -45,7 +45,16 @@ static inline char *report_mask(char *text) {
     return text;
 }
 
-/* ---- figures of JSON, in which each has a line of its own ---- */
+/* A figure that is null ends without a line's end: this gives each a line of its own. */
+static inline void report_break(char *text) {
+    for (; *text; text++) {
+        if (text[0] == ',' && text[1] == ' ') {
+            text[1] = '\n';
+        }
+    }
+}
+
+/* ---- figures of JSON ---- */
 
 typedef struct figure {
     int         frame;
@@ -61,6 +70,7 @@ typedef struct figures {
 static inline figures figures_of(char *text) {
     figures f = {NULL, 0, 0};
     int room = 1, is_metric = 0;
+    report_break(text);
     for (const char *at = text; *at; at++) {
         room += *at == '\n';
     }
@@ -144,11 +154,12 @@ static inline char *report_sorted(const char *text) {
     char *copy = (char *)malloc(size), *out = (char *)calloc(1, size), **lines;
     size_t count = 0, length = 0, room = 1;
     for (const char *at = text; *at; at++) {
-        room += *at == '\n';
+        room += *at == '\n' || *at == ',';
     }
     lines = (char **)malloc(room * sizeof *lines);
     if (copy && out && lines) {
         memcpy(copy, text, size - 1);
+        report_break(copy);
         for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n")) {
             if (line[0] && line[strlen(line) - 1] == ',') {
                 line[strlen(line) - 1] = 0;

@@ -242,7 +242,7 @@ $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgp
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
-fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels $(filter %cuda32.so %hip64.so,$(simulated))
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 

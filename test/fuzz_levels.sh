@@ -24,8 +24,8 @@ if [ -n "$pairs" ]; then
         test/simulated/images.sh "$build/fuzz" || exit 1
         "$levels" --seed $seed --cases $pairs --no-cpu \
             --gpu "cuda,$build/test/libsimulated_cuda32.so,$build/fuzz/simulated_80.ptx,150000" \
-            --gpu "hip,$build/test/libsimulated_hip64.so,$build/fuzz/simulated.hsaco,150000" > "$build/fuzz/levels_gpu.log"
-        [ $? -eq 0 ] || status=1
+            --gpu "hip,$build/test/libsimulated_hip64.so,$build/fuzz/simulated.hsaco,150000" > "$build/fuzz/levels_gpu.log" ||
+            status=1
         cat "$build/fuzz/levels_gpu.log"
     else
         echo 'skipped: the simulated GPU (it needs a C++17 compiler)'

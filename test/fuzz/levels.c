@@ -394,6 +394,9 @@ int main(int argc, char **argv) {
     signal(SIGABRT, on_crash);
     signal(SIGFPE, on_crash);
     for (; done < cases && (seconds <= 0 || difftime(time(NULL), start) < seconds); done++) {
+        if (done && done % 500 == 0) {
+            printf("# %llu cases, %ld failed\n", (unsigned long long)done, failed);
+        }
         run_number(seed, first + done, has_cpu, folder);
     }
     if (!is_verbose) {

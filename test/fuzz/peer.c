@@ -391,6 +391,9 @@ int main(int argc, char **argv) {
     cases = cases ? cases : seconds > 0 ? UINT64_MAX : 300;
     printf("peer: --seed %llu --first %llu\n", (unsigned long long)seed, (unsigned long long)first);
     for (; done < cases && (seconds <= 0 || difftime(time(NULL), begin) < seconds); done++) {
+        if (done && done % 500 == 0) {
+            printf("# %llu cases, %ld failed\n", (unsigned long long)done, failed);
+        }
         const fuzz_case c = fuzz_case_draw(seed, first + done);
         run_case(&c);
     }

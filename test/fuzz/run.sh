@@ -11,7 +11,16 @@ passed=0
 failed=0
 for name in "$@"; do
     if [ "$name" = levels ]; then
-        if "$folder/levels" --seconds "${FUZZ_SECONDS:-60}" ${FUZZ_SEED:+--seed "$FUZZ_SEED"} > "$folder/$name.log" 2>&1; then
+        simulated=$folder/../test/libsimulated_
+        gpus=
+        if [ -f "${simulated}cuda32.so" ] && [ -f "${simulated}hip64.so" ]; then
+            test/simulated/images.sh "$folder"
+            gpus="--gpu cuda,${simulated}cuda32.so,$folder/simulated_80.ptx,60000"
+            gpus="$gpus --gpu hip,${simulated}hip64.so,$folder/simulated.hsaco,60000"
+        fi
+        # shellcheck disable=SC2086
+        if "$folder/levels" $gpus --seconds "${FUZZ_SECONDS:-60}" ${FUZZ_SEED:+--seed "$FUZZ_SEED"} \
+            > "$folder/$name.log" 2>&1; then
             passed=$((passed + 1))
             grep '^seed ' "$folder/$name.log"
         else

@@ -69,7 +69,7 @@ help:
 	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
-	@echo "make fuzz-peer  cases by chance with libvmaf's tool, which VMAF17 names, and with ours; without it this says how to make it"
+	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it explains how to build that"
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
@@ -246,7 +246,7 @@ fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels $(filter 
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 
-# Cases by chance, compared: our levels and GPUs with each other, our tool with libvmaf's.
+# Random cases: levels compares our levels and GPUs with each other, peer compares our tool with libvmaf's.
 VMAF17 ?=
 CASES  ?=
 SEED   ?=

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tool's reports beside libvmaf's own, byte for byte, on this machine: both programs run on the same clip with the
-# same arguments, from a list of cases. Only the values of version and fps are masked. Cases by chance are those of
-# fuzz/peer.c.
+# same arguments, from a list of cases. Only the values of version and fps are masked. fuzz/peer.c has
+# random cases.
 #
 #     VMAF=path/to/vmaf test/beside.sh BUILD        libvmaf 3.2.0's tool with its float features, else 'skipped'
 #     ONLY=line of a case ...                       that one alone, as it was printed

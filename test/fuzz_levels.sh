@@ -1,6 +1,6 @@
 #!/bin/sh
-# fuzz/levels with a fixed seed: cases by chance on each level of vector code, on threads and on simulated GPUs, which have
-# the same bits. Fewer where each takes many times as long.
+# Runs fuzz/levels with a fixed seed: random cases on each level of vector code, on threads and on simulated GPUs must give
+# the same bits. With sanitizers or a RUNNER there are fewer cases and no GPUs.
 #
 #     test/fuzz_levels.sh BUILD          DEPTH=all: ten times as many
 build=$1

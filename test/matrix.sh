@@ -75,9 +75,9 @@ step 'amd runtime without a card' test/amd_runtime.sh build
 [ -z "$all" ] || step 'beside libvmaf' test/beside.sh build
 # Takes that tool with all digits in VMAF17: see `make fuzz-peer`.
 if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
-    step 'beside libvmaf, by chance' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
+    step 'beside libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
 elif [ -n "$all" ]; then
-    echo '== beside libvmaf, by chance: skipped, VMAF17 names no program'
+    echo '== beside libvmaf, random cases: skipped, VMAF17 is not set'
 fi
 
 # the rest of what make does

@@ -1,4 +1,4 @@
-/* Draws the cases of the comparisons by chance: see cases.h. */
+/* Draws random cases: see cases.h. */
 #include "cases.h"
 #include <stdarg.h>
 
@@ -177,7 +177,7 @@ enum { VERSION_COUNT = sizeof versions / sizeof versions[0] };
 
 /* ---- drawing ---- */
 
-/* One of some words with a blank between. */
+/* Copies one of the words, which are separated by blanks. */
 static void draw_word(chance *r, const char *words, char *out, size_t size) {
     int count = 1;
     size_t length;
@@ -198,7 +198,7 @@ static int draw_int(chance *r, const int *list, int count) {
 }
 #define DRAW(r, ...) draw_int(r, (const int[]){__VA_ARGS__}, (int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))
 
-/* Half of the numbers lie in the lowest eighth of the range, where most options do something. */
+/* Prints a value of an option. Half of the numbers lie in the lowest eighth of the range, where most options have an effect. */
 static void draw_value(chance *r, const option *o, char *out, size_t size) {
     const double high = chance_is(r, 50) ? o->high : o->low + (o->high - o->low) / 8;
     if (o->kind == OPTION_WORD || (o->likely[0] && chance_is(r, 50))) {
@@ -216,7 +216,7 @@ static void append_option(char *options, const char *before, const char *name, c
     snprintf(options + length, FUZZ_TEXT - length, "%s%s%s=%s", length ? ":" : "", before, name, value);
 }
 
-/* Some options of a feature, each at most once. */
+/* Draws some options of a feature, each at most once. */
 static void draw_options(chance *r, const feature *f, char *options) {
     int count = DRAW(r, 0, 0, 1, 1, 2, 3, 5);
     unsigned taken = 0;
@@ -251,7 +251,7 @@ static void draw_cambi_sizes(chance *r, const fuzz_case *c, char *options) {
     }
 }
 
-/* Which features, each at most once. */
+/* Draws the features, each at most once. */
 static void draw_feature_names(chance *r, fuzz_case *c, int count) {
     unsigned taken = 0;
     while (c->feature_count < count) {
@@ -289,7 +289,7 @@ static int has_feature(const fuzz_case *c, const char *name) {
     return 0;
 }
 
-/* The least width and height that everything in the case takes, nearly: what is refused is not worth much. */
+/* Returns roughly the least width and height that all models and features of the case accept. */
 static int least_size(const fuzz_case *c) {
     int least = has_feature(c, "cambi") ? 216 : has_feature(c, "float_ms_ssim") ? 176 : has_feature(c, "speed") ? 170 : 33;
     for (int i = 0; i < c->model_count; i++) {
@@ -328,7 +328,7 @@ static void draw_clip(chance *r, fuzz_case *c) {
     }
     c->frames = c->width * c->height < 50000 ? DRAW(r, 1, 2, 2, 3, 3, 4, 5, 8) : DRAW(r, 1, 2, 3, 4);
     c->content = (fuzz_content)chance_below(r, CONTENT_COUNT + 3);
-    if (c->content >= CONTENT_COUNT) { /* what is worth more than its share */
+    if (c->content >= CONTENT_COUNT) { /* contents that find more than others */
         static const fuzz_content more[3] = {CONTENT_chequers, CONTENT_dark, CONTENT_natural};
         c->content = more[c->content - CONTENT_COUNT];
     }
@@ -349,7 +349,7 @@ static void draw_flags(chance *r, fuzz_case *c) {
     if (chance_is(r, 4)) {
         snprintf(c->preset, sizeof c->preset, chance_is(r, 80) ? "--aom_ctc v%d.0" : "--nflx_ctc v1.0", chance_range(r, 1, 7));
     }
-    if (chance_is(r, 10)) { /* the order of libvmaf's columns is then a matter of luck, which JSON alone can be freed of */
+    if (chance_is(r, 10)) { /* libvmaf's order of columns is then random; peer.c can sort JSON only */
         c->tool_threads = chance_range(r, 1, 4);
         c->format = "json";
         c->default_format = "";
@@ -385,7 +385,7 @@ fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number) {
     return c;
 }
 
-/* ---- saying what a case is ---- */
+/* ---- describing a case ---- */
 
 #define FUZZ_NAME(name) #name,
 static const char *const distortion_names[] = {FUZZ_DISTORTIONS(FUZZ_NAME)};

@@ -1,7 +1,8 @@
-/* What the two comparisons by chance share, levels.c and peer.c: cases. A case is a clip, the models and features that
- * score it, with their options, and flags. It is a function of a seed and a number and of nothing else.
+/* Random cases for levels.c and peer.c. A case is a clip, the models and features that score it, their options, and flags. It
+ * is a function of a seed and a number only.
  *
- * cases.c draws them, pictures.c makes their clips. Both read test/golden/real, so programs run in the repository's root. */
+ * cases.c draws the cases and pictures.c makes their clips. pictures.c reads test/golden/real, so the programs must run in the
+ * root of the repository. */
 #ifndef FUZZ_CASES_H
 #define FUZZ_CASES_H
 
@@ -71,13 +72,14 @@ typedef struct fuzz_case {
 
 /* cases.c */
 fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number);
-/* A line that says what the case is. */
+/* Describes the clip in one line. */
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size);
-/* What both tools take behind the names of the clips, words with a blank between. */
+/* Prints the arguments that both tools take after the names of the clips, separated by blanks. */
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size);
-/* The same for the library. models and features have room for FUZZ_MODELS and FUZZ_FEATURES; the case must outlive the config. */
+/* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The config points to
+ * the case. */
 vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models, vmafgpu_feature_config *features);
-/* How many pairs are scored: those that are left of both videos. */
+/* Returns how many pairs remain after the skipped frames. */
 int fuzz_case_pairs(const fuzz_case *c);
 
 /* pictures.c */
@@ -86,7 +88,7 @@ film fuzz_case_film(const fuzz_case *c);
 /* Writes one side of the film as a tool reads it: y4m, or raw with chroma of odd sizes rounded down. Returns 1, or 0. */
 int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *path);
 
-/* Numbers by chance. */
+/* A generator of random numbers (SplitMix64). */
 typedef struct chance {
     uint64_t state;
 } chance;

@@ -1,15 +1,16 @@
-/* Cases by chance (cases.h) on everything here that computes: plain C with one thread decides; AVX2, AVX-512 or NEON, other
- * numbers of threads and GPUs are to have the same columns, bit for bit, or to refuse with the same result.
+/* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each with plain C on one
+ * thread: all columns must be equal bit for bit, or both must refuse with the same result.
  *
  *     levels [--seed S] [--first N] [--cases N] [--seconds N] [--gpu BACKEND,DRIVER,KERNELS[,PIXELS]]... [--no-cpu]
  *     levels --seed S --only N [--keep FOLDER]
  *
- *   --seed      default: a fresh one. It is printed
- *   --cases     default 300, or without end if there is --seconds
- *   --gpu       a GPU besides: BACKEND is cuda or hip, DRIVER the driver's library (empty: the system's), KERNELS a file (empty:
- *               where vmafgpu.h looks). Cases of more than PIXELS luma samples, all frames together, are left out there
- *   --no-cpu    no vector levels and threads: GPUs alone, beside plain C
- *   --only      one case, with all that differs and the tool's command line; --keep writes its clips
+ *   --seed      default: a fresh seed, which is printed
+ *   --cases     default 300; no limit with --seconds
+ *   --gpu       compares a GPU, too. BACKEND is cuda or hip, DRIVER is the driver's library (empty: the one of the system),
+ *               KERNELS is a file (empty: where vmafgpu.h looks). The GPU skips cases of more than PIXELS luma samples in
+ *               all frames together
+ *   --no-cpu    compares GPUs only
+ *   --only      runs one case and prints all differences and the command line for the tool; --keep writes its clips
  *
  * The exit status is 1 if anything differs. */
 #if !defined(_XOPEN_SOURCE)
@@ -39,9 +40,9 @@ static int gpu_count, is_verbose;
 static tally kinds;
 static long compared_values, passed, failed; /* comparisons */
 
-/* ---- one case in one way ---- */
+/* ---- running a case ---- */
 
-/* What a case has come to: a result other than OK has a step and a message, else there are scores. */
+/* The outcome of a run: scores, or a result other than OK with its step and message. */
 typedef struct outcome {
     vmafgpu_result result;
     const char    *step;
@@ -71,7 +72,7 @@ static void outcome_free(outcome *o) {
     scores_free(&o->scores);
 }
 
-/* Keeps the message of a call that failed; returns whether it did. */
+/* Keeps the message of a failed call. Returns whether the call failed. */
 static int failed_at(outcome *o, vmafgpu_result result, const char *step, const vmafgpu *context) {
     if (result != VMAFGPU_OK) {
         o->result = result;
@@ -121,12 +122,12 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
 
 /* ---- comparing ---- */
 
-/* Bits, but one NaN is like another. */
+/* Compares bits; all NaNs are equal. */
 static int is_equal(double a, double b) {
     return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Which values differ; returns how many. `columns` gets the names, `first` the first of them with both values. */
+/* Returns how many values differ. Writes the names of their columns, and the first difference with both values. */
 static long compare_values(const outcome *got, const outcome *expected, char *columns, size_t size, char *first, size_t first_size) {
     const scores *g = &got->scores, *e = &expected->scores;
     long count = 0;
@@ -169,7 +170,7 @@ static int same_columns(const outcome *got, const outcome *expected) {
     return same;
 }
 
-/* Counts how one way of computing a case compares with plain C. */
+/* Compares a run with plain C and counts the result. */
 static void compare(const fuzz_case *c, const char *way, const outcome *got, const outcome *expected) {
     char clip_text[128], first[300] = "", columns[1024] = "", message[100], name[TALLY_NAME], example[TALLY_TEXT];
     fuzz_case_describe(c, clip_text, sizeof clip_text);
@@ -200,7 +201,7 @@ static void compare(const fuzz_case *c, const char *way, const outcome *got, con
     }
 }
 
-/* ---- the ways ---- */
+/* ---- levels, threads, GPUs ---- */
 
 static void silent(void *user, vmafgpu_log_level level, const char *message) {
     (void)user;
@@ -259,7 +260,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     outcome_free(&got);
 }
 
-/* Frames in device memory and the like are test_gpu's; these are in the film's. */
+/* All frames are in host memory; test_gpu.c has the other kinds. */
 static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     vmafgpu_model_config models[FUZZ_MODELS];
     vmafgpu_feature_config features[FUZZ_FEATURES];
@@ -283,7 +284,7 @@ static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
 
 /* ---- the command line ---- */
 
-/* What a signal finds. */
+/* The case that on_crash() prints. */
 static char current[96];
 
 static void on_crash(int number) {

@@ -1,26 +1,26 @@
-/* Cases by chance (cases.h) with libvmaf's tool, plain C (--cpumask 255), and with ours: whole reports, byte for byte but for
- * version and fps.
+/* Runs random cases (cases.h) with libvmaf's tool in plain C (--cpumask 255) and with ours, and compares whole reports byte for
+ * byte, except for version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
- *     peer ... --seed S --only N                 one case; its clips and reports stay in FOLDER, and the commands are printed
+ *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
  *   --vmaf17   libvmaf 3.2.0's tool with -Denable_float=true and "%.17g" for each "%.6f" and "%.16f" in libvmaf/src/output.c:
- *              it prints what ours prints with --precision max
- *   --vmaf     the same with output.c as it is: a third of the cases compares the default reports as well
- *   --seed     default: a fresh one. It is printed
+ *              it prints the same digits as ours with --precision max
+ *   --vmaf     the same tool with output.c unchanged; a third of the cases then compares default reports, too
+ *   --seed     default: a fresh seed, which is printed
  *
  * Each case ends as one of
  *   equal
  *   refused    by both
  *   known      differs where the manual of vmafgpu.h says that libvmaf reads outside of its buffers
  *   declined   ours refuses what the manual says that it refuses
- *   unsteady   differs, and libvmaf's own report depends on what is in memory that it did not write (MALLOC_PERTURB_)
+ *   unsteady   differs, and libvmaf's own report depends on uninitialised memory (MALLOC_PERTURB_)
  *   crash      libvmaf's tool ends by a signal, and ours does not
  *   differ     the reports differ
  *   theirs     libvmaf refuses, ours scores
  *   ours       libvmaf scores, ours refuses and the manual does not say so
  *   FAILED     ours ends by a signal
- * and the exit status is 0 if there are none of the last four. */
+ * The exit status is 0 if no case ends as one of the last four. */
 #if !defined(_XOPEN_SOURCE)
 #  define _XOPEN_SOURCE 700
 #endif
@@ -99,12 +99,12 @@ static void wait_for(run *r) {
     test_need(r->status != 127, "a tool could not be started");
 }
 
-/* libvmaf's tool ends by a signal, or by abort() of what it was started by. */
+/* Whether a tool ended by a signal, also if a shell script runs it. */
 static int is_crash(int status) {
     return status < 0 || status == 134 || status == 139;
 }
 
-/* The last line of what a tool said, without folders. */
+/* Copies the last line of the log of a tool. */
 static void last_words(const run *r, char *out, size_t size) {
     char *text = report_read(r->log), *line = text;
     out[0] = 0;
@@ -117,9 +117,9 @@ static void last_words(const run *r, char *out, size_t size) {
     free(text);
 }
 
-/* ---- what the manual of vmafgpu.h says ---- */
+/* ---- differences that the manual of vmafgpu.h names ---- */
 
-/* What ours refuses though libvmaf has figures: of integers that have wrapped, or of memory that is not its own. */
+/* Whether the manual says that ours refuses this, though libvmaf scores it. */
 static int is_declined(const char *message) {
     static const char *const sentences[] = {
         "is beyond the fixed-point range", "leaves no sample that", "has no figures for",
@@ -143,7 +143,7 @@ static int is_word_of(const char *list, const char *word, size_t length) {
     return 0;
 }
 
-/* How many columns have one of these parts in their names, and how many there are. */
+/* Returns how many columns have one of these parts in their names; *all is the number of columns. */
 static int columns_with(const char *columns, const char *part, const char *other, int *all) {
     int count = 0;
     *all = 0;
@@ -156,7 +156,7 @@ static int columns_with(const char *columns, const char *part, const char *other
     return count;
 }
 
-/* Why this difference is none of ours, or NULL: libvmaf reads outside of its buffers. */
+/* Returns why libvmaf has no defined value here, or NULL. */
 static const char *known(const fuzz_case *c, const char *arguments, const char *columns) {
     const int is_odd = (c->width | c->height) & 1;
     int all;
@@ -219,7 +219,7 @@ static void count_as(const question *q, const char *kind, const char *detail, co
     }
 }
 
-/* Names the columns that differ, from reports in JSON. */
+/* Runs both tools once more, with reports in JSON, and names the columns that differ. */
 static void name_columns(const question *q, char *columns, size_t size, char *first, size_t first_size) {
     run theirs, ours;
     char *a, *b;
@@ -277,7 +277,7 @@ static int same_in_any_order(const char *a, const char *b) {
     return same;
 }
 
-/* The reports as people have them, with six digits. Returns whether they are equal. */
+/* Compares the default reports, which have six digits. Returns whether they are equal. */
 static int compare_default(const question *q) {
     run theirs, ours;
     char *a, *b, first[500] = "no report";

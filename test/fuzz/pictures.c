@@ -1,4 +1,4 @@
-/* The clips of the comparisons by chance: see cases.h. Integers only, so that every machine makes the same. */
+/* Makes the clips of random cases: see cases.h. It uses integers only, so every machine makes the same samples. */
 #include "cases.h"
 
 #define FUZZ_NAME(name) #name,
@@ -8,7 +8,7 @@ const char *fuzz_content_name(fuzz_content content) {
     return content_names[content];
 }
 
-/* What a clip's samples are made from. */
+/* The parameters of a clip. */
 typedef struct painter {
     const fuzz_case *c;
     uint32_t         seed;
@@ -18,7 +18,7 @@ typedef struct painter {
     const film      *natural;
 } painter;
 
-/* A clip of test/golden/real, read once. */
+/* Returns a clip of test/golden/real, which it reads once. */
 static const film *natural_film(int which) {
     static const char *const paths[2] = {"test/golden/real/seek_8b.squeezed", "test/golden/real/c422_10b.squeezed"};
     static film films[2];
@@ -90,7 +90,7 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
     return (bytes == 1 ? sample[0] : sample[0] | sample[1] << 8) << (16 - f->clip.depth);
 }
 
-/* A sample of 16 bits; x and y count luma samples. */
+/* Returns a sample of 16 bits at a position in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
     const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, h = seed * 2654435761u >> 16;
     int value;
@@ -181,7 +181,7 @@ static int distort(const fuzz_case *c, chance *r, const uint16_t *in, int width,
     }
 }
 
-/* The distorted plane that belongs to `in`. */
+/* Makes the distorted plane for the reference `in`. */
 static void distort_plane(const fuzz_case *c, const clip *shape, int frame, int plane, const uint16_t *in, uint16_t *out) {
     const int width = clip_plane_width(shape, plane), height = clip_plane_height(shape, plane), top = (1 << c->depth) - 1;
     chance r = {clip_hash((uint32_t)frame, (uint32_t)plane, c->picture_seed)};

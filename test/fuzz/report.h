@@ -1,4 +1,4 @@
-/* Reports of libvmaf's tool and of ours, as texts: what has to be masked, and what differs. */
+/* Reads reports of libvmaf's tool and of ours, masks version and fps, and finds differences. */
 #ifndef FUZZ_REPORT_H
 #define FUZZ_REPORT_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include "tally.h"
 
-/* A whole file, to be freed; NULL if there is none. */
+/* Reads a whole file. Returns NULL if there is none; the caller frees the text. */
 static inline char *report_read(const char *path) {
     FILE *file = fopen(path, "rb");
     long size;
@@ -24,7 +24,7 @@ static inline char *report_read(const char *path) {
     return text;
 }
 
-/* Takes the value out that stands behind `key` up to `end`. */
+/* Removes the value between `key` and `end`. */
 static inline void report_mask_one(char *text, const char *key, char end) {
     char *at = strstr(text, key);
     if (at) {
@@ -45,7 +45,7 @@ static inline char *report_mask(char *text) {
     return text;
 }
 
-/* A figure that is null ends without a line's end: this gives each a line of its own. */
+/* Puts each figure on a line of its own: libvmaf writes no line break after null. */
 static inline void report_break(char *text) {
     for (; *text; text++) {
         if (text[0] == ',' && text[1] == ' ') {
@@ -66,7 +66,7 @@ typedef struct figures {
     int     count, frames;
 } figures;
 
-/* Cuts the text up. */
+/* Finds the figures of all frames. Changes the text, to which the figures point. */
 static inline figures figures_of(char *text) {
     figures f = {NULL, 0, 0};
     int room = 1, is_metric = 0;
@@ -105,7 +105,7 @@ static inline const char *figures_find(const figures *f, const figure *like) {
     return NULL;
 }
 
-/* Appends the columns of `a` that differ from those of `b`, or are missing there. */
+/* Appends the columns of `a` that differ from `b` or that `b` lacks. */
 static inline void figures_compare(const figures *a, const figures *b, char *columns, size_t size, char *first, size_t first_size,
                                    int is_second) {
     for (int i = 0; i < a->count; i++) {
@@ -120,7 +120,7 @@ static inline void figures_compare(const figures *a, const figures *b, char *col
     }
 }
 
-/* How two texts in JSON differ: the columns, or "" if the frames are equal. Cuts the texts up. */
+/* Names the columns in which two reports in JSON differ; "" if all frames are equal. Changes the texts. */
 static inline void report_columns(char *theirs, char *ours, char *columns, size_t size, char *first, size_t first_size) {
     figures a = figures_of(theirs), b = figures_of(ours);
     columns[0] = first[0] = 0;
@@ -148,7 +148,7 @@ static int report_by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines of a text in alphabetical order, without the commas at their ends. To be freed. */
+/* Returns the lines of a text in alphabetical order, without commas at their ends. The caller frees the text. */
 static inline char *report_sorted(const char *text) {
     const size_t size = strlen(text) + 2;
     char *copy = (char *)malloc(size), *out = (char *)calloc(1, size), **lines;
@@ -176,7 +176,7 @@ static inline char *report_sorted(const char *text) {
     return out;
 }
 
-/* The first line in which two texts differ. */
+/* Prints the first line in which two texts differ. */
 static inline void report_lines(const char *theirs, const char *ours, char *out, size_t size) {
     const char *a = theirs, *b = ours;
     for (size_t i = 0; theirs[i] && theirs[i] == ours[i]; i++) {

@@ -1,4 +1,4 @@
-/* Counts what ends alike, and keeps the first case of each kind as its example. */
+/* Counts cases by kind and keeps the first case of each kind as an example. */
 #ifndef FUZZ_TALLY_H
 #define FUZZ_TALLY_H
 
@@ -18,7 +18,7 @@ typedef struct tally {
     int count;
 } tally;
 
-/* More kinds than fit are counted with the last one. */
+/* Counts a case. If the table is full, the last kind counts all others. */
 static inline void tally_add(tally *t, const char *name, uint64_t number, const char *example) {
     int i = 0;
     while (i < t->count && strncmp(t->kinds[i].name, name, TALLY_NAME - 1) != 0) {
@@ -55,7 +55,7 @@ static inline void tally_column(char *list, size_t size, const char *name) {
     }
 }
 
-/* A message with its numbers as #, for the name of a kind. */
+/* Copies a message with each number replaced by #. */
 static inline void tally_message(char *out, size_t size, const char *message) {
     size_t length = 0;
     for (; *message && length + 1 < size; message++) {
@@ -67,7 +67,7 @@ static inline void tally_message(char *out, size_t size, const char *message) {
     out[length] = 0;
 }
 
-/* Kinds with an example come last, where they are seen. */
+/* Prints all kinds, those with an example last. */
 static inline void tally_print(const tally *t) {
     for (int turn = 0; turn < 2; turn++) {
         for (int i = 0; i < t->count; i++) {

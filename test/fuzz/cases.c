@@ -22,11 +22,13 @@ typedef struct feature {
 #define FLAG "true false"
 #define METHODS "nearest bilinear bicubic lanczos4"
 #define KERNELS \
-    "1 0.5 1.5 2 0.6667 2.4 3.711 1.3333 1.16667 1.25 1.41667 1.66667 3 0.4444 1.4746 1.54 1.6 1.06667 0.711111 0.74074 1.111111"
+    "1 0.5 1.5 2 0.6667 2.4 3.711 1.3333 1.16667 1.25 1.41667 1.66667 3 0.4444 1.4746 1.54 1.6 1.06667 0.711111 0.74074 " \
+    "1.111111"
 
 #define ADM_OPTIONS \
     {"debug", OPTION_WORD, 0, 0, FLAG}, {"adm_enhn_gain_limit", OPTION_NUMBER, 1, 100, "1 1.2 100"}, \
-    {"adm_norm_view_dist", OPTION_NUMBER, 0.75, 24, "3 5"}, {"adm_ref_display_height", OPTION_INTEGER, 1, 4320, "1080 2160"}, \
+    {"adm_norm_view_dist", OPTION_NUMBER, 0.75, 24, "3 5"}, \
+    {"adm_ref_display_height", OPTION_INTEGER, 1, 4320, "1080 2160"}, \
     {"adm_noise_weight", OPTION_NUMBER, 0, 1500, "0 0.03125 0.02"}, {"adm_csf_scale", OPTION_NUMBER, 0, 50, "1 1.5"}, \
     {"adm_csf_diag_scale", OPTION_NUMBER, 0, 50, "1 0.7"}, {"adm_dlm_weight", OPTION_NUMBER, 0, 1, ""}, \
     {"adm_min_val", OPTION_NUMBER, 0, 1, ""}, {"adm_skip_scale0", OPTION_WORD, 0, 0, FLAG}
@@ -198,7 +200,8 @@ static int draw_int(chance *r, const int *list, int count) {
 }
 #define DRAW(r, ...) draw_int(r, (const int[]){__VA_ARGS__}, (int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))
 
-/* Prints a value of an option. Half of the numbers lie in the lowest eighth of the range, where most options have an effect. */
+/* Prints a value of an option. Half of the numbers lie in the lowest eighth of the range, where most options have an
+ * effect. */
 static void draw_value(chance *r, const option *o, char *out, size_t size) {
     const double high = chance_is(r, 50) ? o->high : o->low + (o->high - o->low) / 8;
     if (o->kind == OPTION_WORD || (o->likely[0] && chance_is(r, 50))) {
@@ -294,7 +297,10 @@ static int least_size(const fuzz_case *c) {
     int least = has_feature(c, "cambi") ? 216 : has_feature(c, "float_ms_ssim") ? 176 : has_feature(c, "speed") ? 170 : 33;
     for (int i = 0; i < c->model_count; i++) {
         const char *version = c->models[i].version;
-        const int own = !strstr(version, "_v1.") ? 33 : strstr(version, "3d0h_2160") ? 318 : strstr(version, "5d0h") ? 266 : 216;
+        const int own = !strstr(version, "_v1.")       ? 33
+                        : strstr(version, "3d0h_2160") ? 318
+                        : strstr(version, "5d0h")      ? 266
+                                                       : 216;
         least = own > least ? own : least;
     }
     return least;
@@ -347,7 +353,8 @@ static void draw_flags(chance *r, fuzz_case *c) {
     c->default_format = chance_is(r, 33) ? formats[2 + chance_below(r, 4)] : "";
     c->cpumask = (unsigned)DRAW(r, 0, 0, 255, 16, 24);
     if (chance_is(r, 4)) {
-        snprintf(c->preset, sizeof c->preset, chance_is(r, 80) ? "--aom_ctc v%d.0" : "--nflx_ctc v1.0", chance_range(r, 1, 7));
+        const int version = chance_range(r, 0, 7);
+        snprintf(c->preset, sizeof c->preset, version ? "--aom_ctc v%d.0" : "--nflx_ctc v1.%d", version);
     }
     if (chance_is(r, 10)) { /* libvmaf's order of columns is then random; peer.c can sort JSON only */
         c->tool_threads = chance_range(r, 1, 4);
@@ -417,11 +424,12 @@ void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size) {
     for (int i = 0; i < c->model_count; i++) {
         const fuzz_model *m = &c->models[i];
         append(text, size, "-m version=%s%s%s%s%s%s%s ", m->version, m->name[0] ? ":name=" : "", m->name,
-               m->disable_clip ? ":disable_clip" : "", m->enable_transform ? ":enable_transform" : "", m->options[0] ? ":" : "",
-               m->options);
+               m->disable_clip ? ":disable_clip" : "", m->enable_transform ? ":enable_transform" : "",
+               m->options[0] ? ":" : "", m->options);
     }
     for (int i = 0; i < c->feature_count; i++) {
-        append(text, size, "--feature %s%s%s ", c->features[i].name, c->features[i].options[0] ? "=" : "", c->features[i].options);
+        const fuzz_feature *f = &c->features[i];
+        append(text, size, "--feature %s%s%s ", f->name, f->options[0] ? "=" : "", f->options);
     }
     if (c->model_count == 0) {
         append(text, size, "--no_prediction ");
@@ -434,7 +442,8 @@ void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size) {
     append(text, size, "%s", c->preset);
 }
 
-vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models, vmafgpu_feature_config *features_of_it) {
+vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models,
+                                vmafgpu_feature_config *features_of_it) {
     vmafgpu_config config = VMAFGPU_INIT;
     config.width = c->width;
     config.height = c->height;

@@ -128,7 +128,8 @@ static int is_equal(double a, double b) {
 }
 
 /* Returns how many values differ. Writes the names of their columns, and the first difference with both values. */
-static long compare_values(const outcome *got, const outcome *expected, char *columns, size_t size, char *first, size_t first_size) {
+static long compare_values(const outcome *got, const outcome *expected, char *columns, size_t size, char *first,
+                           size_t first_size) {
     const scores *g = &got->scores, *e = &expected->scores;
     long count = 0;
     for (int i = 0; i < e->columns; i++) {
@@ -152,7 +153,8 @@ static long compare_values(const outcome *got, const outcome *expected, char *co
     }
     for (int i = 0; i < expected->aggregate_count; i++) {
         if (!is_equal(got->aggregates[i], expected->aggregates[i])) {
-            snprintf(first, first_size, "aggregate %d is %.17g, plain C %.17g", i, got->aggregates[i], expected->aggregates[i]);
+            snprintf(first, first_size, "aggregate %d is %.17g, plain C %.17g", i, got->aggregates[i],
+                     expected->aggregates[i]);
             tally_column(columns, size, "aggregates");
             count++;
         }
@@ -333,7 +335,8 @@ static void write_clips(const fuzz_case *c, const film *f, const char *folder) {
 static void run_number(uint64_t seed, uint64_t number, int has_cpu, const char *folder) {
     const fuzz_case c = fuzz_case_draw(seed, number);
     film f;
-    snprintf(current, sizeof current, "levels --seed %llu --only %llu\n", (unsigned long long)seed, (unsigned long long)number);
+    snprintf(current, sizeof current, "levels --seed %llu --only %llu\n", (unsigned long long)seed,
+             (unsigned long long)number);
     f = fuzz_case_film(&c);
     if (is_verbose) {
         char text[FUZZ_ARGUMENTS];

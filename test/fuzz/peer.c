@@ -189,7 +189,8 @@ typedef struct question {
     char             base[FUZZ_ARGUMENTS + 1200]; /* clips and what both tools take */
 } question;
 
-static void ask_theirs(run *r, const question *q, const char *tool, const char *format, const char *name, const char *perturb) {
+static void ask_theirs(run *r, const question *q, const char *tool, const char *format, const char *name,
+                       const char *perturb) {
     char arguments[FUZZ_ARGUMENTS + 1400];
     snprintf(arguments, sizeof arguments, "%s --cpumask 255 --%s", q->base, format);
     start(r, tool, arguments, name, perturb);
@@ -399,9 +400,9 @@ int main(int argc, char **argv) {
     }
     if (!is_verbose) {
         tally_print(&kinds);
-        printf("seed %llu, cases %llu to %llu: %ld figures and %ld default reports compared; `peer ... --seed %llu --only N` runs "
-               "one again\n", (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
-               figures_compared, default_reports, (unsigned long long)seed);
+        printf("seed %llu, cases %llu to %llu: %ld figures and %ld default reports compared; --only N runs one again\n",
+               (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
+               figures_compared, default_reports);
     }
     printf("%ld passed, %ld failed\n", passed, failed + test_failed);
     return failed + test_failed > 0;

@@ -92,25 +92,28 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
 
 /* Returns a sample of 16 bits at a position in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
-    const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, h = seed * 2654435761u >> 16;
+    const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, turn = (uint32_t)frame;
+    uint32_t h, v;
     int value;
     x += frame * p->move_x + 64;
     y += frame * p->move_y + 64;
+    h = (uint32_t)x;
+    v = (uint32_t)y;
     switch (p->c->content) {
     case CONTENT_soft:
         return (p->low + soft(x, y, 5 + (int)(seed % 40), colour) / (1 + (int)(seed / 41 % 3) * 8)) / 2;
     case CONTENT_grainy:
-        return 20000 + (int)(clip_hash((uint32_t)x, (uint32_t)y, colour) & 8191) + soft(x, y, 23, seed) / 4;
+        return 20000 + (int)(clip_hash(h, v, colour) & 8191) + soft(x, y, 23, seed) / 4;
     case CONTENT_noise:
-        return (int)(clip_hash((uint32_t)x, (uint32_t)y, colour + 13 * (uint32_t)frame) & 65535);
+        return (int)(clip_hash(h, v, colour + 13 * turn) & 65535);
     case CONTENT_extremes:
-        return clip_hash((uint32_t)x / (1 + seed % 3), (uint32_t)y / (1 + seed / 3 % 2), seed + (uint32_t)frame) & 1 ? 65535 : 0;
+        return clip_hash(h / (1 + seed % 3), v / (1 + seed / 3 % 2), seed + turn) & 1 ? 65535 : 0;
     case CONTENT_gradient:
         return ((x * (int)(seed % 90 + 3) + y * (int)(seed / 7 % 50)) / 4) & 65535;
     case CONTENT_flat:
-        return (int)(h & 65535);
+        return (int)(seed * 2654435761u >> 16);
     case CONTENT_specks:
-        return clip_hash((uint32_t)x, (uint32_t)y, colour) % (50 + seed % 1000) ? p->low : p->high;
+        return clip_hash(h, v, colour) % (50 + seed % 1000) ? p->low : p->high;
     case CONTENT_patches:
         return patches(x, y, plane, seed);
     case CONTENT_text:
@@ -120,10 +123,10 @@ static int paint(const painter *p, int frame, int side, int plane, int x, int y)
         return value & 1 ? p->high : p->low;
     case CONTENT_chequers:
         value = (x / p->cell_x ^ y / p->cell_y) & 1 ? p->high : p->low;
-        value += p->noise ? (int)(clip_hash((uint32_t)x, (uint32_t)y, colour) % (uint32_t)(2 * p->noise + 1)) - p->noise : 0;
+        value += (int)(clip_hash(h, v, colour) % (uint32_t)(2 * p->noise + 1)) - p->noise;
         return value < 0 ? 0 : value > 65535 ? 65535 : value;
     case CONTENT_dark:
-        return 1500 + soft(x, y, 61, colour) / 24 + (int)(clip_hash((uint32_t)x, (uint32_t)y, seed + (uint32_t)frame) & 255);
+        return 1500 + soft(x, y, 61, colour) / 24 + (int)(clip_hash(h, v, seed + turn) & 255);
     default:
         return natural(p, frame, side, plane, x, y);
     }
@@ -182,7 +185,8 @@ static int distort(const fuzz_case *c, chance *r, const uint16_t *in, int width,
 }
 
 /* Makes the distorted plane for the reference `in`. */
-static void distort_plane(const fuzz_case *c, const clip *shape, int frame, int plane, const uint16_t *in, uint16_t *out) {
+static void distort_plane(const fuzz_case *c, const clip *shape, int frame, int plane, const uint16_t *in,
+                          uint16_t *out) {
     const int width = clip_plane_width(shape, plane), height = clip_plane_height(shape, plane), top = (1 << c->depth) - 1;
     chance r = {clip_hash((uint32_t)frame, (uint32_t)plane, c->picture_seed)};
     if (c->distortion == DISTORTION_other || (c->distortion == DISTORTION_coded && c->content == CONTENT_natural)) {
@@ -262,7 +266,8 @@ int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *pat
                 height = c->chroma == 420 ? c->height / 2 : c->height;
             }
             for (int y = 0; y < height; y++) {
-                fwrite((const char *)picture.data[plane] + (size_t)y * row, (size_t)f->bytes_per_sample, (size_t)width, file);
+                const char *samples = (const char *)picture.data[plane] + (size_t)y * row;
+                fwrite(samples, (size_t)f->bytes_per_sample, (size_t)width, file);
             }
         }
     }

@@ -124,7 +124,7 @@ static int is_declined(const char *message) {
     static const char *const sentences[] = {
         "is beyond the fixed-point range", "leaves no sample that", "has no figures for",
         "is defined for",                  "is not defined for",    "after it has reduced pictures",
-        "needs frames of",                 "needs chroma planes of", "is larger than a scale",
+        "needs frames of",                 "needs chroma planes of", "needs a picture of at least",
     };
     for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++) {
         if (strstr(message, sentences[i])) {

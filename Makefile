@@ -49,7 +49,7 @@ test_heads := $(wildcard test/*.h test/golden/*.h) $(wildcard examples/*.h)
 fuzzers    := y4m options model blobs libvmaf
 simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BUILD)/test/libsimulated_%.so,$(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
-.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz bench install uninstall dist clean
+.PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz fuzz-peer bench install uninstall dist clean
 .DELETE_ON_ERROR:
 
 all: $(examples)
@@ -66,11 +66,12 @@ help:
 	@echo 'make test       all tests that need compilers only, about 10 minutes on two processors with -j2'
 	@echo '                (SANITIZE=address,undefined or thread; RUNNER=valgrind;'
 	@echo '                TESTS="test_model test_tool.sh" runs these only; DEPTH=all more of each, every AMD target)'
-	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf puts'
-	@echo '                reports beside those of libvmaf itself'
+	@echo 'make test-all   that with every compiler, sanitizer and processor that is there; takes hours. VMAF=path/to/vmaf and'
+	@echo '                VMAF17 (see make fuzz-peer) put reports beside those of libvmaf itself'
 	@echo 'make test-emulated  the code objects for AMD on the CPU; needs ../shared/amdemu and its TINYGRAD_DIR, clang-19, lld-19'
 	@echo 'make check-codegen  what the compilers made of the kernels: loads, registers, spills. AMD: Debian llvm-19'
-	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS (60), from FUZZ_SEED (a fresh one, which is printed) where it has one'
+	@echo "make fuzz-peer  random cases with libvmaf's tool, which VMAF17 names, and with ours; without VMAF17 it explains how to build that"
 	@echo 'make bench      frames per second, memory, latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program compare'
 	@echo 'make models     models/model_embed.h anew from the files of MODELS (../shared/models)'
 	@echo 'make install    header, models, tools, kernels that were built, manual page, files for pkg-config and CMake, under'
@@ -214,7 +215,9 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # What a test's script may call.
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf)) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) \
+              $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf) $(BUILD)/fuzz/levels) \
+              $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
@@ -237,11 +240,12 @@ test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
 	@test/emulated.sh $(BUILD)
 
 test-all:
-	@VMAF='$(VMAF)' test/matrix.sh all
+	@VMAF='$(VMAF)' VMAF17='$(VMAF17)' test/matrix.sh all
 
 # ---- fuzzing: with libFuzzer and sanitizers where clang has them, else the driver of our own ----
 
 FUZZ_SECONDS ?= 60
+FUZZ_SEED    ?=
 FUZZ_CC      ?= $(shell test/fuzz/find_clang.sh)
 
 ifneq ($(FUZZ_CC),)
@@ -271,8 +275,27 @@ $(BUILD)/fuzz/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h
 $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
 	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
-fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
-	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels $(filter %cuda32.so %hip64.so,$(simulated))
+	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
+	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
+
+# Random cases: levels compares our levels and GPUs with each other, peer compares our tool with libvmaf's.
+VMAF17 ?=
+CASES  ?=
+SEED   ?=
+comparing := test/fuzz/cases.c test/fuzz/pictures.c
+$(BUILD)/fuzz/levels: test/fuzz/levels.c $(comparing) $(wildcard test/fuzz/*.h) test/simulated/simulated.h $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(wildcard test/fuzz/*.h) $(BUILD)/vmafgpu.o $(test_heads) | $(BUILD)/fuzz
+	$(compile) -o $@ $< $(comparing) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
+	@[ -x '$(VMAF17)' ] || { echo 'make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=fresh] [ONLY=N]'; \
+	    echo "VMAF17 is libvmaf 3.2.0's tool, built with -Denable_float=true and with %.17g for each %.6f and %.16f in"; \
+	    echo 'libvmaf/src/output.c. VMAF, the same without that change, has default reports compared as well.'; exit 1; }
+	@$(BUILD)/fuzz/peer --vmaf17 '$(VMAF17)' --ours $(BUILD)/vmafgpu --folder $(BUILD)/fuzz/peer_files \
+	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 # ---- the rest ----
 

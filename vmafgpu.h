@@ -6341,13 +6341,13 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Reads the value of an option: it passes through a float and six digits, as in libvmaf. */
+/* Reads the value of an option: it passes through a float and six digits, as in libvmaf, which refuses "-0". */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
         return 0;
     vmafgpu__print_number(text, *number);
-    return vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
+    return strcmp(text, "-0") != 0 && vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
 /* One option as it is written, "name=value" or "feature.name=value". */

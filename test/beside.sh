@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tool's reports beside libvmaf's own, byte for byte, on this machine: both programs run on the same clip with the
-# same arguments, first a list of cases, then CASES (200) that a generator with SEED (1) makes of every feature, option,
-# model, format, clip and flag. Only the values of version and fps are masked.
+# same arguments, from a list of cases. Only the values of version and fps are masked. fuzz/peer.c has
+# random cases.
 #
 #     VMAF=path/to/vmaf test/beside.sh BUILD        libvmaf 3.2.0's tool with its float features, else 'skipped'
 #     ONLY=line of a case ...                       that one alone, as it was printed
@@ -358,64 +358,6 @@ debug=$(echo "$debug" | tr '\n' ' ')
     done
 } > "$work/cases"
 
-# Random ones: up to eight features with up to four options each, up to three models with overloads, flags. mawk and gawk
-# have other random numbers, so these are our own.
-awk -v seed="${SEED:-1}" -v cases="${CASES:-200}" -v options="$work/options" -v models="$(cd "$models" 2> /dev/null && ls ./*.json | tr '\n' ' ')" '
-function random(n) { state = (state * 16807) % 2147483647; return int(state / 2147483647 * n) }
-function pick(text,   parts, n) { n = split(text, parts, " "); return parts[random(n) + 1] }
-# bad values are rare, so that most cases have a report
-function value(row,   parts, n) { n = split(values[row], parts, " "); return parts[random(random(12) ? (n > 3 ? 3 : 2) : n) + 1] }
-function spec(feature, between, glue,   text, k, row, v, given) {
-    text = ""
-    delete given
-    for (k = random(5); k > 0; k--) {
-        row = first[feature] + random(count[feature])
-        if (row in given) continue
-        given[row] = 1
-        v = value(row)
-        if (feature == "speed_temporal" && option[row] == "speed_prescale" && v > 1) continue
-        if (option[row] == "motion_add_scale1" && text ~ /motion_add_uv/ || option[row] == "motion_add_uv" && text ~ /motion_add_scale1/) continue
-        text = text (text == "" ? between : ":") glue option[row] "=" v
-    }
-    return text
-}
-BEGIN {
-    state = (seed * 7919 + 12345) % 2147483646 + 1
-    for (i = 0; i < 20; i++) random(2)
-    while ((getline line < options) > 0) {
-        rows++
-        split(line, parts, " ")
-        if (!(parts[1] in first)) first[parts[1]] = rows
-        count[parts[1]]++
-        option[rows] = parts[2]
-        sub(/^[^ ]* [^ ]* /, "", line)
-        values[rows] = line
-    }
-    features = "psnr float_psnr float_ssim float_ms_ssim psnr_hvs ciede speed_temporal float_adm float_vif float_motion float_ansnr float_moment vif adm motion cambi speed_chroma float_adm float_vif float_motion"
-    builtin = "vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v0.6.3 vmaf_float_v0.6.1 vmaf_float_v0.6.1neg vmaf_float_4k_v0.6.1 vmaf_float_b_v0.6.3 vmaf_v1.0.16_3d0h"
-    for (c = 0; c < cases; c++) {
-        clip = pick("plain ten twelve sixteen full half same black dark one two odd long plain ten full large")
-        line = clip " " pick("xml json csv sub json xml")
-        n = random(4)
-        for (i = 0; i < n; i++) {
-            m = random(3) ? "version=" pick(builtin (clip == "large" ? " vmaf_v1.0.16_hfr_5d0h vmaf_v1.0.16_3d0h_2160" : "")) : models == "" ? "version=vmaf_float_v0.6.1" : "path=../shared/models/" substr(pick(models), 3)
-            line = line " -m " m ":name=m" i
-            if (random(4) == 0) line = line ":" pick("disable_clip enable_transform disable_clip=true enable_transform=true")
-            if (random(3) == 0) { f = pick("vif adm motion float_vif float_adm float_motion cambi"); line = line spec(f, ":", f ".") }
-        }
-        if (n == 0 && random(2)) line = line " -n"
-        for (i = random(9); i > 0; i--) {
-            f = pick(features)
-            if (f == "ciede" && clip == "odd" || f == "psnr_hvs" && clip == "sixteen") continue
-            line = line " --feature " f (f in first ? spec(f, "=", "") : "")
-        }
-        if (random(3) == 0) line = line " --threads " (1 + random(3))
-        if (random(4) == 0) line = line " --subsample " (1 + random(4))
-        if (random(5) == 0) line = line " --frame_cnt " (1 + random(3))
-        if (random(8) == 0) line = line " --frame_skip_ref " random(2) " --frame_skip_dist " random(3)
-        print line
-    }
-}' >> "$work/cases"
 # all levels of vector code in turn
 masks='0 16 255'
 turn=0

@@ -28,6 +28,9 @@ typedef enum clip_content {
     CLIP_BANDS,    /* wide plateaus a step or two apart, as coarse coding leaves them; chroma as texture   */
     CLIP_DUSK,     /* the same, nearly black; chroma flat                                              */
     CLIP_GREY,     /* texture with flat chroma                                                        */
+    CLIP_CHEQUERS, /* two levels in cells of 8x8, panning: sums of products that are exactly zero     */
+    CLIP_DIAGONALS, /* two levels in stripes at 45 degrees, panning                                   */
+    CLIP_SHADE,    /* a few levels above black, smooth with dither, in all planes: covariances nearly singular   */
     CLIP_CONTENT_COUNT
 } clip_content;
 
@@ -55,7 +58,8 @@ typedef struct clip {
 } clip;
 
 static const char *const clip_content_names[CLIP_CONTENT_COUNT] = {
-    "texture", "noise", "flat", "black", "white", "lines", "blocks", "ramp", "bands", "dusk", "grey"};
+    "texture", "noise", "flat", "black", "white", "lines", "blocks", "ramp", "bands", "dusk", "grey",
+    "chequers", "diagonals", "shade"};
 static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = {
     "same", "blur", "grain", "coarse", "mix", "invert", "stretch", "faint", "luma", "wash", "rinse"};
 
@@ -149,6 +153,12 @@ static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint
     case CLIP_BANDS:
         h = clip_octave(x + 3 * frame, y + frame, 7, seed);
         return (4096 + h / 4) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xff80u : 0xff00u);
+    case CLIP_CHEQUERS:
+        return (((x + frame) >> 3) ^ ((y + 2 * frame) >> 3)) & 1 ? 60160 : 4096;
+    case CLIP_DIAGONALS:
+        return ((x + y + frame) >> 3) & 1 ? 60160 : 4096;
+    case CLIP_SHADE:
+        return 1500 + clip_octave(x + 3 * frame, y + frame, 6, seed) / 24 + (clip_hash(x, y, seed + frame) & 255);
     case CLIP_DUSK:
         h = clip_octave(x + 3 * frame, y + frame, 7, seed);
         return (3600 + h / 12) & (clip_octave(x, y, 6, seed + 5) > 40000 ? 0xffc0u : 0xff00u);

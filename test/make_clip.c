@@ -5,7 +5,7 @@
 static const char usage[] =
     "usage: make_clip [--raw] [--floor] CONTENT[+DISTORTION] WIDTHxHEIGHT DEPTH CHROMA FRAMES SEED REFERENCE "
     "DISTORTED\n"
-    "  CONTENT     texture noise flat black white lines blocks ramp bands dusk grey\n"
+    "  CONTENT     texture noise flat black white lines blocks ramp bands dusk grey chequers diagonals shade\n"
     "  DISTORTION  same blur grain coarse mix invert stretch faint luma wash rinse\n"
     "  DEPTH       8..16   CHROMA  400 420 422 444\n"
     "  --raw       planes only, no y4m headers\n"

@@ -73,6 +73,12 @@ step 'amd runtime without a card' test/amd_runtime.sh build
 
 # Takes libvmaf's own tool, with float features, in VMAF; else it says that it is skipped.
 [ -z "$all" ] || step 'beside libvmaf' test/beside.sh build
+# Takes that tool with all digits in VMAF17: see `make fuzz-peer`.
+if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
+    step 'beside libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
+elif [ -n "$all" ]; then
+    echo '== beside libvmaf, random cases: skipped, VMAF17 is not set'
+fi
 
 # the rest of what make does
 step 'help' make help
@@ -133,7 +139,7 @@ windows() {
 }
 have Windows x86_64-w64-mingw32-g++ wine && step 'Windows under wine' windows
 
-step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}"
+step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}" FUZZ_SEED="${FUZZ_SEED:-2}"
 
 echo "$(nproc 2> /dev/null) processors, $(($(date +%s) - begin)) s"
 echo "$passed passed, $failed failed"

@@ -171,6 +171,8 @@ static void test_feature_fields(void) {
         {"adm", "adm_noise_weight=1501", "adm_noise_weight"},
         {"adm", "adm_dlm_weight=1.1", "adm_dlm_weight"},
         {"adm", "adm_min_val=2", "adm_min_val"},
+        {"adm", "adm_min_val=-0.0", "adm_min_val"},   /* no number for libvmaf */
+        {"adm", "adm_csf_mode=-0", "adm_csf_mode"},
         {"adm", "adm_csf_scale=51", "adm_csf_scale"},
         {"adm", "adm_csf_diag_scale=51", "adm_csf_diag_scale"},
         {"adm", "adm_enhn_gain_limit=nan", "adm_enhn_gain_limit"},

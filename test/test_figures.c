@@ -217,8 +217,8 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "print") == 0) {
         return print_figures();
     }
-    compare_file("test/golden/figures.txt", 270);
-    compare_file("test/golden/figures_v1.txt", 81);
+    compare_file("test/golden/figures.txt", 273);
+    compare_file("test/golden/figures_v1.txt", 83);
     compare_file("test/golden/figures_own.txt", 30);
     return test_end();
 }

@@ -2,7 +2,9 @@
 # Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named. FUZZ_SEED
 # in the environment is where the random numbers begin, else the time; it is printed.
 #
-#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...
+#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...        with FUZZ_SECONDS and, if it is to be that one, FUZZ_SEED
+#
+# levels is a target of its own kind: it compares, see levels.c.
 folder=$1
 options=$2
 shift 2
@@ -10,6 +12,25 @@ passed=0
 failed=0
 seed=${FUZZ_SEED:-$(date +%s)}
 for name in "$@"; do
+    if [ "$name" = levels ]; then
+        simulated=$folder/../test/libsimulated_
+        gpus=
+        if [ -f "${simulated}cuda32.so" ] && [ -f "${simulated}hip64.so" ]; then
+            test/simulated/images.sh "$folder"
+            gpus="--gpu cuda,${simulated}cuda32.so,$folder/simulated_80.ptx,60000"
+            gpus="$gpus --gpu hip,${simulated}hip64.so,$folder/simulated.hsaco,60000"
+        fi
+        # shellcheck disable=SC2086
+        if "$folder/levels" $gpus --seconds "${FUZZ_SECONDS:-60}" ${FUZZ_SEED:+--seed "$FUZZ_SEED"} \
+            > "$folder/$name.log" 2>&1; then
+            passed=$((passed + 1))
+            grep '^seed ' "$folder/$name.log"
+        else
+            failed=$((failed + 1))
+            tail -n 60 "$folder/$name.log"
+        fi
+        continue
+    fi
     corpus=$folder/corpus_$name
     mkdir -p "$corpus"
     cp test/fuzz/seeds/"$name"/* "$corpus"/

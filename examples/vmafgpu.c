@@ -1707,8 +1707,16 @@ static video_result begin_video(video *v, const options *o) {
     return begin_video_as(v, o, !needs_chroma(o));
 }
 
+/* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag then. */
+static video_range range_of(const video *v) {
+    return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
+}
+
+static const char *range_name(const video *v) {
+    return v->range == VIDEO_RANGE_FULL ? "full" : v->range == VIDEO_RANGE_LIMITED ? "limited" : "limited (it has no XCOLORRANGE)";
+}
+
 static int check_videos(const options *o, const video *r, const video *d) {
-    static const char *const ranges[] = {"unknown", "limited", "full"};
     if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
         return fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
                     "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
@@ -1720,9 +1728,9 @@ static int check_videos(const options *o, const video *r, const video *d) {
         return fail("the pixel formats differ: %s is %s, %s is %s", r->title, r->sampling.name, d->title,
                     d->sampling.name);
     }
-    if (r->range != d->range && r->range != VIDEO_RANGE_UNKNOWN && d->range != VIDEO_RANGE_UNKNOWN) {
-        warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
-             ranges[r->range], d->title, ranges[d->range]);
+    if (range_of(r) != range_of(d)) {
+        warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title, range_name(r),
+             d->title, range_name(d));
     }
     if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
         warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they are shown",

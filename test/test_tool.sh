@@ -703,12 +703,15 @@ for range in FULL LIMITED; do
         sed "1s/\$/ XCOLORRANGE=$range/" "$work/420.$side" > "$work/$range.$side"
     done
 done
-for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 0' '420 LIMITED 0'; do
+# a y4m file without a range has the limited one
+for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 1' '420 FULL 1' '420 LIMITED 0' 'LIMITED 420 0'; do
     # shellcheck disable=SC2086
     set -- $pair
     $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --csv -o "$work/range.csv" 2> "$work/err"
     check "colour ranges $1, $2: warnings" [ "$(grep -c '^vmafgpu: warning: the colour ranges differ' "$work/err")" -eq "$3" ]
     check "colour ranges $1, $2: scores" same range.csv 420.csv
+    $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --strict > "$work/out" 2> "$work/err"
+    check "colour ranges $1, $2: status with --strict" [ $? -eq "$3" ]
 done
 
 # ---- a report overwrites nothing that is read, whatever it is called, and an older report only when it is whole ----

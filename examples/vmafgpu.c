@@ -3,7 +3,8 @@
  * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
- * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos, cut.h
+ * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos,
+ * container.h recognises files that ffmpeg has to decode first, cut.h
  * and scale.h take parts of them and make them larger or smaller, align.h finds frames that correspond; scores.h pools, rows.h keeps rows in
  * files, report.h writes libvmaf's reports, html.h (with html_page.h, thumbnail.h, png.h, xxh64.h) those to look at, plot.h draws in the terminal.
  *
@@ -24,6 +25,7 @@
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "align.h"
+#include "container.h"
 #include "cut.h"
 #include "html.h"
 #include "plot.h"
@@ -355,7 +357,12 @@ typedef struct options {
     char                  **argv;
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
+    const char             *pixel_format_name; /* as it was given */
+    int                     implied_depth;     /* the bit depth that the name states; 0: it states none */
     report_format           report;
+    const char             *report_option;     /* --json and so on, if it was given */
+    const char             *bare[2];           /* files that no option names */
+    int                     bare_count;
     vmafgpu_model_config    models[MAX_MODELS];
     model_option            model_options[MAX_MODELS]; /* what models[i] needs besides */
     int                     model_count;
@@ -473,15 +480,46 @@ static int apply_number(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-static int apply_pixel_format(options *o, const option_row *row, const char *value) {
+static const pixel_format *find_pixel_format(const char *name, size_t length) {
     for (const pixel_format *f = pixel_formats; f->name; f++) {
-        if (strcmp(f->name, value) == 0) {
-            o->pixel_format = f;
-            return 1;
+        if (strlen(f->name) == length && strncmp(f->name, name, length) == 0) {
+            return f;
         }
     }
-    return fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24 or p010 to p416, not \"%s\"", row->name,
-                value);
+    return NULL;
+}
+
+/* Reads one of ffmpeg's names: yuv420p, yuv422p10le, gray12le, p010le and so on. NULL if it is none. */
+static const pixel_format *parse_ffmpeg_format(const char *value, int *depth) {
+    const pixel_format *f = NULL;
+    if (strncmp(value, "yuv", 3) == 0 && strlen(value) >= 7 && value[6] == 'p') {
+        f = find_pixel_format(value + 3, 3);
+        value += 7;
+    } else if (strncmp(value, "gray", 4) == 0) {
+        f = find_pixel_format("400", 3);
+        value += 4;
+    } else if (value[0] == 'p' && strlen(value) == 6) {
+        f = find_pixel_format(value, 4);
+        *depth = f ? f->bit_depth : 0;
+        return f && strcmp(value + 4, "le") == 0 ? f : NULL;
+    }
+    *depth = 8;
+    if (f && *value) {
+        *depth = (int)cut_digits(&value, 100);
+        value += strcmp(value, "le") == 0 ? 2 : 0;
+    }
+    return f && *value == '\0' && *depth >= 8 && *depth <= 16 ? f : NULL;
+}
+
+static int apply_pixel_format(options *o, const option_row *row, const char *value) {
+    o->pixel_format = find_pixel_format(value, strlen(value));
+    o->implied_depth = o->pixel_format ? o->pixel_format->bit_depth : 0;
+    o->pixel_format_name = value;
+    if (!o->pixel_format) {
+        o->pixel_format = parse_ffmpeg_format(value, &o->implied_depth);
+    }
+    return o->pixel_format || fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or ffmpeg's name such as "
+                                   "yuv420p10le, not \"%s\"", row->name, value);
 }
 
 static int apply_point(options *o, const option_row *row, const char *value) {
@@ -503,6 +541,7 @@ static int apply_scale(options *o, const option_row *row, const char *value) {
 static int apply_report(options *o, const option_row *row, const char *value) {
     (void)value;
     o->report = (report_format)row->low;
+    o->report_option = row->name;
     return 1;
 }
 
@@ -602,6 +641,10 @@ static int parse_pooling(pooling *p, char *name) {
             return 1;
         }
     }
+    if (strcmp(name, "avg") == 0) {
+        *p = standard_poolings[POOL_MEAN];
+        return 1;
+    }
     char *end = NULL;
     p->name = name;
     p->is_percentile = 1;
@@ -674,6 +717,7 @@ static int check_model_name(const char *name) {
 /* One `key=value` of --model. What isn't a key of a model is an option of one of its features and is collected,
  * joined by colons, in `overloads`, which holds `room` characters. */
 static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, char *key, char *overloads, size_t room) {
+    static char version[] = "version";
     char *value = strchr(key, '=');
     if (value) {
         *value++ = '\0';
@@ -684,8 +728,12 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
     if (strcmp(key, "enable_transform") == 0) {
         return parse_model_flag(key, value, &model->enable_transform);
     }
+    if (!value && vmafgpu_builtin_model(key)) { /* a name alone */
+        value = key;
+        key = version;
+    }
     if (!value || !*key || !*value) {
-        return fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1", key);
+        return fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of a built-in model", key);
     }
     const char **text = strcmp(key, "version") == 0 ? &model->version
                         : strcmp(key, "path") == 0  ? &extra->path
@@ -848,8 +896,9 @@ static const option_row option_rows[] = {
      "raw video needs these four options, y4m takes\nnone: its width, 16 to 16384,"},
     {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0, "its height, likewise,"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,
-     "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416 (these\n"
-     "imply the bit depth). Chroma planes of odd-sized\nraw video are rounded down (y4m: up),"},
+     "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416, or\n"
+     "ffmpeg's name such as yuv420p10le (these imply the\nbit depth). Chroma planes of odd-sized raw video are\n"
+     "rounded down (y4m: up),"},
     {"bitdepth", 'b', "N", apply_number, AT(bit_depth), 8, 16, 0,
      "and its bit depth, 8 to 16; samples above 8 bits\nare 16-bit little-endian words"},
     {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "stop after N frames (0: at the end)"},
@@ -874,7 +923,8 @@ static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
      "KEY=VALUE pairs joined by colons:\n"
-     "  version=NAME  a built-in model, see below, or\n"
+     "  version=NAME  a built-in model, see below (its\n"
+     "                name alone will do), or\n"
      "  path=FILE     a model file of libvmaf (.json)\n"
      "  name=TEXT     its name in reports (default vmaf)\n"
      "  disable_clip, enable_transform\n"
@@ -900,8 +950,8 @@ static const option_row option_rows[] = {
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of every frame (-: standard output).\nA file is replaced when the report is whole. With\n"
-     "several -d as many -o, in the same order"},
+     "write a report of every frame (-: standard output,\nalso if only its format is given). A file is replaced\n"
+     "when the report is whole. With several -d as many -o,\nin the same order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
@@ -919,8 +969,8 @@ static const option_row option_rows[] = {
      "put the segments in these files together: the same\nreport as of the whole; with -o, --json and so on"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
      "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
-     "the report: mean, harmonic_mean, min, max, median,\np5 (a percentile). Without a report the default is\n"
-     "--pool mean"},
+     "the report: mean (avg), harmonic_mean, min, max,\nmedian, p5 (a percentile). Without a report the\n"
+     "default is --pool mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
      "numbers: N decimals, max (every bit), or legacy\n(default: as libvmaf, mostly 6 decimals)"},
     {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
@@ -975,7 +1025,8 @@ static void print_option_help(const option_row *row) {
 
 static void print_help(void) {
     printf("vmafgpu %s: VMAF scores of a video, the very numbers of libvmaf's plain C code.\n\n"
-           "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n",
+           "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
+           "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
            vmafgpu_version());
     for (int i = 0; i < OPTION_ROWS; i++) {
         if (option_rows[i].name) {
@@ -1074,6 +1125,20 @@ static int parse_short_options(options *o, int argc, char **argv, int *at) {
     return 1;
 }
 
+/* Two file names without options are the reference and the distorted video. */
+static int take_bare_names(options *o) {
+    if (o->bare_count == 0) {
+        return 1;
+    }
+    if (o->bare_count != 2 || o->reference || o->distorted.count || o->join) {
+        return fail("unexpected argument \"%s\"; only two names, the reference's and the distorted video's, may stand without -r and -d",
+                    o->bare[o->bare_count - 1]);
+    }
+    o->reference = o->bare[0];
+    o->distorted.names[o->distorted.count++] = o->bare[1];
+    return 1;
+}
+
 static int parse_arguments(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -1083,13 +1148,17 @@ static int parse_arguments(options *o, int argc, char **argv) {
             continue;
         }
         if (!is_option) {
-            return fail("unexpected argument \"%s\"", word);
+            if (o->bare_count == 2 || strcmp(word, "--") == 0 || !*word) {
+                return fail("unexpected argument \"%s\"", word);
+            }
+            o->bare[o->bare_count++] = word;
+            continue;
         }
         if (!(word[1] == '-' ? parse_long_option : parse_short_options)(o, argc, argv, &i)) {
             return 0;
         }
     }
-    return 1;
+    return take_bare_names(o);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1514,7 +1583,7 @@ static int check_raw_options(options *o) {
     if (!o->width && !o->height && !o->pixel_format && !o->bit_depth) {
         return 1;
     }
-    int implied = o->pixel_format ? o->pixel_format->bit_depth : 0;
+    int implied = o->implied_depth;
     if (!o->bit_depth) {
         o->bit_depth = implied;
     }
@@ -1522,7 +1591,7 @@ static int check_raw_options(options *o) {
         return fail("raw video needs all of --width, --height, --pixel_format and --bitdepth");
     }
     if (implied && o->bit_depth != implied) {
-        return fail("pixel format %s has %d bits, not %d", o->pixel_format->name, implied, (int)o->bit_depth);
+        return fail("pixel format %s has %d bits, not %d; leave --bitdepth out", o->pixel_format_name, implied, (int)o->bit_depth);
     }
     return 1;
 }
@@ -1622,7 +1691,23 @@ static int check_join(options *o) {
     return 1;
 }
 
+/* A report whose format was asked for goes to standard output if no file is named; there is room for one. */
+static int choose_output(options *o) {
+    if (!o->report_option || o->output.count || o->segments) {
+        return 1;
+    }
+    if (o->distorted.count > 1) {
+        return fail("--%s without -o writes one report to standard output, not %d; name a file for each with -o", o->report_option,
+                    o->distorted.count);
+    }
+    o->output.names[o->output.count++] = "-";
+    return 1;
+}
+
 static int check_options(options *o) {
+    if (!choose_output(o)) {
+        return 0;
+    }
     if (o->join) {
         if (!o->output.count && o->pooling_count == 0) {
             o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
@@ -3228,6 +3313,115 @@ static void stop_feeds(session *all) { (void)all; }
 static void drop_lock(session *all) { (void)all; }
 #endif
 
+/* ---- files that ffmpeg has to decode first ---- */
+
+/* ffmpeg's name of raw video of this kind. */
+static void ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
+    static const char *const planar[] = {"yuv420p", "yuv422p", "yuv444p", "gray"};
+    const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
+    if (layout == VMAFGPU_PLANAR) {
+        snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
+    } else {
+        for (const pixel_format *f = pixel_formats; f->name; f++) {
+            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth) {
+                snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
+            }
+        }
+    }
+}
+
+/* Appends the ffmpeg command that decodes a file and writes it to `to`. */
+static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before, const char *to) {
+    int by_name;
+    const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
+    char name[32] = "yuv420p", prefixed[4200];
+    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s", path); /* else what is before : is a protocol */
+    used = shell_put(out, size, used, before);
+    used = shell_put_word(out, size, used, prefixed);
+    if (o->pixel_format) {
+        ffmpeg_format(name, o->pixel_format->chroma, o->pixel_format->layout, (int)o->bit_depth);
+    }
+    used = shell_put(out, size, used, o->pixel_format ? " -f rawvideo" : " -f yuv4mpegpipe -strict -1");
+    if (o->pixel_format || (format && format->is_picture)) {
+        used = shell_put(out, size, used, " -pix_fmt ");
+        used = shell_put(out, size, used, name);
+    }
+    used = shell_put(out, size, used, " ");
+    return shell_put_word(out, size, used, to);
+}
+
+/* Appends the command that was given, with decoders for the videos that need one: a pipe for one of them, bash's substitution
+ * for several. */
+static void put_with_decoders(char *out, size_t size, const options *o, const int *is_container, int count) {
+    size_t used = 0;
+    for (int i = 0; i <= o->distorted.count && count == 1; i++) {
+        if (is_container[i]) {
+            used = put_decoder(out, size, used, o, path_of(o, i), "ffmpeg -v error -i ", "-");
+            used = shell_put(out, size, used, " | ");
+        }
+    }
+    for (int k = 0; k < o->argc; k++) {
+        const char *word = o->argv[k], *path = NULL;
+        for (int i = 0; i <= o->distorted.count; i++) {
+            const char *at = path_of(o, i);
+            path = is_container[i] && at >= word && at <= word + strlen(word) ? at : path;
+        }
+        used = shell_put(out, size, used, k ? " " : "");
+        if (!path) {
+            used = shell_put_word(out, size, used, word);
+            continue;
+        }
+        for (const char *c = word; c < path; c++) { /* --reference= */
+            char letter[2] = {*c, '\0'};
+            used = shell_put(out, size, used, letter);
+        }
+        if (count == 1) {
+            used = shell_put(out, size, used, "-");
+        } else {
+            used = put_decoder(out, size, used, o, path, "<(ffmpeg -v error -nostdin -i ", "-");
+            used = shell_put(out, size, used, ")");
+        }
+    }
+}
+
+/* Refuses files that are no video for this program, with the command that decodes them. */
+static int check_containers(const options *o) {
+    static char command[1 << 15];
+    int is_container[1 + MAX_DISTORTED] = {0}, count = 0, first = -1, from_stdin = 0, by_name;
+    for (int i = 0; i <= o->distorted.count; i++) {
+        const char *path = path_of(o, i);
+        int is_stdin = strcmp(path, "-") == 0;
+        from_stdin += is_stdin;
+        is_container[i] = !is_stdin && identify(path).kind == FILE_REGULAR && container_of(path, o->pixel_format != NULL, &by_name);
+        first = is_container[i] && first < 0 ? i : first;
+        count += is_container[i];
+    }
+    if (count == 0) {
+        return 1;
+    }
+    video named;
+    const char *path = path_of(o, first);
+    int needs_file = o->state || o->segments || o->align || o->from.is_time || o->to.is_time;
+    video_start(&named, path);
+#ifdef _WIN32
+    needs_file |= count + from_stdin > 1;
+#endif
+    if (needs_file) {
+        char to[4200];
+        snprintf(to, sizeof to, "%s.%s", path, o->pixel_format ? "yuv" : "y4m");
+        put_decoder(command, sizeof command, 0, o, path, "ffmpeg -v error -i ", to);
+    } else {
+        put_with_decoders(command, sizeof command, o, is_container, count + from_stdin);
+    }
+    const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
+    fail("%s %s %s; decode it with ffmpeg, as in this command%s", named.title, by_name ? "is not a y4m file but, by its name," : "is",
+         format->name, needs_file ? ", and score its output" : count + from_stdin > 1 ? " for bash" : "");
+    fputs("    ", stderr);
+    put_text(stderr, command);
+    fputs("\n", stderr);
+    return 0;
+}
+
 /* All are open before the header of one is read, whoever does it. */
 static int open_videos(session *all, const options *o) {
     start_feeds(all);
@@ -3867,10 +4061,10 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
 
 /* The arguments, as a shell takes them. */
 static void join_command(char *out, size_t size, const options *o) {
-    size_t used = (size_t)snprintf(out, size, "vmafgpu");
-    for (int i = 1; i < o->argc && used + 1 < size; i++) {
-        int is_plain = o->argv[i][0] && o->argv[i][strspn(o->argv[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%")] == '\0';
-        used += (size_t)snprintf(out + used, size - used, is_plain ? " %s" : " '%s'", o->argv[i]);
+    size_t used = shell_put(out, size, 0, "vmafgpu");
+    for (int i = 1; i < o->argc; i++) {
+        used = shell_put(out, size, used, " ");
+        used = shell_put_word(out, size, used, o->argv[i]);
     }
 }
 
@@ -4383,7 +4577,7 @@ static int join(options *o) {
 }
 
 static int open_and_run(session *all, options *o) {
-    if (!load_models(o) || !arrange_options(all, o) || !open_videos(all, o)) {
+    if (!load_models(o) || !arrange_options(all, o) || !check_containers(o) || !open_videos(all, o)) {
         return 0;
     }
     for (int i = 1; i <= all->count; i++) {

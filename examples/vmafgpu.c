@@ -986,9 +986,9 @@ static const option_row option_rows[] = {
      "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program"},
-    {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
-     "worker threads; scores don't depend on them. Default:\n1 where the CPU scores; where a GPU does, as many as\n"
-     "help to read files, at most 16"},
+    {"threads", 0, "N", apply_number, AT(threads), 0, MAX_THREADS, 0,
+     "worker threads, 256 at most; scores don't depend on\nthem. Default (0): 1 where the CPU scores; where a\n"
+     "GPU does, as many as help to read files, at most 16"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0, "not 0: --backend auto uses no GPU"},
@@ -1792,6 +1792,32 @@ static video_result begin_video(video *v, const options *o) {
     return begin_video_as(v, o, !needs_chroma(o));
 }
 
+/* ffmpeg's name of raw video of this kind. */
+static void ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
+    static const char *const planar[] = {"yuv420p", "yuv422p", "yuv444p", "gray"};
+    const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
+    if (layout == VMAFGPU_PLANAR) {
+        snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
+    } else {
+        for (const pixel_format *f = pixel_formats; f->name; f++) {
+            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth) {
+                snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
+            }
+        }
+    }
+}
+
+/* "; remedy" for a distorted video whose format is not the reference's; "" if ffmpeg has no such format. */
+static const char *conversion(char text[128], const video *r) {
+    char name[32] = "";
+    int is_411 = r->sampling.chroma_x == 4;
+    if (r->bit_depth <= 10 || r->bit_depth % 2 == 0) {
+        ffmpeg_format(name, r->sampling.chroma, r->layout, r->bit_depth);
+    }
+    snprintf(text, 128, is_411 || *name ? "; ffmpeg converts the distorted video with -pix_fmt %s" : "", is_411 ? "yuv411p" : name);
+    return text;
+}
+
 /* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag then. */
 static video_range range_of(const video *v) {
     return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
@@ -1802,16 +1828,18 @@ static const char *range_name(const video *v) {
 }
 
 static int check_videos(const options *o, const video *r, const video *d) {
+    char remedy[128];
     if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
         return fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
                     "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
-        return fail("the bit depths differ: %s has %d bits, %s has %d", r->title, r->bit_depth, d->title, d->bit_depth);
+        return fail("the bit depths differ: %s has %d bits, %s has %d%s", r->title, r->bit_depth, d->title, d->bit_depth,
+                    conversion(remedy, r));
     }
     if (strcmp(r->sampling.name, d->sampling.name) != 0) {
-        return fail("the pixel formats differ: %s is %s, %s is %s", r->title, r->sampling.name, d->title,
-                    d->sampling.name);
+        return fail("the pixel formats differ: %s is %s, %s is %s%s", r->title, r->sampling.name, d->title,
+                    d->sampling.name, conversion(remedy, r));
     }
     if (range_of(r) != range_of(d)) {
         warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title, range_name(r),
@@ -2110,6 +2138,7 @@ typedef struct session {
     int64_t         wanted;     /* pairs that are scored, below 0: all. Then come those behind them */
     int64_t         collected;  /* of the contexts' rows, those that are in `rows`, or were there before */
     int             is_done;    /* nothing is left to score */
+    int             end_is_known[1 + MAX_DISTORTED]; /* a warning said that this video ends before another one */
     char            warning[512]; /* of the library, that was printed last */
     map_files       maps[MAX_MAPS];
     int             map_count;
@@ -2249,7 +2278,7 @@ static int reader_threads(const options *o) {
 #else
     long processors = 1;
     if (o->threads > 0) {
-        return (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+        return (int)o->threads;
     }
 #  ifdef _WIN32
     SYSTEM_INFO system;
@@ -2327,7 +2356,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.serial_first = o->threads > 0;
-    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.threads = (int)o->threads;
     config.gpu.threads = reader_threads(o);
     config.together = o->distorted.count;
     config.on_heatmap = write_map;
@@ -2496,9 +2525,12 @@ static const char *range_text(char text[64], int64_t first, int64_t last) {
 static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
-    char text[64], other[64];
-    say("alignment: %s: its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated", d->title,
-        a->offset, (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
+    char text[64], other[64], place[64] = "it is in step with the reference";
+    if (a->offset != 0) {
+        snprintf(place, sizeof place, "its frame n is the reference's n%+d", a->offset);
+    }
+    say("alignment: %s: %s; %lld frames correspond, %lld dropped, %lld repeated", d->title, place, (long long)a->matched,
+        (long long)a->dropped, (long long)a->repeated);
     for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
         const align_range *e = &a->events[k];
         say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last), e->low < 0 ? -e->low : e->low,
@@ -2612,7 +2644,7 @@ static int arrange_alignment(session *all) {
 }
 
 /* Files that are not equally long, unless they are made equal, or less is wanted. */
-static void check_lengths(const session *all) {
+static void check_lengths(session *all) {
     const video *r = &all->videos[0];
     int64_t pairs = pairs_behind(all, all->first);
     for (int i = 1; i <= all->count; i++) {
@@ -2627,13 +2659,30 @@ static void check_lengths(const session *all) {
             }
             warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
                  r->title, r->frames_total, d->title, d->frames_total, scored);
+            int is_shorter = r->frames_total - frames_to_skip(all->o, 0) > d->frames_total - frames_to_skip(all->o, i);
+            all->end_is_known[is_shorter ? i : 0] = 1;
         }
     }
 }
 
+/* --from must lie before the end, where that is known. */
+static int check_beginning(const session *all, const options *o) {
+    int64_t pairs = pairs_behind(all, 0);
+    if (!o->from.is_given || pairs < 0 || all->first < pairs) {
+        return 1;
+    }
+    char time[48] = "";
+    const video *r = &all->videos[0];
+    if (r->rate_num) {
+        snprintf(time, sizeof time, " (%.2f seconds)", (double)pairs * r->rate_den / r->rate_num);
+    }
+    return fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; give --from a smaller value", (long long)all->first,
+                pairs == 1 ? "is" : "are", (long long)pairs, pairs == 1 ? "" : "s", time);
+}
+
 /* Everything that can be known before the first pair is scored. */
 static int arrange(session *all, const options *o) {
-    if (!arrange_times(all, o) || !arrange_pictures(all, o)) {
+    if (!arrange_times(all, o) || !check_beginning(all, o) || !arrange_pictures(all, o)) {
         return 0;
     }
     if (o->align) {
@@ -3043,7 +3092,7 @@ static video_result judge_pair(const session *all, const pair *now, const char *
         ended = ended < 0 && state == VIDEO_END ? i : ended;
         longer = longer < 0 && state == VIDEO_OK ? i : longer;
     }
-    if (worst == VIDEO_END && longer >= 0) {
+    if (worst == VIDEO_END && longer >= 0 && !all->end_is_known[ended]) {
         report_early_end(&all->videos[ended], &all->videos[longer]);
         strict_failures += is_strict;
     }
@@ -3314,21 +3363,6 @@ static void drop_lock(session *all) { (void)all; }
 #endif
 
 /* ---- files that ffmpeg has to decode first ---- */
-
-/* ffmpeg's name of raw video of this kind. */
-static void ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
-    static const char *const planar[] = {"yuv420p", "yuv422p", "yuv444p", "gray"};
-    const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
-    if (layout == VMAFGPU_PLANAR) {
-        snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
-    } else {
-        for (const pixel_format *f = pixel_formats; f->name; f++) {
-            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth) {
-                snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
-            }
-        }
-    }
-}
 
 /* Appends the ffmpeg command that decodes a file and writes it to `to`. */
 static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before, const char *to) {
@@ -4084,6 +4118,17 @@ static const char *last_part(const char *path) {
     return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
 }
 
+/* What a page calls a distorted video: the last part of its path or, if that is another one's too, the path. */
+static const char *page_name(const options *o, int i) {
+    const char *name = last_part(o->distorted.names[i]);
+    for (int k = 0; k < o->distorted.count; k++) {
+        if (k != i && strcmp(last_part(o->distorted.names[k]), name) == 0) {
+            return o->distorted.names[i];
+        }
+    }
+    return name;
+}
+
 static void write_page(FILE *out, void *user) {
     page_data *d = (page_data *)user;
     d->page.out = out;
@@ -4173,7 +4218,7 @@ static int report_page(const session *all, options *o, const figures *reports) {
     int first = ok && d->page.score_count ? d->score_columns[0] : 0, many = o->distorted.count;
     for (int i = 0; i < many && ok; i++) {
         html_video *v = &d->videos[i];
-        v->name = last_part(o->distorted.names[i]);
+        v->name = page_name(o, i);
         ok = copy_scores(&reports[i], &v->figures);
         if (ok) {
             int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
@@ -4360,6 +4405,9 @@ static int report_all(const session *all, options *o, figures *reports, int coun
         ok = report_page(all, o, reports) && ok;
     }
     for (int i = 0; i < count && o->plot; i++) {
+        if (count > 1) {
+            print_pooled_title(o, 1 + i);
+        }
         ok = plot_report(&reports[i]) && ok;
     }
     if (o->pooling_count > 0 && reports[0].rows > 0 && print_table(reports, count)) {
@@ -4434,6 +4482,14 @@ static int run(session *all, options *o) {
         }
     }
     if ((s.frames == 0 || all->has_rows) && all->rows.tables[0].rows == 0 && !o->segments) {
+        if (ok && o->from.is_given) {
+            const video *shortest = &all->videos[0];
+            for (int i = 1; i <= all->count; i++) {
+                shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
+            }
+            return fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld; give --from a smaller value",
+                        (long long)all->first, shortest->title, shortest->frames_read);
+        }
         return ok ? fail("there is no pair of frames to score") : 0;
     }
     if (all->has_rows) {

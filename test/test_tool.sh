@@ -637,7 +637,9 @@ refused 'is 4:0:0, .* is 4:2:0; ffmpeg converts the distorted video with -pix_fm
 refused 'has 11 bits, .* has 8$\|has 11 bits, .* has 8\.$' -r "$work/y11.ref" -d "$ref"
 refused '.*--from is frame 3, but there are only 3 pairs of frames (0.12 seconds)' -r "$ref" -d "$work/420.dist" --from 3
 refused '.*--from is frame 100, but there are only 3 pairs' -r "$ref" -d "$work/420.dist" --from 4s
-refused '.*there is no pair of frames to score: --from is frame 3, but .* has only 3;' -r "$ref" -d - --from 3 < "$work/420.dist"
+# shellcheck disable=SC2002
+cat "$work/420.dist" | $tool -r "$ref" -d - --from 3 --quiet > "$work/out" 2> "$work/err"
+check '--from beyond the end of a pipe' grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3; give' "$work/err"
 refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
 for side in 15 16385; do
     refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8

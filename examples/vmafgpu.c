@@ -4,7 +4,7 @@
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
  * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos,
- * container.h recognises files that ffmpeg has to decode first, cut.h
+ * container.h recognises files that ffmpeg has to decode first, rawsize.h those whose size is not the stated one, cut.h
  * and scale.h take parts of them and make them larger or smaller, align.h finds frames that correspond; scores.h pools, rows.h keeps rows in
  * files, report.h writes libvmaf's reports, html.h (with html_page.h, thumbnail.h, png.h, xxh64.h) those to look at, plot.h draws in the terminal.
  *
@@ -29,6 +29,7 @@
 #include "cut.h"
 #include "html.h"
 #include "plot.h"
+#include "rawsize.h"
 #include "report.h"
 #include "rows.h"
 #include "scale.h"
@@ -2496,6 +2497,82 @@ static align_signature *look_at(const session *all, int i, int64_t *count) {
     return list;
 }
 
+/* Reads up to `most` samples of a plane of the first frame that is scored, from a quarter of its height on. 0 if that is no file. */
+static int read_some_samples(const session *all, int i, int plane, rawsize_samples *s) {
+    video again;
+    int ok = 0;
+    memset(s, 0, sizeof *s);
+    if (open_again(all, i, plane == 0, &again)) {
+        const int64_t first = wanted_frame(all, i, 0);
+        const size_t bytes = (size_t)again.bytes_per_sample, side = (size_t)again.width;
+        const size_t row = plane ? video_chroma_side(&again, again.width, again.sampling.chroma_x) : side;
+        const size_t rows = plane ? video_chroma_side(&again, again.height, again.sampling.chroma_y) : (size_t)again.height;
+        const size_t begin = rows / 4 * row, left = rows * row - begin, count = left < RAWSIZE_MOST ? left : RAWSIZE_MOST;
+        const size_t offset = (plane ? again.luma_bytes : 0) + begin * bytes;
+        const int white = again.layout == VMAFGPU_SEMIPLANAR_HIGH ? 65535 : (1 << again.bit_depth) - 1;
+        unsigned char *samples = (unsigned char *)malloc(count * bytes);
+#ifdef VIDEO_MAP
+        long long at = 0;
+        video_result result = VIDEO_OK;
+        while (result == VIDEO_OK && again.frames_read <= first) {
+            result = video_locate(&again, &at);
+        }
+        ok = samples && result == VIDEO_OK && video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
+#else
+        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* all before would have to be read */
+        if (ok) {
+            memcpy(samples, again.planes + offset, count * bytes);
+        }
+#endif
+        ok = ok && rawsize_load(s, samples, count * bytes, (int)bytes, white);
+        free(samples);
+    }
+    video_close(&again);
+    return ok;
+}
+
+/* Warns if a raw video's first frame does not look as its options say. 0 if it did. */
+static int check_raw_picture(const session *all, int i) {
+    const video *v = &all->videos[i];
+    rawsize_samples s;
+    char same_size[80] = "";
+    int other = 0, is_deep = 0, is_shallow = 0, is_interleaved = 0;
+    if (read_some_samples(all, i, 0, &s)) {
+        is_deep = v->bit_depth == 8 && rawsize_is_words(&s);
+        is_shallow = v->bytes_per_sample == 2 && rawsize_is_bytes(&s);
+        other = is_deep || is_shallow ? 0 : rawsize_other_width(&s, v->width);
+    }
+    rawsize_free(&s);
+    if (is_deep || is_shallow) {
+        warn("the samples of %s look like %s; check --bitdepth (%d) and --pixel_format", v->title,
+             is_deep ? "the halves of words with more than 8 bits" : "pairs of 8 bits", v->bit_depth);
+    } else if (other) {
+        const long long samples = (long long)v->width * v->height, height = samples / other;
+        if (samples % other == 0 && height >= other / 3 && height <= other) { /* a usual shape */
+            snprintf(same_size, sizeof same_size, "; %dx%lld has as many samples", other, height);
+        }
+        warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check --width and --height%s",
+             v->title, v->width, v->height, other, v->width, same_size);
+    } else if (v->layout == VMAFGPU_PLANAR && v->chroma_bytes > 0 && read_some_samples(all, i, 1, &s)) {
+        is_interleaved = rawsize_is_interleaved(&s);
+        rawsize_free(&s);
+    }
+    if (is_interleaved) {
+        warn("the chroma samples of %s alternate between two planes, as in nv12; check --pixel_format (%s)", v->title,
+             all->o->pixel_format_name);
+    }
+    return !is_deep && !is_shallow && !other && !is_interleaved;
+}
+
+/* Looks at the first frame of raw files. One warning is enough: all have the same options. */
+static void look_for_size(const session *all) {
+    for (int i = 0; i <= all->count && all->o->pixel_format; i++) {
+        if (!check_raw_picture(all, i)) {
+            return;
+        }
+    }
+}
+
 /* Looks at the first frames of files, and warns where they seem to be shifted. */
 static void look_for_shift(const session *all) {
     const video *r = &all->videos[0];
@@ -2685,6 +2762,7 @@ static int arrange(session *all, const options *o) {
     if (!arrange_times(all, o) || !check_beginning(all, o) || !arrange_pictures(all, o)) {
         return 0;
     }
+    look_for_size(all);
     if (o->align) {
         if (!arrange_alignment(all)) {
             return 0;

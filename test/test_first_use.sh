@@ -203,5 +203,84 @@ refused "$unexpected" -r "$r" -d "$d" "$d"
 refused "$unexpected" -- "$r" "$d"
 refused "$unexpected" "$r" '' -d "$d"
 
+# ---- raw video whose stated size or format is not that of its samples: a warning, and none where nothing is wrong ----
+
+odd_size='does not look like pictures of'
+# odd NAME WORDS ARGUMENTS...: one warning, with these words, which --strict makes an error
+odd() {
+    pair=$1
+    words=$2
+    shift 2
+    run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@"
+    check "$pair as $*: status" [ $status -eq 0 ]
+    check "$pair as $*: words" grep -q "^vmafgpu: warning: \".*/$pair.ref\" $words\|^vmafgpu: warning: the .*samples of \".*/$pair.ref\" $words" "$work/err"
+    check "$pair as $*: once" [ "$(grep -c "does not look like\|samples of" "$work/err")" -eq 1 ]
+    run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@" --strict
+    check "$pair as $*: --strict" [ $status -eq 1 ]
+    check "$pair as $*: --strict, no score" [ ! -s "$work/out" ]
+}
+# sound NAME ARGUMENTS...: no warning
+sound() {
+    pair=$1
+    shift
+    run -r "$work/$pair.ref" -d "$work/$pair.dist" -n --feature motion --strict "$@"
+    check "$pair as $*: nothing is said: $(head -n 1 "$work/err")" [ $status -eq 0 -a ! -s "$work/err" ]
+}
+for content in texture+blur texture+mix grey+grain; do
+    make_pair size --raw $content 352x288 8 420 2 4
+    odd size "$odd_size 288x352: rows of 352 samples fit far better than rows of 288; check --width and --height; 352x288 has as many" -w 288 -h 352 -p yuv420p
+    odd size "$odd_size 704x144: rows of 352 samples .* than rows of 704" -w 704 -h 144 -p yuv420p
+    odd size "$odd_size 176x144: rows of 352 samples .* than rows of 176" -w 176 -h 144 -p yuv420p
+    odd size "$odd_size 528x192: rows of 352 samples .* than rows of 528" -w 528 -h 192 -p yuv420p
+    sound size -w 352 -h 288 -p yuv420p
+done
+run -r "$work/size.ref" -d - -w 288 -h 352 -p yuv420p < "$work/size.dist"
+check 'other sizes: the file beside standard input' grep -q "$odd_size 288x352" "$work/err"
+odd size 'look like pairs of 8 bits; check --bitdepth (16)' -w 352 -h 144 -p 420 -b 16
+make_pair size10 --raw texture+mix 352x288 10 420 2 4
+odd size10 "$odd_size 288x352: rows of 352 samples fit far better" -w 288 -h 352 -p yuv420p10le
+odd size10 'look like the halves of words .*; check --bitdepth (8)' -w 352 -h 288 -p yuv420p
+sound size10 -w 352 -h 288 -p yuv420p10le
+for side in ref dist; do
+    {
+        head -c $((352 * 288)) "$work/size.$side"
+        yes x | head -c $((352 * 288 / 2))
+    } > "$work/nv12.$side"
+done
+if $tool -r "$r" -d "$d" -n --feature psnr --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'; then
+    echo 'skipped: chroma, for this build has no psnr'
+else
+    odd nv12 'alternate between two planes, as in nv12; check --pixel_format (420)' -w 352 -h 288 -p 420 -b 8 --feature psnr
+    sound nv12 -w 352 -h 288 -p nv12 --feature psnr
+fi
+sound nv12 -w 352 -h 288 -p 420 -b 8
+for content in noise flat black white lines blocks ramp bands dusk grey texture; do
+    for format in '96x64 8 420' '101x77 8 400' '320x180 10 422' '128x96 16 444'; do
+        # shellcheck disable=SC2086
+        set -- $format
+        make_pair right '--raw --floor' $content+mix "$@" 1 5
+        sound right -w "${1%x*}" -h "${1#*x}" -p "$3" -b "$2"
+    done
+done
+# what repeats itself: chequerboards and stripes, of which many widths would do
+for pattern in 'int(x / 8) + int(y / 8)' 'x' 'y' 'int((x + y) / 4)' 'int(x / 16)' 'int(y / 4)'; do
+    awk -v width=96 "BEGIN { for (y = 0; y < 64; y++) for (x = 0; x < width; x++) printf \"%s\", ($pattern) % 2 ? \"~\" : \"!\" }" > "$work/pattern.ref"
+    cp "$work/pattern.ref" "$work/pattern.dist"
+    sound pattern -w 96 -h 64 -p 400 -b 8
+done
+if [ -d ../shared/clips ]; then
+    for clip in ../shared/clips/*_ref_*_420p*.yuv; do
+        name=$(basename "$clip")
+        case $name in tiny*) continue ;; esac
+        size=$(echo "$name" | sed 's/.*_\([0-9]*x[0-9]*\)_.*/\1/')
+        ln -sf "$(cd "$(dirname "$clip")" && pwd)/$name" "$work/real.ref"
+        ln -sf "$(cd "$(dirname "$clip")" && pwd)/$(echo "$name" | sed 's/_ref_/_dis_/')" "$work/real.dist"
+        format=yuv420p
+        case $name in *420p16.yuv) format=yuv420p16le ;; esac
+        sound real -w "${size%x*}" -h "${size#*x}" -p $format
+        odd real "$odd_size ${size#*x}x${size%x*}: rows of ${size%x*} samples" -w "${size#*x}" -h "${size%x*}" -p $format --frame_cnt 1
+    done
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

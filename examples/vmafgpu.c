@@ -939,7 +939,7 @@ static const option_row option_rows[] = {
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
      "what is otherwise a warning is an error: videos that\ndiffer in length, rate or range, that seem shifted,\n"
-     "or cannot be aligned for sure, options that a\nfeature does not have"},
+     "or of another size than stated, or cannot be aligned\nfor sure, options that a feature does not have"},
     {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
      "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
      "all but host give one score on every machine"},

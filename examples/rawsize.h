@@ -155,7 +155,7 @@ static inline int rawsize_is_part(const rawsize_samples *s, size_t width, int pa
     }
     for (int k = 0; k < parts && count >= 8; k++) {
         whole += jumps[k] / (double)count <= 2 * beside + 1;
-        broken += jumps[k] / (double)count >= 4 * beside + 4;
+        broken += jumps[k] / (double)count >= 2.5 * beside + 4;
     }
     return whole == parts - 1 && broken == 1;
 }

@@ -1815,7 +1815,13 @@ static const char *conversion(char text[128], const video *r) {
     if (r->bit_depth <= 10 || r->bit_depth % 2 == 0) {
         ffmpeg_format(name, r->sampling.chroma, r->layout, r->bit_depth);
     }
-    snprintf(text, 128, is_411 || *name ? "; ffmpeg converts the distorted video with -pix_fmt %s" : "", is_411 ? "yuv411p" : name);
+    if (is_411) {
+        snprintf(name, sizeof name, "yuv411p");
+    }
+    text[0] = '\0';
+    if (*name) {
+        snprintf(text, 128, "; ffmpeg converts the distorted video with -pix_fmt %s", name);
+    }
     return text;
 }
 

@@ -54,6 +54,7 @@ $tool -r "$r" -d "$d" --quiet --csv -o "$work/clip.csv"
 decoded='; decode it with ffmpeg, as in this command'
 # container NAME FORMAT BYTES: a file of this name that begins with these bytes
 container() {
+    # shellcheck disable=SC2059
     printf "$3" > "$work/$1"
     head -c 600 /dev/zero >> "$work/$1"
     refused "^vmafgpu: \".*/$1\" $2$decoded\\.\$" -r "$r" -d "$work/$1"
@@ -161,6 +162,7 @@ check '-m NAME:name=' grep -q '^Frame,.*,other,' "$work/out"
 refused '"vmaf_v9" should be KEY=VALUE.* or the name of a built-in model' -r "$r" -d "$d" -m vmaf_v9
 refused 'cannot both be meant' -r "$r" -d "$d" -m vmaf_v0.6.1:version=vmaf_v0.6.1neg
 for name in yuv420p yuv420p8 420; do
+    # shellcheck disable=SC2046
     run -r "$work/raw.ref" -d "$work/raw.dist" --csv -w 66 -h 50 -p $name $([ $name != 420 ] || echo -b 8)
     check "-p $name" same out clip.csv
 done

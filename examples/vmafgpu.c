@@ -3,7 +3,8 @@
  * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for
  * byte but for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
  *
- * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos, cut.h
+ * What is here: options, files, what is compared with what, reading and scoring, reports. Beside it: video.h reads videos,
+ * container.h recognises files that ffmpeg has to decode first, rawsize.h those whose size is not the stated one, cut.h
  * and scale.h take parts of them and make them larger or smaller, align.h finds frames that correspond; scores.h pools, rows.h keeps rows in
  * files, report.h writes libvmaf's reports, html.h (with html_page.h, thumbnail.h, png.h, xxh64.h) those to look at, plot.h draws in the terminal.
  *
@@ -24,9 +25,11 @@
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "align.h"
+#include "container.h"
 #include "cut.h"
 #include "html.h"
 #include "plot.h"
+#include "rawsize.h"
 #include "report.h"
 #include "rows.h"
 #include "scale.h"
@@ -355,7 +358,12 @@ typedef struct options {
     char                  **argv;
     int64_t                 width, height, bit_depth;
     const pixel_format     *pixel_format;
+    const char             *pixel_format_name; /* as it was given */
+    int                     implied_depth;     /* the bit depth that the name states; 0: it states none */
     report_format           report;
+    const char             *report_option;     /* --json and so on, if it was given */
+    const char             *bare[2];           /* files that no option names */
+    int                     bare_count;
     vmafgpu_model_config    models[MAX_MODELS];
     model_option            model_options[MAX_MODELS]; /* what models[i] needs besides */
     int                     model_count;
@@ -473,15 +481,46 @@ static int apply_number(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-static int apply_pixel_format(options *o, const option_row *row, const char *value) {
+static const pixel_format *find_pixel_format(const char *name, size_t length) {
     for (const pixel_format *f = pixel_formats; f->name; f++) {
-        if (strcmp(f->name, value) == 0) {
-            o->pixel_format = f;
-            return 1;
+        if (strlen(f->name) == length && strncmp(f->name, name, length) == 0) {
+            return f;
         }
     }
-    return fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24 or p010 to p416, not \"%s\"", row->name,
-                value);
+    return NULL;
+}
+
+/* Reads one of ffmpeg's names: yuv420p, yuv422p10le, gray12le, p010le and so on. NULL if it is none. */
+static const pixel_format *parse_ffmpeg_format(const char *value, int *depth) {
+    const pixel_format *f = NULL;
+    if (strncmp(value, "yuv", 3) == 0 && strlen(value) >= 7 && value[6] == 'p') {
+        f = find_pixel_format(value + 3, 3);
+        value += 7;
+    } else if (strncmp(value, "gray", 4) == 0) {
+        f = find_pixel_format("400", 3);
+        value += 4;
+    } else if (value[0] == 'p' && strlen(value) == 6) {
+        f = find_pixel_format(value, 4);
+        *depth = f ? f->bit_depth : 0;
+        return f && strcmp(value + 4, "le") == 0 ? f : NULL;
+    }
+    *depth = 8;
+    if (f && *value) {
+        *depth = (int)cut_digits(&value, 100);
+        value += strcmp(value, "le") == 0 ? 2 : 0;
+    }
+    return f && *value == '\0' && *depth >= 8 && *depth <= 16 ? f : NULL;
+}
+
+static int apply_pixel_format(options *o, const option_row *row, const char *value) {
+    o->pixel_format = find_pixel_format(value, strlen(value));
+    o->implied_depth = o->pixel_format ? o->pixel_format->bit_depth : 0;
+    o->pixel_format_name = value;
+    if (!o->pixel_format) {
+        o->pixel_format = parse_ffmpeg_format(value, &o->implied_depth);
+    }
+    return o->pixel_format || fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or ffmpeg's name such as "
+                                   "yuv420p10le, not \"%s\"", row->name, value);
 }
 
 static int apply_point(options *o, const option_row *row, const char *value) {
@@ -503,6 +542,7 @@ static int apply_scale(options *o, const option_row *row, const char *value) {
 static int apply_report(options *o, const option_row *row, const char *value) {
     (void)value;
     o->report = (report_format)row->low;
+    o->report_option = row->name;
     return 1;
 }
 
@@ -602,6 +642,10 @@ static int parse_pooling(pooling *p, char *name) {
             return 1;
         }
     }
+    if (strcmp(name, "avg") == 0) {
+        *p = standard_poolings[POOL_MEAN];
+        return 1;
+    }
     char *end = NULL;
     p->name = name;
     p->is_percentile = 1;
@@ -674,6 +718,7 @@ static int check_model_name(const char *name) {
 /* One `key=value` of --model. What isn't a key of a model is an option of one of its features and is collected,
  * joined by colons, in `overloads`, which holds `room` characters. */
 static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, char *key, char *overloads, size_t room) {
+    static char version[] = "version";
     char *value = strchr(key, '=');
     if (value) {
         *value++ = '\0';
@@ -684,8 +729,12 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
     if (strcmp(key, "enable_transform") == 0) {
         return parse_model_flag(key, value, &model->enable_transform);
     }
+    if (!value && vmafgpu_builtin_model(key)) { /* a name alone */
+        value = key;
+        key = version;
+    }
     if (!value || !*key || !*value) {
-        return fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1", key);
+        return fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of a built-in model", key);
     }
     const char **text = strcmp(key, "version") == 0 ? &model->version
                         : strcmp(key, "path") == 0  ? &extra->path
@@ -848,8 +897,9 @@ static const option_row option_rows[] = {
      "raw video needs these four options, y4m takes\nnone: its width, 16 to 16384,"},
     {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0, "its height, likewise,"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,
-     "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416 (these\n"
-     "imply the bit depth). Chroma planes of odd-sized\nraw video are rounded down (y4m: up),"},
+     "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416, or\n"
+     "ffmpeg's name such as yuv420p10le (these imply the\nbit depth). Chroma planes of odd-sized raw video are\n"
+     "rounded down (y4m: up),"},
     {"bitdepth", 'b', "N", apply_number, AT(bit_depth), 8, 16, 0,
      "and its bit depth, 8 to 16; samples above 8 bits\nare 16-bit little-endian words"},
     {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "stop after N frames (0: at the end)"},
@@ -874,7 +924,8 @@ static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
      "KEY=VALUE pairs joined by colons:\n"
-     "  version=NAME  a built-in model, see below, or\n"
+     "  version=NAME  a built-in model, see below (its\n"
+     "                name alone will do), or\n"
      "  path=FILE     a model file of libvmaf (.json)\n"
      "  name=TEXT     its name in reports (default vmaf)\n"
      "  disable_clip, enable_transform\n"
@@ -888,7 +939,7 @@ static const option_row option_rows[] = {
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
      "what is otherwise a warning is an error: videos that\ndiffer in length, rate or range, that seem shifted,\n"
-     "or cannot be aligned for sure, options that a\nfeature does not have"},
+     "or of another size than stated, or cannot be aligned\nfor sure, options that a feature does not have"},
     {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
      "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
      "all but host give one score on every machine"},
@@ -900,8 +951,8 @@ static const option_row option_rows[] = {
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of every frame (-: standard output).\nA file is replaced when the report is whole. With\n"
-     "several -d as many -o, in the same order"},
+     "write a report of every frame (-: standard output,\nalso if only its format is given). A file is replaced\n"
+     "when the report is whole. With several -d as many -o,\nin the same order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
@@ -919,8 +970,8 @@ static const option_row option_rows[] = {
      "put the segments in these files together: the same\nreport as of the whole; with -o, --json and so on"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
      "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
-     "the report: mean, harmonic_mean, min, max, median,\np5 (a percentile). Without a report the default is\n"
-     "--pool mean"},
+     "the report: mean (avg), harmonic_mean, min, max,\nmedian, p5 (a percentile). Without a report the\n"
+     "default is --pool mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
      "numbers: N decimals, max (every bit), or legacy\n(default: as libvmaf, mostly 6 decimals)"},
     {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
@@ -936,9 +987,9 @@ static const option_row option_rows[] = {
      "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
-    {"threads", 0, "N", apply_number, AT(threads), 0, UINT32_MAX, 0,
-     "worker threads; scores don't depend on them. Default:\n1 where the CPU scores; where a GPU does, as many as\n"
-     "help to read files, at most 16"},
+    {"threads", 0, "N", apply_number, AT(threads), 0, MAX_THREADS, 0,
+     "worker threads, 256 at most; scores don't depend on\nthem. Default (0): 1 where the CPU scores; where a\n"
+     "GPU does, as many as help to read files, at most 16"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0, "not 0: --backend auto uses no GPU"},
@@ -975,7 +1026,8 @@ static void print_option_help(const option_row *row) {
 
 static void print_help(void) {
     printf("vmafgpu %s: VMAF scores of a video, the very numbers of libvmaf's plain C code.\n\n"
-           "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n",
+           "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
+           "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
            vmafgpu_version());
     for (int i = 0; i < OPTION_ROWS; i++) {
         if (option_rows[i].name) {
@@ -1074,6 +1126,20 @@ static int parse_short_options(options *o, int argc, char **argv, int *at) {
     return 1;
 }
 
+/* Two file names without options are the reference and the distorted video. */
+static int take_bare_names(options *o) {
+    if (o->bare_count == 0) {
+        return 1;
+    }
+    if (o->bare_count != 2 || o->reference || o->distorted.count || o->join) {
+        return fail("unexpected argument \"%s\"; only two names, the reference's and the distorted video's, may stand without -r and -d",
+                    o->bare[o->bare_count - 1]);
+    }
+    o->reference = o->bare[0];
+    o->distorted.names[o->distorted.count++] = o->bare[1];
+    return 1;
+}
+
 static int parse_arguments(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -1083,13 +1149,17 @@ static int parse_arguments(options *o, int argc, char **argv) {
             continue;
         }
         if (!is_option) {
-            return fail("unexpected argument \"%s\"", word);
+            if (o->bare_count == 2 || strcmp(word, "--") == 0 || !*word) {
+                return fail("unexpected argument \"%s\"", word);
+            }
+            o->bare[o->bare_count++] = word;
+            continue;
         }
         if (!(word[1] == '-' ? parse_long_option : parse_short_options)(o, argc, argv, &i)) {
             return 0;
         }
     }
-    return 1;
+    return take_bare_names(o);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1514,7 +1584,7 @@ static int check_raw_options(options *o) {
     if (!o->width && !o->height && !o->pixel_format && !o->bit_depth) {
         return 1;
     }
-    int implied = o->pixel_format ? o->pixel_format->bit_depth : 0;
+    int implied = o->implied_depth;
     if (!o->bit_depth) {
         o->bit_depth = implied;
     }
@@ -1522,7 +1592,7 @@ static int check_raw_options(options *o) {
         return fail("raw video needs all of --width, --height, --pixel_format and --bitdepth");
     }
     if (implied && o->bit_depth != implied) {
-        return fail("pixel format %s has %d bits, not %d", o->pixel_format->name, implied, (int)o->bit_depth);
+        return fail("pixel format %s has %d bits, not %d; leave --bitdepth out", o->pixel_format_name, implied, (int)o->bit_depth);
     }
     return 1;
 }
@@ -1622,7 +1692,23 @@ static int check_join(options *o) {
     return 1;
 }
 
+/* A report whose format was asked for goes to standard output if no file is named; there is room for one. */
+static int choose_output(options *o) {
+    if (!o->report_option || o->output.count || o->segments) {
+        return 1;
+    }
+    if (o->distorted.count > 1) {
+        return fail("--%s without -o writes one report to standard output, not %d; name a file for each with -o", o->report_option,
+                    o->distorted.count);
+    }
+    o->output.names[o->output.count++] = "-";
+    return 1;
+}
+
 static int check_options(options *o) {
+    if (!choose_output(o)) {
+        return 0;
+    }
     if (o->join) {
         if (!o->output.count && o->pooling_count == 0) {
             o->poolings[o->pooling_count++] = standard_poolings[POOL_MEAN];
@@ -1707,22 +1793,64 @@ static video_result begin_video(video *v, const options *o) {
     return begin_video_as(v, o, !needs_chroma(o));
 }
 
+/* ffmpeg's name of raw video of this kind. */
+static void ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth) {
+    static const char *const planar[] = {"yuv420p", "yuv422p", "yuv444p", "gray"};
+    const int k = chroma == VMAFGPU_420 ? 0 : chroma == VMAFGPU_422 ? 1 : chroma == VMAFGPU_444 ? 2 : 3;
+    if (layout == VMAFGPU_PLANAR) {
+        snprintf(name, 32, bit_depth > 8 ? "%s%dle" : "%s", planar[k], bit_depth);
+    } else {
+        for (const pixel_format *f = pixel_formats; f->name; f++) {
+            if (f->chroma == chroma && f->layout == layout && f->bit_depth == bit_depth) {
+                snprintf(name, 32, layout == VMAFGPU_SEMIPLANAR ? "%s" : "%sle", f->name);
+            }
+        }
+    }
+}
+
+/* "; remedy" for a distorted video whose format is not the reference's; "" if ffmpeg has no such format. */
+static const char *conversion(char text[128], const video *r) {
+    char name[32] = "";
+    int is_411 = r->sampling.chroma_x == 4;
+    if (r->bit_depth <= 10 || r->bit_depth % 2 == 0) {
+        ffmpeg_format(name, r->sampling.chroma, r->layout, r->bit_depth);
+    }
+    if (is_411) {
+        snprintf(name, sizeof name, "yuv411p");
+    }
+    text[0] = '\0';
+    if (*name) {
+        snprintf(text, 128, "; ffmpeg converts the distorted video with -pix_fmt %s", name);
+    }
+    return text;
+}
+
+/* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag then. */
+static video_range range_of(const video *v) {
+    return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
+}
+
+static const char *range_name(const video *v) {
+    return v->range == VIDEO_RANGE_FULL ? "full" : v->range == VIDEO_RANGE_LIMITED ? "limited" : "limited (it has no XCOLORRANGE)";
+}
+
 static int check_videos(const options *o, const video *r, const video *d) {
-    static const char *const ranges[] = {"unknown", "limited", "full"};
+    char remedy[128];
     if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
         return fail("the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
                     "video to the reference's size", r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
-        return fail("the bit depths differ: %s has %d bits, %s has %d", r->title, r->bit_depth, d->title, d->bit_depth);
+        return fail("the bit depths differ: %s has %d bits, %s has %d%s", r->title, r->bit_depth, d->title, d->bit_depth,
+                    conversion(remedy, r));
     }
     if (strcmp(r->sampling.name, d->sampling.name) != 0) {
-        return fail("the pixel formats differ: %s is %s, %s is %s", r->title, r->sampling.name, d->title,
-                    d->sampling.name);
+        return fail("the pixel formats differ: %s is %s, %s is %s%s", r->title, r->sampling.name, d->title,
+                    d->sampling.name, conversion(remedy, r));
     }
-    if (r->range != d->range && r->range != VIDEO_RANGE_UNKNOWN && d->range != VIDEO_RANGE_UNKNOWN) {
-        warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
-             ranges[r->range], d->title, ranges[d->range]);
+    if (range_of(r) != range_of(d)) {
+        warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title, range_name(r),
+             d->title, range_name(d));
     }
     if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
         warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they are shown",
@@ -2017,6 +2145,7 @@ typedef struct session {
     int64_t         wanted;     /* pairs that are scored, below 0: all. Then come those behind them */
     int64_t         collected;  /* of the contexts' rows, those that are in `rows`, or were there before */
     int             is_done;    /* nothing is left to score */
+    int             end_is_known[1 + MAX_DISTORTED]; /* a warning said that this video ends before another one */
     char            warning[512]; /* of the library, that was printed last */
     map_files       maps[MAX_MAPS];
     int             map_count;
@@ -2156,7 +2285,7 @@ static int reader_threads(const options *o) {
 #else
     long processors = 1;
     if (o->threads > 0) {
-        return (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+        return (int)o->threads;
     }
 #  ifdef _WIN32
     SYSTEM_INFO system;
@@ -2234,7 +2363,7 @@ static vmafgpu *open_context(session *all, const options *o) {
     config.gpu.in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.serial_first = o->threads > 0;
-    config.threads = (int)(o->threads < MAX_THREADS ? o->threads : MAX_THREADS);
+    config.threads = (int)o->threads;
     config.gpu.threads = reader_threads(o);
     config.together = o->distorted.count;
     config.on_heatmap = write_map;
@@ -2374,6 +2503,82 @@ static align_signature *look_at(const session *all, int i, int64_t *count) {
     return list;
 }
 
+/* Reads up to `most` samples of a plane of the first frame that is scored, from a quarter of its height on. 0 if that is no file. */
+static int read_some_samples(const session *all, int i, int plane, rawsize_samples *s) {
+    video again;
+    int ok = 0;
+    memset(s, 0, sizeof *s);
+    if (open_again(all, i, plane == 0, &again)) {
+        const int64_t first = wanted_frame(all, i, 0);
+        const size_t bytes = (size_t)again.bytes_per_sample, side = (size_t)again.width;
+        const size_t row = plane ? video_chroma_side(&again, again.width, again.sampling.chroma_x) : side;
+        const size_t rows = plane ? video_chroma_side(&again, again.height, again.sampling.chroma_y) : (size_t)again.height;
+        const size_t begin = rows / 4 * row, left = rows * row - begin, count = left < RAWSIZE_MOST ? left : RAWSIZE_MOST;
+        const size_t offset = (plane ? again.luma_bytes : 0) + begin * bytes;
+        const int white = again.layout == VMAFGPU_SEMIPLANAR_HIGH ? 65535 : (1 << again.bit_depth) - 1;
+        unsigned char *samples = (unsigned char *)malloc(count * bytes);
+#ifdef VIDEO_MAP
+        long long at = 0;
+        video_result result = VIDEO_OK;
+        while (result == VIDEO_OK && again.frames_read <= first) {
+            result = video_locate(&again, &at);
+        }
+        ok = samples && result == VIDEO_OK && video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
+#else
+        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* all before would have to be read */
+        if (ok) {
+            memcpy(samples, again.planes + offset, count * bytes);
+        }
+#endif
+        ok = ok && rawsize_load(s, samples, count * bytes, (int)bytes, white);
+        free(samples);
+    }
+    video_close(&again);
+    return ok;
+}
+
+/* Warns if a raw video's first frame does not look as its options say. 0 if it did. */
+static int check_raw_picture(const session *all, int i) {
+    const video *v = &all->videos[i];
+    rawsize_samples s;
+    char same_size[80] = "";
+    int other = 0, is_deep = 0, is_shallow = 0, is_interleaved = 0;
+    if (read_some_samples(all, i, 0, &s)) {
+        is_deep = v->bit_depth == 8 && rawsize_is_words(&s);
+        is_shallow = v->bytes_per_sample == 2 && rawsize_is_bytes(&s);
+        other = is_deep || is_shallow ? 0 : rawsize_other_width(&s, v->width);
+    }
+    rawsize_free(&s);
+    if (is_deep || is_shallow) {
+        warn("the samples of %s look like %s; check --bitdepth (%d) and --pixel_format", v->title,
+             is_deep ? "the halves of words with more than 8 bits" : "pairs of 8 bits", v->bit_depth);
+    } else if (other) {
+        const long long samples = (long long)v->width * v->height, height = samples / other;
+        if (samples % other == 0 && height >= other / 3 && height <= other) { /* a usual shape */
+            snprintf(same_size, sizeof same_size, "; %dx%lld has as many samples", other, height);
+        }
+        warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check --width and --height%s",
+             v->title, v->width, v->height, other, v->width, same_size);
+    } else if (v->layout == VMAFGPU_PLANAR && v->chroma_bytes > 0 && read_some_samples(all, i, 1, &s)) {
+        is_interleaved = rawsize_is_interleaved(&s);
+        rawsize_free(&s);
+    }
+    if (is_interleaved) {
+        warn("the chroma samples of %s alternate between two planes, as in nv12; check --pixel_format (%s)", v->title,
+             all->o->pixel_format_name);
+    }
+    return !is_deep && !is_shallow && !other && !is_interleaved;
+}
+
+/* Looks at the first frame of raw files. One warning is enough: all have the same options. */
+static void look_for_size(const session *all) {
+    for (int i = 0; i <= all->count && all->o->pixel_format; i++) {
+        if (!check_raw_picture(all, i)) {
+            return;
+        }
+    }
+}
+
 /* Looks at the first frames of files, and warns where they seem to be shifted. */
 static void look_for_shift(const session *all) {
     const video *r = &all->videos[0];
@@ -2403,9 +2608,12 @@ static const char *range_text(char text[64], int64_t first, int64_t last) {
 static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
-    char text[64], other[64];
-    say("alignment: %s: its frame n is the reference's n%+d; %lld frames correspond, %lld dropped, %lld repeated", d->title,
-        a->offset, (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
+    char text[64], other[64], place[64] = "it is in step with the reference";
+    if (a->offset != 0) {
+        snprintf(place, sizeof place, "its frame n is the reference's n%+d", a->offset);
+    }
+    say("alignment: %s: %s; %lld frames correspond, %lld dropped, %lld repeated", d->title, place, (long long)a->matched,
+        (long long)a->dropped, (long long)a->repeated);
     for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
         const align_range *e = &a->events[k];
         say("alignment: at frame %s: %d %s", range_text(text, first + e->first, first + e->last), e->low < 0 ? -e->low : e->low,
@@ -2519,7 +2727,7 @@ static int arrange_alignment(session *all) {
 }
 
 /* Files that are not equally long, unless they are made equal, or less is wanted. */
-static void check_lengths(const session *all) {
+static void check_lengths(session *all) {
     const video *r = &all->videos[0];
     int64_t pairs = pairs_behind(all, all->first);
     for (int i = 1; i <= all->count; i++) {
@@ -2534,15 +2742,33 @@ static void check_lengths(const session *all) {
             }
             warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest",
                  r->title, r->frames_total, d->title, d->frames_total, scored);
+            int is_shorter = r->frames_total - frames_to_skip(all->o, 0) > d->frames_total - frames_to_skip(all->o, i);
+            all->end_is_known[is_shorter ? i : 0] = 1;
         }
     }
 }
 
+/* --from must lie before the end, where that is known. */
+static int check_beginning(const session *all, const options *o) {
+    int64_t pairs = pairs_behind(all, 0);
+    if (!o->from.is_given || pairs < 0 || all->first < pairs) {
+        return 1;
+    }
+    char time[48] = "";
+    const video *r = &all->videos[0];
+    if (r->rate_num) {
+        snprintf(time, sizeof time, " (%.2f seconds)", (double)pairs * r->rate_den / r->rate_num);
+    }
+    return fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; give --from a smaller value", (long long)all->first,
+                pairs == 1 ? "is" : "are", (long long)pairs, pairs == 1 ? "" : "s", time);
+}
+
 /* Everything that can be known before the first pair is scored. */
 static int arrange(session *all, const options *o) {
-    if (!arrange_times(all, o) || !arrange_pictures(all, o)) {
+    if (!arrange_times(all, o) || !check_beginning(all, o) || !arrange_pictures(all, o)) {
         return 0;
     }
+    look_for_size(all);
     if (o->align) {
         if (!arrange_alignment(all)) {
             return 0;
@@ -2952,7 +3178,7 @@ static video_result judge_pair(const session *all, const pair *now, const char *
         ended = ended < 0 && state == VIDEO_END ? i : ended;
         longer = longer < 0 && state == VIDEO_OK ? i : longer;
     }
-    if (worst == VIDEO_END && longer >= 0) {
+    if (worst == VIDEO_END && longer >= 0 && !all->end_is_known[ended]) {
         report_early_end(&all->videos[ended], &all->videos[longer]);
         strict_failures += is_strict;
     }
@@ -3221,6 +3447,100 @@ static video_result next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
 static void stop_feeds(session *all) { (void)all; }
 static void drop_lock(session *all) { (void)all; }
 #endif
+
+/* ---- files that ffmpeg has to decode first ---- */
+
+/* Appends the ffmpeg command that decodes a file and writes it to `to`. */
+static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before, const char *to) {
+    int by_name;
+    const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
+    char name[32] = "yuv420p", prefixed[4200];
+    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s", path); /* else what is before : is a protocol */
+    used = shell_put(out, size, used, before);
+    used = shell_put_word(out, size, used, prefixed);
+    if (o->pixel_format) {
+        ffmpeg_format(name, o->pixel_format->chroma, o->pixel_format->layout, (int)o->bit_depth);
+    }
+    used = shell_put(out, size, used, o->pixel_format ? " -f rawvideo" : " -f yuv4mpegpipe -strict -1");
+    if (o->pixel_format || (format && format->is_picture)) {
+        used = shell_put(out, size, used, " -pix_fmt ");
+        used = shell_put(out, size, used, name);
+    }
+    used = shell_put(out, size, used, " ");
+    return shell_put_word(out, size, used, to);
+}
+
+/* Appends the command that was given, with decoders for the videos that need one: a pipe for one of them, bash's substitution
+ * for several. */
+static void put_with_decoders(char *out, size_t size, const options *o, const int *is_container, int count) {
+    size_t used = 0;
+    for (int i = 0; i <= o->distorted.count && count == 1; i++) {
+        if (is_container[i]) {
+            used = put_decoder(out, size, used, o, path_of(o, i), "ffmpeg -v error -i ", "-");
+            used = shell_put(out, size, used, " | ");
+        }
+    }
+    for (int k = 0; k < o->argc; k++) {
+        const char *word = o->argv[k], *path = NULL;
+        for (int i = 0; i <= o->distorted.count; i++) {
+            const char *at = path_of(o, i);
+            path = is_container[i] && at >= word && at <= word + strlen(word) ? at : path;
+        }
+        used = shell_put(out, size, used, k ? " " : "");
+        if (!path) {
+            used = shell_put_word(out, size, used, word);
+            continue;
+        }
+        for (const char *c = word; c < path; c++) { /* --reference= */
+            char letter[2] = {*c, '\0'};
+            used = shell_put(out, size, used, letter);
+        }
+        if (count == 1) {
+            used = shell_put(out, size, used, "-");
+        } else {
+            used = put_decoder(out, size, used, o, path, "<(ffmpeg -v error -nostdin -i ", "-");
+            used = shell_put(out, size, used, ")");
+        }
+    }
+}
+
+/* Refuses files that are no video for this program, with the command that decodes them. */
+static int check_containers(const options *o) {
+    static char command[1 << 15];
+    int is_container[1 + MAX_DISTORTED] = {0}, count = 0, first = -1, from_stdin = 0, by_name;
+    for (int i = 0; i <= o->distorted.count; i++) {
+        const char *path = path_of(o, i);
+        int is_stdin = strcmp(path, "-") == 0;
+        from_stdin += is_stdin;
+        is_container[i] = !is_stdin && identify(path).kind == FILE_REGULAR && container_of(path, o->pixel_format != NULL, &by_name);
+        first = is_container[i] && first < 0 ? i : first;
+        count += is_container[i];
+    }
+    if (count == 0) {
+        return 1;
+    }
+    video named;
+    const char *path = path_of(o, first);
+    int needs_file = o->state || o->segments || o->align || o->from.is_time || o->to.is_time;
+    video_start(&named, path);
+#ifdef _WIN32
+    needs_file |= count + from_stdin > 1;
+#endif
+    if (needs_file) {
+        char to[4200];
+        snprintf(to, sizeof to, "%s.%s", path, o->pixel_format ? "yuv" : "y4m");
+        put_decoder(command, sizeof command, 0, o, path, "ffmpeg -v error -i ", to);
+    } else {
+        put_with_decoders(command, sizeof command, o, is_container, count + from_stdin);
+    }
+    const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
+    fail("%s %s %s; decode it with ffmpeg, as in this command%s", named.title, by_name ? "is not a y4m file but, by its name," : "is",
+         format->name, needs_file ? ", and score its output" : count + from_stdin > 1 ? " for bash" : "");
+    fputs("    ", stderr);
+    put_text(stderr, command);
+    fputs("\n", stderr);
+    return 0;
+}
 
 /* All are open before the header of one is read, whoever does it. */
 static int open_videos(session *all, const options *o) {
@@ -3867,10 +4187,10 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
 
 /* The arguments, as a shell takes them. */
 static void join_command(char *out, size_t size, const options *o) {
-    size_t used = (size_t)snprintf(out, size, "vmafgpu");
-    for (int i = 1; i < o->argc && used + 1 < size; i++) {
-        int is_plain = o->argv[i][0] && o->argv[i][strspn(o->argv[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%")] == '\0';
-        used += (size_t)snprintf(out + used, size - used, is_plain ? " %s" : " '%s'", o->argv[i]);
+    size_t used = shell_put(out, size, 0, "vmafgpu");
+    for (int i = 1; i < o->argc; i++) {
+        used = shell_put(out, size, used, " ");
+        used = shell_put_word(out, size, used, o->argv[i]);
     }
 }
 
@@ -3888,6 +4208,17 @@ typedef struct page_data {
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
+}
+
+/* What a page calls a distorted video: the last part of its path or, if that is another one's too, the path. */
+static const char *page_name(const options *o, int i) {
+    const char *name = last_part(o->distorted.names[i]);
+    for (int k = 0; k < o->distorted.count; k++) {
+        if (k != i && strcmp(last_part(o->distorted.names[k]), name) == 0) {
+            return o->distorted.names[i];
+        }
+    }
+    return name;
 }
 
 static void write_page(FILE *out, void *user) {
@@ -3979,7 +4310,7 @@ static int report_page(const session *all, options *o, const figures *reports) {
     int first = ok && d->page.score_count ? d->score_columns[0] : 0, many = o->distorted.count;
     for (int i = 0; i < many && ok; i++) {
         html_video *v = &d->videos[i];
-        v->name = last_part(o->distorted.names[i]);
+        v->name = page_name(o, i);
         ok = copy_scores(&reports[i], &v->figures);
         if (ok) {
             int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
@@ -4166,6 +4497,9 @@ static int report_all(const session *all, options *o, figures *reports, int coun
         ok = report_page(all, o, reports) && ok;
     }
     for (int i = 0; i < count && o->plot; i++) {
+        if (count > 1) {
+            print_pooled_title(o, 1 + i);
+        }
         ok = plot_report(&reports[i]) && ok;
     }
     if (o->pooling_count > 0 && reports[0].rows > 0 && print_table(reports, count)) {
@@ -4242,6 +4576,14 @@ static int run(session *all, options *o) {
         }
     }
     if ((s.frames == 0 || all->has_rows) && all->rows.tables[0].rows == 0 && !o->segments) {
+        if (ok && o->from.is_given) {
+            const video *shortest = &all->videos[0];
+            for (int i = 1; i <= all->count; i++) {
+                shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
+            }
+            return fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld; give --from a smaller value",
+                        (long long)all->first, shortest->title, shortest->frames_read);
+        }
         return ok ? fail("there is no pair of frames to score") : 0;
     }
     if (all->has_rows) {
@@ -4387,7 +4729,7 @@ static int join(options *o) {
 }
 
 static int open_and_run(session *all, options *o) {
-    if (!load_models(o) || !arrange_options(all, o) || !open_videos(all, o)) {
+    if (!load_models(o) || !arrange_options(all, o) || !check_containers(o) || !open_videos(all, o)) {
         return 0;
     }
     for (int i = 1; i <= all->count; i++) {

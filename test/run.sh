@@ -54,7 +54,7 @@ if [ -n "$TESTS" ]; then
 else
     tests="$programs test_output.sh"
     # its pipes and file names are not those of Windows
-    [ "$EXE" = .exe ] || tests="fuzz_levels.sh test_tool.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh test_terminal.sh $tests"
+    [ "$EXE" = .exe ] || tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh test_terminal.sh $tests"
     # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
     # GPU under another program takes hours.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh $tests"

@@ -81,6 +81,8 @@ score aligned.csv -r "$r" -d "$work/late.y4m" --align 5
 check '--align: scores' same aligned.csv right.csv
 check '--align: says what it found' said "^vmafgpu: alignment: .*late.y4m\": its frame n is the reference's n+3; 27 frames correspond, 0 dropped, 0 repeated"
 check '--align: no doubt' [ "$(grep -c warning "$work/err")" -eq 0 ]
+score aligned.csv -r "$r" -d "$d" --align 5
+check '--align of what fits' said '^vmafgpu: alignment: .*dist.y4m": it is in step with the reference; 30 frames correspond, 0 dropped, 0 repeated\.$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"
@@ -120,6 +122,7 @@ cut_clip dist.y4m short.y4m 0 20
 score short.csv -r "$r" -d "$work/short.y4m"
 check 'other lengths: status' [ $? -eq 0 ]
 check 'other lengths: said' said 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
+check 'other lengths: once' [ "$(grep -c . "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
 cat "$d" | $tool -r "$r" -d "$work/short.y4m" -d - --quiet > "$work/out" 2> "$work/err"
 check 'other lengths beside a pipe: said' said 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'

@@ -50,6 +50,13 @@ COLUMNS=60 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot > "$work/p
 check '--plot: mean and range' grep -Eq '^vmaf: mean [0-9.]+, from [0-9.]+ to [0-9.]+$' "$work/plot"
 check '--plot: lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
 check '--plot: the last frame' grep -Eq '^ +0 +59$' "$work/plot"
+check '--plot of one: no name' [ "$(grep -c y4m "$work/plot")" -eq 0 ]
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --plot --html "$work/plot.html" > "$work/plots"
+check '--plot of several: names' [ "$(grep -A 1 '\.y4m:$' "$work/plots" | grep -c '\(one\|two\).y4m:$\|^vmaf: mean')" -eq 4 ]
+mkdir -p "$work/other_folder"
+cp "$work/two.y4m" "$work/other_folder/one.y4m"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" --frame_cnt 2
+check 'equal names: with their folders' [ "$(grep -c '"name":".*/one\.y4m","rows"' "$work/equal.html")" -eq 2 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot --no_prediction > "$work/plot" 2> "$work/error"
 check '--plot: nothing to show' grep -q 'plot: there is nothing to show' "$work/error"
 check '--plot: nothing else' [ "$(grep -c 'memory' "$work/error")" -eq 0 ]
@@ -89,6 +96,7 @@ say('ready ' + document.body.dataset.ready);
 say('view ' + document.body.dataset.view);
 for (const b of document.querySelectorAll('#figures b')) say('figure ' + b.title + ' ' + b.textContent);
 for (const row of document.querySelectorAll('#columns tbody tr')) say('column ' + [...row.cells].map(c => c.title || c.textContent).join(' '));
+for (const panel of document.querySelectorAll('#legend, #histogramlegend')) say('panel ' + panel.id + ' ' + [...panel.children].map(s => s.textContent).join(' '));
 say('pictures ' + [...document.querySelectorAll('.pictures img')].length + ' whole ' + [...document.querySelectorAll('.pictures img')].filter(i => i.complete && i.naturalWidth > 0).length);
 const box = document.getElementById('curve').getBoundingClientRect(), at = { clientX: box.left + box.width / 2, clientY: box.top + 50, bubbles: true };
 for (const type of ['pointermove', 'pointerdown', 'pointerup', 'click']) document.getElementById('curve').dispatchEvent(new MouseEvent(type, at));
@@ -140,6 +148,7 @@ sys.exit(len(bad) > 0)
 COMPARE
 fi
 probe several
+check 'the panels name the videos' [ "$(grep -c '^panel .*legend one.y4m two.y4m$' "$work/several.probe")" -eq 2 ]
 check 'a table sorts' grep -q '^sorted two.y4m one.y4m' "$work/several.probe"
 check 'and the other way round' grep -q '^again one.y4m two.y4m' "$work/several.probe"
 probe features

@@ -100,6 +100,7 @@ if command -v bash > /dev/null && [ -z "$RUNNER" ]; then
     check 'bash: an option' [ "$(complete_words --al)" = --align ]
     check 'bash: what an option takes' [ "$(complete_words --scale '')" = 'bicubic lanczos' ]
     check 'bash: a model' [ "$(complete_words -m version=vmaf_v0.6.1n)" = version=vmaf_v0.6.1neg ]
+    check 'bash: a model by its name' [ "$(complete_words -m vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
     check 'bash: a model, in words' [ "$(complete_words -m version = vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
     check 'bash: a file' [ "$(complete_words -r READM)" = README.md ]
     check 'bash: all options' [ "$(complete_words -- | wc -w)" -ge "$(grep -cE '^  (-[a-z], |    )--' "$work/help")" ]

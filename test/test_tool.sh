@@ -630,7 +630,16 @@ refused 'size' -r "$ref" -d "$work/zero"
 refused 'size' -r "$ref" -d "$work/huge"
 refused 'frame' -r "$ref" -d "$work/noframes"
 refused '64x50' -r "$ref" -d "$work/other.dist"
-refused 'bit' -r "$ref" -d "$work/deep.dist"
+refused 'has 8 bits, .* has 10; ffmpeg converts the distorted video with -pix_fmt yuv420p' -r "$ref" -d "$work/deep.dist"
+refused 'has 10 bits, .* has 8; ffmpeg converts the distorted video with -pix_fmt yuv420p10le' -r "$work/deep.dist" -d "$ref"
+refused 'is 4:4:4, .* is 4:2:0; ffmpeg converts the distorted video with -pix_fmt yuv444p' -r "$work/y444.ref" -d "$ref"
+refused 'is 4:0:0, .* is 4:2:0; ffmpeg converts the distorted video with -pix_fmt gray' -r "$work/y400.ref" -d "$ref"
+refused 'has 11 bits, .* has 8$\|has 11 bits, .* has 8\.$' -r "$work/y11.ref" -d "$ref"
+refused '.*--from is frame 3, but there are only 3 pairs of frames (0.12 seconds)' -r "$ref" -d "$work/420.dist" --from 3
+refused '.*--from is frame 100, but there are only 3 pairs' -r "$ref" -d "$work/420.dist" --from 4s
+# shellcheck disable=SC2002
+cat "$work/420.dist" | $tool -r "$ref" -d - --from 3 --quiet > "$work/out" 2> "$work/err"
+check '--from beyond the end of a pipe' grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3; give' "$work/err"
 refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
 for side in 15 16385; do
     refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8
@@ -669,6 +678,7 @@ refused '--kernels needs' -r "$ref" -d "$ref" --kernels ''
 refused 'vulkan' -r "$ref" -d "$ref" --backend vulkan
 refused 'p101' -r "$ref" -d "$ref" --pool p101
 refused 'threads' -r "$ref" -d "$ref" --threads x
+refused '--threads needs a whole number from 0 to 256, not "257"' -r "$ref" -d "$ref" --threads 257
 refused 'subsample' -r "$ref" -d "$ref" --subsample -1
 refused 'no/such/folder' -r "$ref" -d "$ref" -o "$work/no/such/folder/out.xml"
 if [ -e /dev/full ]; then
@@ -703,12 +713,15 @@ for range in FULL LIMITED; do
         sed "1s/\$/ XCOLORRANGE=$range/" "$work/420.$side" > "$work/$range.$side"
     done
 done
-for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 0' '420 LIMITED 0'; do
+# a y4m file without a range has the limited one
+for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 1' '420 FULL 1' '420 LIMITED 0' 'LIMITED 420 0'; do
     # shellcheck disable=SC2086
     set -- $pair
     $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --csv -o "$work/range.csv" 2> "$work/err"
     check "colour ranges $1, $2: warnings" [ "$(grep -c '^vmafgpu: warning: the colour ranges differ' "$work/err")" -eq "$3" ]
     check "colour ranges $1, $2: scores" same range.csv 420.csv
+    $tool -r "$work/$1.ref" -d "$work/$2.dist" --quiet --strict > "$work/out" 2> "$work/err"
+    check "colour ranges $1, $2: status with --strict" [ $? -eq "$3" ]
 done
 
 # ---- a report overwrites nothing that is read, whatever it is called, and an older report only when it is whole ----
@@ -869,7 +882,8 @@ cp "$work/agreed.csv" "$work/five.csv"
 head -c "$five" "$work/ahead.dist" > "$work/ahead.five"
 threads_agree 'reading ahead to an early end' ahead.ref ahead.five
 check 'reading ahead to an early end: scores' same agreed.csv five.csv
-check 'reading ahead to an early end: words' [ "$(grep -c 'ended before' "$work/agreed")" -eq 1 ]
+check 'reading ahead to an early end: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/agreed")" -eq 1 ]
+check 'reading ahead to an early end of a pipe: one message' [ "$(grep -c 'ended before\|frame counts differ' "$work/pipe.3")" -eq 1 ]
 for cut in $((five + 3)) $((five + frame / 3)) $((five + frame - 1)); do
     head -c $cut "$work/ahead.dist" > "$work/ahead.cut"
     threads_agree "reading ahead into a cut at $cut" ahead.ref ahead.cut
@@ -887,7 +901,7 @@ threads_agree 'reading ahead into damage' ahead.ref ahead.cut
 check 'reading ahead into damage: words' grep -q 'frame 5 does not begin with FRAME' "$work/agreed"
 $tool -r "$work/ahead.ref" -d "$work/ahead.five" -d "$work/ahead.dist" --quiet --threads 3 --csv -o "$work/many.1.csv" \
     -o "$work/many.2.csv" --precision max 2> "$work/err"
-check 'reading ahead of several' [ "$(grep -c 'ended before' "$work/err")" -eq 1 ]
+check 'reading ahead of several' [ "$(grep -c 'ended before\|frame counts differ' "$work/err")" -eq 1 ]
 check 'reading ahead of several: the first' same many.1.csv five.csv
 check 'reading ahead of several: the second' same many.2.csv five.csv
 
@@ -988,7 +1002,8 @@ check 'several: pooled' same many.pooled expected.pooled
 $tool -r "$ref" -d "$work/many.1" -d "$work/short.dist" --csv -o "$work/many.1.csv" -o "$work/many.2.csv" --precision max \
     --quiet 2> "$work/err"
 check 'several: the shortest ends all' [ "$(grep -c . "$work/many.1.csv")" -eq 3 ]
-check 'several: that is said' grep -q 'short.dist" ended before' "$work/err"
+check 'several: that is said' grep -q 'frame counts differ.*short.dist' "$work/err"
+check 'several: once' [ "$(grep -c . "$work/err")" -eq 1 ]
 refused 'as many reports' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.1.csv"
 refused 'one file' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.csv"
 refused 'overwrite' -r "$ref" -d "$work/many.1" -d "$work/many.2" -o "$work/many.csv" -o "$work/many.1"

@@ -7,18 +7,19 @@ _vmafgpu() {
     [ "$before" = = ] && before=${COMP_WORDS[COMP_CWORD - 2]}
     [ "$word" = = ] && word=
     case $before in
-    -p | --pixel_format) choices='420 422 444 400 nv12 nv16 nv24 p010 p012 p016 p210 p212 p216 p410 p412 p416' ;;
+    -p | --pixel_format) choices='420 422 444 400 nv12 nv16 nv24 p010 p012 p016 p210 p212 p216 p410 p412 p416
+        yuv420p yuv422p yuv444p gray yuv420p10le yuv422p10le yuv444p10le yuv420p12le yuv422p12le yuv444p12le gray10le' ;;
     --backend) choices='auto cpu cuda hip' ;;
     --scale) choices='bicubic lanczos' ;;
     --progress) choices='line none json' ;;
     --float_reciprocal) choices='host amd intel division' ;;
-    --pool) choices='mean harmonic_mean min max median p1 p5 p10' ;;
+    --pool) choices='mean avg harmonic_mean min max median p1 p5 p10' ;;
     --precision) choices='max legacy' ;;
     --nflx_ctc) choices='v1.0' ;;
     --aom_ctc) choices='v1.0 v2.0 v3.0 v4.0 v5.0 v6.0 v7.0' ;;
     -m | --model | version)
         choices=$(sed -n '/^Built-in models/,/^$/s/^  //p' <<< "$help")
-        [ "$before" = version ] || choices=$(sed 's/^/version=/' <<< "$choices")
+        [ "$before" = version ] || choices=$(sed 'p; s/^/version=/' <<< "$choices")
         ;;
     --feature) choices='vif adm motion cambi speed_chroma speed_temporal psnr psnr_hvs ciede float_adm float_vif float_motion float_ssim
         float_ms_ssim float_psnr float_moment float_ansnr' ;;

@@ -4661,9 +4661,9 @@ static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *
     return line;
 }
 
-#ifndef VMAFGPU_NO_JSON
-
 VMAFGPU__COLD
+
+#ifndef VMAFGPU_NO_JSON
 
 /* ================================================================================================
  * >>json                                         a reader of JSON text

@@ -2703,6 +2703,7 @@ enum {
     /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
      * short. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX: for some GPUs ptxas needs more registers than 12 warps can have */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -14664,6 +14665,7 @@ typedef struct vmafgpu__site {
     vmafgpu__vif_form form;               /* of VIF and motion in the image */
     int lanes, multiprocessors;
     int shared_limit;                     /* the most that the driver gives a block */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
     uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
@@ -14798,8 +14800,10 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* `limit`: the most that the driver gives a block on this device. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit) {
+/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
+ * kernel, 0 if that is not known. */
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
+                                         uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
                                                         VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
@@ -14807,7 +14811,7 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int 
     uint32_t warps = most[input];
     vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
     if (form == VMAFGPU__VIF_MATRIX) {
-        while (warps > 1 && VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit)
+        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
             warps--;
         block.threads = warps * 32;
         block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
@@ -15028,7 +15032,8 @@ static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale)
 }
 
 static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit);
+    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
+                              (uint32_t)site->most_threads[scale]);
 }
 
 static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
@@ -17634,6 +17639,7 @@ typedef struct vmafgpu__resource {
     X(module_function,   int, (void **function, void *module, const char *name), \
       "cuModuleGetFunction", "hipModuleGetFunction") \
     X(function_set,      int, (void *function, int attribute, int value), "cuFuncSetAttribute", NULL) \
+    X(function_get,      int, (int *value, int attribute, void *function), "cuFuncGetAttribute", NULL) \
     X(occupancy,         int, (int *blocks, void *function, int threads, size_t shared), \
       "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL) \
     X(memory_info,       int, (size_t *available, size_t *total), "cuMemGetInfo_v2", "hipMemGetInfo") \
@@ -18795,12 +18801,16 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
 
 /* Asks for the shared memory of functions that say how much, and how many of their blocks the device runs at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__holding *holding) {
-    enum { LARGEST_SHARED = 8 };   /* attribute of a function */
+    enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
     for (int i = 0; holding->feature->block && i < VMAFGPU__MAX_FUNCTIONS; i++) {
         int blocks = 1;
         if (!holding->functions[i])
             continue;
+        /* What the driver has compiled from PTX may allow smaller blocks than machine code does. */
+        if (g->driver.function_get &&
+            !VMAFGPU__GPU_CALL(v, function_get, (&g->site.most_threads[i], MOST_THREADS, holding->functions[i])))
+            g->site.most_threads[i] = VMAFGPU__VIF_WARPS_PTX * 32;
         const vmafgpu__block block = holding->feature->block(&g->site, i);
         if (g->driver.function_set)   /* who has none gives what there is without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (holding->functions[i], LARGEST_SHARED, (int)block.shared));

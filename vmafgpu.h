@@ -1372,6 +1372,18 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma fp_contract(off)
 #endif
 
+/* Casts are those of C, also in C++, where some change nothing; and floats become doubles without a cast. */
+#if defined(__GNUC__) || defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wdouble-promotion"
+#  ifdef __cplusplus
+#    pragma GCC diagnostic ignored "-Wold-style-cast"
+#    ifndef __clang__
+#      pragma GCC diagnostic ignored "-Wuseless-cast"
+#    endif
+#  endif
+#endif
+
 /* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
  * spend most of their time on what they can do for speed, which nobody would notice here. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
@@ -26140,7 +26152,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 VMAFGPU__COLD_END
 
-/* The caller's floating-point settings come back. */
+/* The caller's warnings and floating-point settings come back. */
+#if defined(__GNUC__) || defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
 #  pragma float_control(pop)
 #elif defined(__clang__)

@@ -327,8 +327,8 @@
  *       float_adm below 17x17; float_vif where its kernel is larger than a scale; float_ssim below 11x11, float_ms_ssim below
  *       176x176; speed_chroma, speed_temporal below 80x80 after the prescale; speed_temporal with speed_prescale above 1
  *       float_motion's motion_add_uv with motion_add_scale1 but at 4:4:4; vif_prescale_method bilinear to more than 7680 columns
- *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
- *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
+ *   - Fused multiply-add and -funsafe-math-optimizations, with all its parts, are off inside this header whatever flags you compile
+ *     with (-O3, -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
  *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
  *     32-bit x86 needs -msse2 -mfpmath=sse.

@@ -162,8 +162,9 @@ for compiler in $compilers; do
     [ $compiler = gcc ] && [ "$DEPTH" != all ] ||
         optimised "$compiler-unsafe" "$compiler -std=gnu11 -O1 -funsafe-math-optimizations" $few VIF FLOAT JSON
     [ "$DEPTH" = all ] || continue
-    for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math -ffinite-math-only -fno-signed-zeros; do
-        optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag" GPU
+    for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
+        # GCC takes the last one with these two alone
+        optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag -fno-signed-zeros -fno-trapping-math" GPU
     done
     for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS; do
         optimised "$compiler-$switch" "$tuned" $switch

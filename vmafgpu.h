@@ -337,8 +337,8 @@
  *       code for a sensitivity and reports NaN
  *     Raw 4:2:0 and 4:2:2 video of odd size is no difference: both tools expect chroma planes rounded down. Other programs
  *     (ffmpeg) write them rounded up, as in y4m.
- *   - Fused multiply-add and -funsafe-math-optimizations are off inside this header whatever flags you compile with (-O3,
- *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
+ *   - Fused multiply-add and -funsafe-math-optimizations, with all its parts, are off inside this header whatever flags you compile
+ *     with (-O3, -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
  *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
  *     32-bit x86 needs -msse2 -mfpmath=sse.
@@ -1350,6 +1350,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  ifdef __clang__   /* whose own functions ask for all that the command line has, see >>level lanes */
 #    define VMAFGPU__RCPPS(x) __builtin_ia32_rcpps(x)
 #    define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
+#    if __has_builtin(__builtin_elementwise_sqrt)   /* clang 22 has no others */
+#      define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
+#      define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
+#    else
+#      define VMAFGPU__SQRTPS_256(x) __builtin_ia32_sqrtps256(x)
+#      define VMAFGPU__SQRTPD_256(x) __builtin_ia32_sqrtpd256(x)
+#    endif
 #  else
 #    define VMAFGPU__RCPPS(x) _mm_rcp_ps(x)
 #    define VMAFGPU__RCPPS_256(x) _mm256_rcp_ps(x)
@@ -1385,6 +1392,18 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math")
 #elif defined(_MSC_VER)
 #  pragma fp_contract(off)
+#endif
+
+/* Casts are those of C, also in C++, where some change nothing; and floats become doubles without a cast. */
+#if defined(__GNUC__) || defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wdouble-promotion"
+#  ifdef __cplusplus
+#    pragma GCC diagnostic ignored "-Wold-style-cast"
+#    ifndef __clang__
+#      pragma GCC diagnostic ignored "-Wuseless-cast"
+#    endif
+#  endif
 #endif
 
 /* What runs once per context, or is the same work for small frames as for large ones, stands between these two. Compilers
@@ -1500,8 +1519,12 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #ifndef VMAFGPU__FN
 #  define VMAFGPU__FN static inline VMAFGPU__UNUSED
 #  define VMAFGPU__TABLE static const
-#  if defined(__GNUC__) || defined(__clang__)
-#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED   /* of a loop that becomes vector code */
+#  if defined(__clang__) && defined(__x86_64__)
+/* A step of a loop that becomes vector code. The loop is compiled without FMA (see >>level lanes), and clang refuses to inline
+ * a function into another one that lacks any of its instructions. */
+#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
+#  elif defined(__GNUC__) || defined(__clang__)
+#    define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
 #  endif
 #endif
 #ifndef VMAFGPU__STEP_FN
@@ -2738,6 +2761,7 @@ enum {
     /* Matrix form: warps of a block, as many as shared memory and registers allow; fewer where shared memory is
      * short. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
+    VMAFGPU__VIF_WARPS_PTX = 8,          /* the same in PTX: for some GPUs ptxas needs more registers than 12 warps can have */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -4690,9 +4714,9 @@ static VMAFGPU__UNUSED const void *vmafgpu__canonical_row(const vmafgpu_config *
     return line;
 }
 
-#ifndef VMAFGPU_NO_JSON
-
 VMAFGPU__COLD
+
+#ifndef VMAFGPU_NO_JSON
 
 /* ================================================================================================
  * >>json                                         a reader of JSON text
@@ -14751,6 +14775,7 @@ typedef struct vmafgpu__site {
     vmafgpu__vif_form form;               /* of VIF and motion in the image */
     int lanes, multiprocessors;
     int shared_limit;                     /* the most that the driver gives a block */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS];   /* of a block of each kernel of VIF, as it was compiled; 0: not known */
     int uses_integers;                    /* for the statistics of VIF */
     unsigned char *kept_rows;             /* row sums of ADM that edits need, variant by variant; NULL: nobody does */
     uint32_t doubted, unsettled;          /* sums that are in doubt whatever they are, of SSIM a bit each, and that stay so when
@@ -14885,8 +14910,10 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* `limit`: the most that the driver gives a block on this device. */
-static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit) {
+/* `limit`: the most shared memory that the driver gives a block on this device; `threads`: the most threads of a block of this
+ * kernel, 0 if that is not known. */
+static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int bit_depth, int lanes, uint32_t limit,
+                                         uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8, VMAFGPU__VIF_WARPS_0_12, VMAFGPU__VIF_WARPS_0_16,
                                                         VMAFGPU__VIF_WARPS_1, VMAFGPU__VIF_WARPS_2, VMAFGPU__VIF_WARPS_3 };
     const int input = vmafgpu__vif_input(scale, bit_depth), is_8 = input == 0;
@@ -14894,7 +14921,7 @@ static vmafgpu__block vmafgpu__vif_block(vmafgpu__vif_form form, int scale, int 
     uint32_t warps = most[input];
     vmafgpu__block block = { VMAFGPU__VIF_PLAIN_THREADS, VMAFGPU__VIF_PLAIN_SHARED };
     if (form == VMAFGPU__VIF_MATRIX) {
-        while (warps > 1 && VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit)
+        while (warps > 1 && (VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp > limit || (threads && warps * 32 > threads)))
             warps--;
         block.threads = warps * 32;
         block.shared = VMAFGPU__VIF_BLOCK_SHARED + warps * of_warp;
@@ -15115,7 +15142,8 @@ static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__site *site, int scale)
 }
 
 static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__site *site, int scale) {
-    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit);
+    return vmafgpu__vif_block(site->form, scale, site->config->bit_depth, site->lanes, (uint32_t)site->shared_limit,
+                              (uint32_t)site->most_threads[scale]);
 }
 
 static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__site *site) {
@@ -17721,6 +17749,7 @@ typedef struct vmafgpu__resource {
     X(module_function,   int, (void **function, void *module, const char *name), \
       "cuModuleGetFunction", "hipModuleGetFunction") \
     X(function_set,      int, (void *function, int attribute, int value), "cuFuncSetAttribute", NULL) \
+    X(function_get,      int, (int *value, int attribute, void *function), "cuFuncGetAttribute", NULL) \
     X(occupancy,         int, (int *blocks, void *function, int threads, size_t shared), \
       "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL) \
     X(memory_info,       int, (size_t *available, size_t *total), "cuMemGetInfo_v2", "hipMemGetInfo") \
@@ -18891,12 +18920,16 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
 
 /* Asks for the shared memory of functions that say how much, and how many of their blocks the device runs at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__holding *holding) {
-    enum { LARGEST_SHARED = 8 };   /* attribute of a function */
+    enum { MOST_THREADS = 0, LARGEST_SHARED = 8 };   /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
     for (int i = 0; holding->feature->block && i < VMAFGPU__MAX_FUNCTIONS; i++) {
         int blocks = 1;
         if (!holding->functions[i])
             continue;
+        /* What the driver has compiled from PTX may allow smaller blocks than machine code does. */
+        if (g->driver.function_get &&
+            !VMAFGPU__GPU_CALL(v, function_get, (&g->site.most_threads[i], MOST_THREADS, holding->functions[i])))
+            g->site.most_threads[i] = VMAFGPU__VIF_WARPS_PTX * 32;
         const vmafgpu__block block = holding->feature->block(&g->site, i);
         if (g->driver.function_set)   /* who has none gives what there is without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (holding->functions[i], LARGEST_SHARED, (int)block.shared));
@@ -24121,14 +24154,15 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds every operation by itself, to nearest. Catches what no macro tells:
- * -fassociative-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
+ * -fassociative-math and -freciprocal-math, a rounding mode set by the caller, -ffp-contract=fast with clang where it is no x86. */
 static int vmafgpu__float_is_exact(void) {
-    volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0;
+    volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
     const int fused = a * b - c != 0;                       /* 3 * fl(1/3) rounds to 1; unrounded it is below */
     const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
     volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
-    return !fused && !reassociated && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
+    const int reciprocal = square / 49.0 != 1;              /* 49 * fl(1/49) is below 1 */
+    return !fused && !reassociated && !reciprocal && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
 }
 
 static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
@@ -24136,7 +24170,7 @@ static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
         return VMAFGPU_OK;
     return vmafgpu__fail(
         v, VMAFGPU_ERROR_FLOAT,
-        "this build fuses or reorders floating-point operations, or this thread does not "
+        "this build fuses, reorders or approximates floating-point operations, or this thread does not "
         "round to nearest: compile vmafgpu.h without -funsafe-math-optimizations and -ffp-contract=fast, and "
         "call fesetround(FE_TONEAREST)");
 }
@@ -26262,7 +26296,10 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 VMAFGPU__COLD_END
 
-/* The caller's floating-point settings come back. */
+/* The caller's warnings and floating-point settings come back. */
+#if defined(__GNUC__) || defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
 #if defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
 #  pragma float_control(pop)
 #elif defined(__clang__)
@@ -26747,7 +26784,7 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
         __m256 root;   /* not by the functions of clang's headers, which ask for all that the command line has */
         memcpy(&root, x + i, sizeof root);
-        root = __builtin_ia32_sqrtps256(root);
+        root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
     }
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX2
@@ -27545,7 +27582,7 @@ static VMAFGPU__APART void vmafgpu__ciede_sqrt(double *x) {
     for (int l = 0; l < VMAFGPU__CIEDE_LANES; l += 4) {
         __m256d root;
         memcpy(&root, x + l, sizeof root);
-        root = __builtin_ia32_sqrtpd256(root);
+        root = VMAFGPU__SQRTPD_256(root);
         memcpy(x + l, &root, sizeof root);
     }
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX2
@@ -27925,23 +27962,23 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_pack_u32(a, b) VMAFGPU__V(packus_epi32)(a, b)             /* from signed to unsigned lanes */
 #  define vmafgpu__v_set_f32(x) VMAFGPU__V_OF_F32(VMAFGPU__V(set1_ps)(x))
 #  define vmafgpu__v_set_f64(x) VMAFGPU__V_OF_F64(VMAFGPU__V(set1_pd)(x))
-#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
-#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_add_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(add_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_add_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(add_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+#  define vmafgpu__v_sub_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(sub_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_sub_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(sub_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
 #  define vmafgpu__v_mul_f32(a, b) \
-    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
+    vmafgpu__v_hold(VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(mul_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b))))
 #  define vmafgpu__v_mul_f64(a, b) \
-    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
-#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
-#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
+    vmafgpu__v_hold(VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(mul_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b))))
+#  define vmafgpu__v_div_f32(a, b) VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(div_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b)))
+#  define vmafgpu__v_div_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(div_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
 #  define vmafgpu__v_min_f64(a, b) VMAFGPU__V_OF_F64(VMAFGPU__V(min_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b)))
 #  define vmafgpu__v_fma_f32(a, b, c) /* a b + c, rounded once */ \
-    VMAFGPU__V_OF_F32(VMAFGPU__V(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
 #  define vmafgpu__v_fma_f64(a, b, c) \
-    VMAFGPU__V_OF_F64(VMAFGPU__V(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
+    VMAFGPU__V_OF_F64(VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_F64(a), VMAFGPU__V_F64(b), VMAFGPU__V_F64(c)))
 #  define vmafgpu__v_fnma_f32(a, b, c) /* c - a b, rounded once */ \
-    VMAFGPU__V_OF_F32(VMAFGPU__V(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
+    VMAFGPU__V_OF_F32(VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_F32(a), VMAFGPU__V_F32(b), VMAFGPU__V_F32(c)))
 #  define vmafgpu__v_to_f32(a) VMAFGPU__V_OF_F32(VMAFGPU__V(cvtepi32_ps)(a))
 #  define vmafgpu__v_truncate_f32(a) VMAFGPU__V(cvttps_epi32)(VMAFGPU__V_F32(a))
 #endif
@@ -27949,6 +27986,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
 #  define VMAFGPU__V(operation) _mm256_##operation
 #  define VMAFGPU__V_BITS(operation) _mm256_##operation##_si256
+#  define VMAFGPU__V_FLOATS __m256
+#  define VMAFGPU__V_DOUBLES __m256d
 #  define VMAFGPU__V_F32(a) _mm256_castsi256_ps(a)
 #  define VMAFGPU__V_F64(a) _mm256_castsi256_pd(a)
 #  define VMAFGPU__V_OF_F32(a) _mm256_castps_si256(a)
@@ -28021,6 +28060,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
 #  define VMAFGPU__V_BITS(operation) _mm512_##operation##_si512
+#  define VMAFGPU__V_FLOATS __m512
+#  define VMAFGPU__V_DOUBLES __m512d
 #  define VMAFGPU__V_F32(a) _mm512_castsi512_ps(a)
 #  define VMAFGPU__V_F64(a) _mm512_castsi512_pd(a)
 #  define VMAFGPU__V_OF_F32(a) _mm512_castps_si512(a)
@@ -28254,6 +28295,58 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 #  define vmafgpu__v_lookup32(table, index) \
     vqtbl2q_s8(table, vreinterpretq_u8_u32(vmlaq_u32(vdupq_n_u32(0x03020100), \
         vandq_u32(VMAFGPU__V_AS(u32, index), vdupq_n_u32(7)), vdupq_n_u32(0x04040404))))
+#endif
+
+/* ---- float arithmetic of x86 ----
+ *
+ * clang compiles the functions of <immintrin.h> with the settings of where it was included first, which may have been in the
+ * caller's file and with -funsafe-math-optimizations, and inlining keeps these settings. Functions of our own have ours.
+ */
+#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
+#  ifdef __clang__
+#    pragma float_control(push)
+#    pragma float_control(except, off)   /* makes faster code; no product can be fused, see vmafgpu__v_hold() */
+#  endif
+#  define VMAFGPU__V_ARITHMETIC(name, operation) \
+    VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \
+        return a operation b; \
+    } \
+    VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(name##_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b) { \
+        return a operation b; \
+    }
+VMAFGPU__V_ARITHMETIC(add, +)
+VMAFGPU__V_ARITHMETIC(sub, -)
+VMAFGPU__V_ARITHMETIC(mul, *)
+VMAFGPU__V_ARITHMETIC(div, /)
+#  undef VMAFGPU__V_ARITHMETIC
+#  ifndef __clang__
+#    define VMAFGPU__V_FUSED_PS(a, b, c) VMAFGPU__V(fmadd_ps)(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) VMAFGPU__V(fmadd_pd)(a, b, c)
+#  elif __has_builtin(__builtin_elementwise_fma)
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_elementwise_fma(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_elementwise_fma(a, b, c)
+#  elif VMAFGPU__LEVEL == VMAFGPU__AVX2
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd256(a, b, c)
+#  else
+#    define VMAFGPU__V_FUSED_PS(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (__mmask16)-1, _MM_FROUND_CUR_DIRECTION)
+#    define VMAFGPU__V_FUSED_PD(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, (__mmask8)-1, _MM_FROUND_CUR_DIRECTION)
+#  endif
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+    return VMAFGPU__V_FUSED_PS(a, b, c);
+}
+VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(fnmadd_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b, VMAFGPU__V_FLOATS c) {
+    return VMAFGPU__V_FUSED_PS(-a, b, c);
+}
+VMAFGPU__INLINE VMAFGPU__V_DOUBLES VMAFGPU__V_OWN(fmadd_pd)(VMAFGPU__V_DOUBLES a, VMAFGPU__V_DOUBLES b, VMAFGPU__V_DOUBLES c) {
+    return VMAFGPU__V_FUSED_PD(a, b, c);
+}
+#  undef VMAFGPU__V_FUSED_PS
+#  undef VMAFGPU__V_FUSED_PD
+#  ifdef __clang__
+#    pragma float_control(pop)
+#  endif
 #endif
 
 /* ---- import ---- */
@@ -31729,6 +31822,9 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef VMAFGPU__V_REGISTERS
 #undef VMAFGPU__V
 #undef VMAFGPU__V_BITS
+#undef VMAFGPU__V_OWN
+#undef VMAFGPU__V_FLOATS
+#undef VMAFGPU__V_DOUBLES
 #undef VMAFGPU__V_F32
 #undef VMAFGPU__V_F64
 #undef VMAFGPU__V_OF_F32

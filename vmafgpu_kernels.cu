@@ -2159,7 +2159,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS * LANES, 1) {                              \
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch);                                                           \
     }
-VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_0_8)
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)   /* more in machine code, see fit() in test/codegen/compilers.sh */
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)

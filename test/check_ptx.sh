@@ -11,6 +11,8 @@
 #   code does that within divisions).
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel asks for. What `make
 #   blobs` has assembled of the same image is not assembled again.
+# - PTX as drivers compile it, for each GPU of 8.0 and later that ptxas knows: no spills either. DEPTH=all: in every kernel,
+#   else in those that are other ones in machine code.
 # - In machine code: LDG...CONSTANT and no other LDG, no local memory.
 # - The container and the C header hold these and the machine code that was made, in at most 6 MB.
 build=${1:-build}
@@ -152,7 +154,11 @@ resources() { # LOG ARCHITECTURE
 # for.
 check_resources() { # BOUNDS RESOURCES
     awk '
-        BEGIN { most[75] = 1024; most[80] = 2048; most[90] = 2048; most[120] = 1536 }
+        BEGIN {
+            n = split("75 1024 80 2048 86 1536 87 1536 88 1536 89 1536 90 2048 100 2048 103 2048 110 1536 120 1536 121 1536", list, " ")
+            for (i = 1; i < n; i += 2)
+                most[list[i]] = list[i + 1]
+        }
         NR == FNR { threads[$1, $2] = $3; blocks[$1, $2] = $4; next }
         {
             where = $2 " on sm_" $1 ": "
@@ -305,6 +311,27 @@ image() {
     done
 }
 
+# served FILE ARCHITECTURE...: the image as a driver gets it, without what fit() does for machine code
+served() {
+    file=$1
+    name=$(basename "$1")
+    shift
+    entries=
+    [ "$DEPTH" = all ] || entries='-e vmafgpu_vif_matrix_0_8_int -e vmafgpu_vif_matrix_0_8_f64'
+    for architecture in "$@"; do
+        log=$work/$name.served.$architecture.log
+        # shellcheck disable=SC2086
+        "$ptxas" -v "-arch=sm_$architecture" $entries "$file" -o "$work/served.cubin" > "$log" 2>&1
+        status=$?
+        grep -q "is not defined for option 'gpu-name'" "$log" && continue
+        bounds "$file" "$architecture" > "$work/bounds"
+        resources "$log" "$architecture" > "$work/resources"
+        check_resources "$work/bounds" "$work/resources" > "$found"
+        [ $status -eq 0 ] && [ -s "$work/resources" ] || echo 'ptxas failed' >> "$found"
+        note "$name, compiled by a driver" "$found"
+    done
+}
+
 if [ ! -f "$baseline" ] || [ ! -f "$matrix" ]; then
     skip "no images ($baseline, $matrix): see make blobs"
     exit 0
@@ -318,6 +345,7 @@ newer=
 # shellcheck disable=SC2086
 image "$baseline" sm_75 75 $newer
 image "$matrix" sm_80 80 90 120
+[ -z "$ptxas" ] || served "$matrix" 80 86 87 88 89 90 100 103 110 120 121
 
 parts=
 for target in $nvidia_targets; do

@@ -233,6 +233,37 @@ for cxx in g++ clang++; do
     have $cxx && compile_all $cxx cc c++ $cxx_standards
 done
 
+# Warnings of C++ that a text for C and C++ cannot avoid: none from the implementation, which hides none behind itself; the
+# declarations, and what a caller writes with them, give no cause.
+cat "$work/only.c" - > "$work/casts.cc" << EOF
+int user_cast(float x);
+int user_cast(float x) { return (int)x; }
+EOF
+sed 's/(int)x/static_cast<int>(x)/' "$work/casts.cc" > "$work/no_casts.cc"
+for cxx in g++ clang++ clang++-19; do
+    have $cxx || continue
+    casts='-Wold-style-cast -Wdouble-promotion -Werror'
+    case $cxx in g++) casts="$casts -Wuseless-cast" ;; esac
+    later "${cxx}_casts" "$cxx -std=c++11 -fsyntax-only $casts $work/no_casts.cc"
+    later "${cxx}_casts_declared" "$cxx -std=c++11 -x c++ -fsyntax-only $casts $work/declarations.cc $work/caller.c"
+    later "${cxx}_casts_behind" "! $cxx -std=c++11 -fsyntax-only $casts $work/casts.cc 2> $work/casts.$cxx.log && grep -q 'old-style' $work/casts.$cxx.log"
+done
+
+# FMA on the command line: clang 19 refuses to inline a function with it into one without it.
+for cc in clang clang-19; do
+    for machine in -mfma -march=x86-64-v3 -march=x86-64-v4 -march=native; do
+        [ -n "$x86" ] && have $cc || continue
+        # what inlines steps of loops, for one machine; DEPTH=all: everything, for each
+        few=
+        case "$DEPTH $cc$machine" in
+        all*) ;;
+        *clang-19-march=x86-64-v3) few='-DVMAFGPU_NO_GPU -DVMAFGPU_NO_MODELS -DVMAFGPU_NO_VIF -DVMAFGPU_NO_ADM -DVMAFGPU_NO_CAMBI -DVMAFGPU_NO_JSON' ;;
+        *) continue ;;
+        esac
+        later "$cc$machine" "$cc -std=c99 -O1 $machine $strict $few -c -o /dev/null $work/only.c"
+    done
+done
+
 # later standards too, as far as a compiler knows them
 for cxx in g++ clang++ clang++-19; do
     for std in c++11 c++14 c++17 c++20 c++2b c++2c; do

@@ -61,6 +61,7 @@ static void report(const char *name, vmafgpu_config *config) {
         vmafgpu_edit edit;
         vmafgpu_edit_score score;
         memset(&edit, 0, sizeof edit);
+        memset(&score, 0, sizeof score);
         edit.width = edit.height = config->edit_size;
         edit.data = clip[0][1];
         result = vmafgpu_edit_begin(v, NULL, &reference, NULL, &distorted, NULL);

@@ -1,8 +1,10 @@
 #!/bin/sh
 # The switches that leave features out, alone and together: such builds compile without a warning, compute the other
-# features as ever, on the CPU and on the simulated GPU, and refuse what is not there by name.
+# features as ever, on the CPU and on the simulated GPU, and refuse what is not there by name. Then optimised builds with
+# compilers' flags that must not change a score, and the blocks of the header that change compilers' settings.
 #
-#     test/test_switches.sh BUILD     DEPTH=all: without vector code, compiled instead of read, too
+#     test/test_switches.sh BUILD     DEPTH=all: without vector code, compiled instead of read, too; every switch by itself,
+#                                     optimised for this processor; every flag that is part of -funsafe-math-optimizations
 build=${1:-build}
 CC=${CC:-cc}
 work=$build/test/switches
@@ -33,11 +35,11 @@ feature_of() { # SWITCH
 # What a model needs.
 needs() { # NAME
     case $1 in
-    vmaf_v0.6.1) echo ADM VIF MOTION ;;
-    vmaf_v1*) echo ADM MOTION CAMBI SPEED ;;
-    edits) echo ADM VIF MOTION EDITS ;;
-    pixels) echo ADM VIF MOTION PIXELS ;;
-    overlay) echo ADM VIF MOTION ;; # an option of what is not there is ignored
+    vmaf_v0.6.1) echo ADM VIF MOTION MODELS ;;
+    vmaf_v1*) echo ADM MOTION CAMBI SPEED MODELS ;;
+    edits) echo ADM VIF MOTION EDITS MODELS ;;
+    pixels) echo ADM VIF MOTION PIXELS MODELS ;;
+    overlay) echo ADM VIF MOTION MODELS ;; # an option of what is not there is ignored
     speed_chroma | speed_temporal) echo SPEED ;;
     psnr_hvs) echo HVS ;;
     float_ssim | float_ms_ssim) echo SSIM ;;
@@ -60,6 +62,8 @@ compare() {
         done
         if [ "$what" = nothing ]; then
             for switch in "$@"; do
+                # they are no features
+                case $switch in SIMD | THREADS | JSON | MODELS | GPU) continue ;; esac
                 case $line in *"only"*" $(feature_of "$switch"),"*) false ;; esac
                 check "$name, $backend: $line" $?
             done
@@ -70,26 +74,34 @@ compare() {
             named=1
             for switch in $by; do
                 case $line in *"this build has no "*" (VMAFGPU_NO_$switch)") named=0 ;; esac
+                # the message is that of an unknown name
+                case $switch in MODELS) named=0 ;; esac
             done
             check "$name, $backend: $line" $named
         fi
     done 3< "$work/$name.$backend" 4< "$work/whole.$backend"
 }
 
-build_one() { # NAME SWITCH...
-    name=$1
-    shift
+build_for_cpu() { # NAME COMMAND SWITCH...
+    name=$1 command=$2
+    shift 2
     flags=
     for switch in "$@"; do
         flags="$flags -DVMAFGPU_NO_$switch"
     done
     # shellcheck disable=SC2086
-    "$CC" -std=c99 -O0 $strict $flags -o "$work/$name" test/switches.c -lm -lpthread -ldl > "$work/$name.log" 2>&1
+    $command $strict $flags -o "$work/$name" test/switches.c -lm -lpthread -ldl > "$work/$name.log" 2>&1
     status=$?
     check "$name compiles" $status
     [ $status -eq 0 ] || head -n 8 "$work/$name.log"
     "$work/$name" cpu > "$work/$name.cpu"
     check "$name runs" $?
+}
+
+build_one() { # NAME SWITCH...
+    name=$1
+    shift
+    build_for_cpu "$name" "$CC -std=c99 -O0" "$@"
     [ ! -f "$driver" ] ||
         VMAFGPU_TEST_DRIVER=$driver VMAFGPU_TEST_KERNELS=$work/simulated.ptx "$work/$name" gpu > "$work/$name.gpu"
 }
@@ -124,5 +136,86 @@ for set in $sets; do
         [ $status -eq 0 ] || head -n 8 "$work/only.log"
     done
 done
+
+# ---- optimised, with what compilers may do to float arithmetic ----
+
+# optimised NAME COMMAND SWITCH...: its lines are those of the whole build, which is not optimised
+optimised() {
+    name=$1
+    build_for_cpu "$@"
+    shift 2
+    compare "$name" cpu "$@"
+}
+
+native=
+echo 'int x;' | "$CC" -march=native -x c -c -o /dev/null - 2> /dev/null && native=-march=native
+compilers=
+for compiler in gcc clang clang-19; do
+    command -v $compiler > /dev/null 2>&1 && compilers="$compilers $compiler"
+done
+few='GPU ADM MOTION CAMBI PSNR SSIM HVS CIEDE PIXELS EDITS MODELS'
+for compiler in $compilers; do
+    tuned="$compiler -std=gnu11 -O2 $native"
+    # A switch must not move the settings that keep products and sums apart.
+    [ "$DEPTH$compiler" = clang-19 ] || optimised "$compiler-JSON" "$tuned" $few VIF SPEED JSON
+    # What the pragmas say must be true of the functions of <immintrin.h>, too.
+    [ $compiler = gcc ] && [ "$DEPTH" != all ] ||
+        optimised "$compiler-unsafe" "$compiler -std=gnu11 -O1 -funsafe-math-optimizations" $few VIF FLOAT JSON
+    [ "$DEPTH" = all ] || continue
+    for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
+        # GCC takes the last one with these two alone
+        optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag -fno-signed-zeros -fno-trapping-math" GPU
+    done
+    for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT HVS CIEDE EDITS PIXELS; do
+        optimised "$compiler-$switch" "$tuned" $switch
+    done
+done
+
+# clang 14 has no pragma for this on AArch64: then open fails.
+if [ "$DEPTH" = all ] && command -v clang > /dev/null 2>&1 && command -v qemu-aarch64 > /dev/null 2>&1 &&
+    command -v aarch64-linux-gnu-gcc > /dev/null 2>&1; then
+    flags=$(printf ' -DVMAFGPU_NO_%s' $few VIF SPEED JSON)
+    for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
+        # shellcheck disable=SC2086
+        clang --target=aarch64-linux-gnu -static -O1 $flag $flags -o "$work/aarch64" test/switches.c -lm -lpthread -ldl > /dev/null 2>&1
+        check "AArch64, $flag compiles" $?
+        line=$(qemu-aarch64 "$work/aarch64" cpu | grep -m 1 '^float_vif:')
+        case $line in
+        "$(grep -m 1 '^float_vif:' "$work/whole.cpu")" | *'approximates floating-point operations'*) true ;;
+        *) false ;;
+        esac
+        check "AArch64, $flag: $line" $?
+    done
+fi
+
+# ---- blocks of the header ----
+
+# Each VMAFGPU__COLD has its end in the same branch of the same conditional.
+awk '
+    /^# *(if|ifdef|ifndef)/ { branch[++depth] = FNR }
+    /^# *(else|elif)/ { branch[depth] = FNR }
+    /^# *endif/ { depth-- }
+    /^VMAFGPU__COLD(_END)?$/ {
+        here = depth " " (depth ? branch[depth] : 0)
+        if (open == "" && /_END/)
+            print FILENAME ":" FNR ": VMAFGPU__COLD_END without a begin"
+        else if (open != "" && !/_END/)
+            print FILENAME ":" FNR ": VMAFGPU__COLD in the block that begins in line " line
+        else if (/_END/ && open != here)
+            print FILENAME ":" FNR ": VMAFGPU__COLD_END is in another conditional than the begin in line " line
+        open = /_END/ ? "" : here
+        line = FNR
+        blocks++
+    }
+    END {
+        if (open != "")
+            print FILENAME ":" line ": VMAFGPU__COLD without an end"
+        if (!blocks)
+            print FILENAME ": no VMAFGPU__COLD"
+    }' vmafgpu.h > "$work/cold.log"
+cat "$work/cold.log"
+[ ! -s "$work/cold.log" ]
+check 'blocks of cold code' $?
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -169,12 +169,13 @@ clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
         -o "$to_output"
 }
 
-# fit CAPABILITY PTX: what ptxas gets for a target. VIF's kernels for 8 bits have twelve warps of a block, of which shared memory
-# holds five on sm_120; told so, ptxas has the registers that it wants there, and spills nothing.
+# fit CAPABILITY PTX: what ptxas gets for a target. VIF's kernels for 8 bits may have twelve warps of a block where shared memory
+# holds so many. PTX asks for eight, since there are GPUs (10.3, 12.0) for which ptxas wants more registers than twelve can have, and
+# spills. vmafgpu_open() asks the driver how many a kernel was compiled for.
 fit() {
     case $1 in
-    120) sed '/\.entry vmafgpu_vif_matrix_0_8_/,/{/s/\.maxntid 384/.maxntid 256/' "$2" ;;
-    *) cat "$2" ;;
+    75 | 103 | 12?) cat "$2" ;;
+    *) sed '/\.entry vmafgpu_vif_matrix_0_8_/,/{/s/\.maxntid 256/.maxntid 384/' "$2" ;;
     esac
 }
 

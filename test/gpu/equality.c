@@ -229,6 +229,11 @@ void test_pieces(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
     }
+    /* Shared memory for blocks of twelve warps; as PTX asks for them, kernels for 8 bits have blocks of eight. */
+    if (g->is_simulated && !g->is_hip) {
+        g->sim.set(SIMULATED_SHARED_MEMORY, 232448);
+        check_generated(g, &cases[0], 1);
+    }
 }
 
 /* Models of v1: chroma in every layout and memory. */

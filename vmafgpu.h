@@ -634,7 +634,8 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same
- * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. */
+ * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. Other
+ * values of i are ignored. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -6837,13 +6838,15 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 typedef struct vmafgpu__hook_run {
     vmafgpu__task *task;
     void          *arg;
-    unsigned char  times[VMAFGPU__MAX_THREADS];
+    int            count;
+    int            times[VMAFGPU__MAX_THREADS];
 } vmafgpu__hook_run;
 
 static void vmafgpu__hook_task(void *arg, int index) {
     vmafgpu__hook_run *run = (vmafgpu__hook_run *)arg;
-    if (index < 0 || index >= VMAFGPU__MAX_THREADS || run->times[index]++)
+    if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
         return;
+/* Runs a part the first time that it is called, and no part that does not exist. */
     run->task(run->arg, index);
 }
 
@@ -6859,6 +6862,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
                 return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
+        run.count = count;
                                      "config.parallel_for called part %d of %d %d times, not once", i, count,
                                      run.times[i]);
         return VMAFGPU_OK;

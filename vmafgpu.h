@@ -4027,8 +4027,11 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
  * ================================================================================================ */
-static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, size_t size) {
-    return allocator && allocator->alloc && allocator->free ? allocator->alloc(size, allocator->user) : malloc(size);
+static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, uint64_t size) {
+    if (size > SIZE_MAX)
+        return NULL;
+    return allocator && allocator->alloc && allocator->free ? allocator->alloc((size_t)size, allocator->user)
+                                                                : malloc((size_t)size);
 }
 
 static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
@@ -4045,14 +4048,14 @@ typedef struct vmafgpu__allocation { void *start; size_t size; } vmafgpu__alloca
 
 enum { VMAFGPU__ALIGNMENT = 64 };
 
-static void *vmafgpu__take(vmafgpu *v, size_t size) {
+static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->alloc && allocator->free;
     /* The C library knows which memory the system has cleared already. */
     void *start = size >= SIZE_MAX - extra ? NULL
-                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
-                                           : calloc(1, size + extra);
+                  : is_callers             ? allocator->alloc((size_t)size + extra, allocator->user)
+                                           : calloc(1, (size_t)size + extra);
     if (!start) {
         v->lacks_memory = 1;
         return NULL;
@@ -4062,10 +4065,10 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__allocation) + pad;
     vmafgpu__allocation block;
     block.start = start;
-    block.size = size + extra;
+    block.size = (size_t)size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
     if (is_callers)
-        memset(aligned, 0, size);
+        memset(aligned, 0, (size_t)size);
     v->memory += block.size;
     return aligned;
 }
@@ -4079,18 +4082,19 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
-typedef struct vmafgpu__carver { unsigned char *base; size_t used; } vmafgpu__carver;
+/* Hands out pieces of one allocation, or only counts them while `base` is NULL. Sizes have 64 bits until memory is taken:
+ * where a pointer has 32, those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+typedef struct vmafgpu__carver { unsigned char *base; uint64_t used; } vmafgpu__carver;
 
-static void *vmafgpu__carve_aligned(vmafgpu__carver *c, size_t size, size_t alignment) {
-    const size_t at = (size_t)vmafgpu__round_up(c->used, alignment);
+static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t alignment) {
+    const uint64_t at = vmafgpu__round_up(c->used, alignment);
     c->used = at + size;
     return c->base ? c->base + at : NULL;
 }
 
 /* Whole cache lines. */
-static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
-    return vmafgpu__carve_aligned(c, (size_t)vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
+static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
+    return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
 /* So many elements with a margin on both sides. */
@@ -4173,7 +4177,7 @@ static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     vmafgpu__log(v, VMAFGPU_LOG_WARNING, text);
 }
 
-static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t size) {
+static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_t size) {
     return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
 }
 
@@ -4435,7 +4439,7 @@ static size_t vmafgpu__padded(int w) {
 static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
     vmafgpu__plane p;
     p.stride = (ptrdiff_t)vmafgpu__padded(w);
-    p.data = (uint16_t *)vmafgpu__carve(c, (size_t)p.stride * (size_t)h * sizeof *p.data);
+    p.data = (uint16_t *)vmafgpu__carve(c, (uint64_t)p.stride * (uint64_t)h * sizeof *p.data);
     return p;
 }
 
@@ -5002,7 +5006,7 @@ typedef struct vmafgpu__builder {
 #define VMAFGPU__ROW_LIMIT 65535
 
 /* Numbers and pointers. */
-static void *vmafgpu__arena_take(vmafgpu__carver *arena, size_t size) {
+static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
 
@@ -6174,7 +6178,7 @@ typedef struct vmafgpu__cpu_functions {
     void      (*vif_rows)(const struct vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
     void      (*adm_rows)(const struct vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
     /* Bytes of vmafgpu__vif_job.scratch, and entries of its table. */
-    size_t    (*vif_scratch_size)(int width, int together, int threads);
+    uint64_t  (*vif_scratch_size)(int width, int together, int threads);
     size_t    log_entries;
     const struct vmafgpu__cambi_functions *cambi;
     const struct vmafgpu__speed_functions *speed;
@@ -6197,8 +6201,8 @@ typedef struct vmafgpu__cpu_functions {
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
 typedef struct vmafgpu__cpu_feature {
     /* In pieces: bytes of memory that a thread has for one of them, and a room, with so many distorted pictures at once. */
-    size_t       (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
-    size_t       (*room)(const vmafgpu *v, int together);
+    uint64_t     (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
+    uint64_t     (*room)(const vmafgpu *v, int together);
     /* Adds what another thread has summed. */
     void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
     /* As a whole: takes memory, puts what it finds into the first thread's sums, gives the memory back. `member` has the
@@ -6234,8 +6238,8 @@ typedef struct vmafgpu__measure {
     int              values;              /* how many it finds, at most */
     int              every_pair;          /* it looks at pairs, too, that config.subsample leaves out */
     int              every_frame;         /* it looks at references that come alone, too */
-    size_t         (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
-    size_t         (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
+    uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
+    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair, void *scratch,
                               vmafgpu__value *out);
@@ -6834,7 +6838,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 }
 #endif
 
-/* Marks the parts that the caller's hook runs. */
+/* Counts how often config.parallel_for has called each part. */
 typedef struct vmafgpu__hook_run {
     vmafgpu__task *task;
     void          *arg;
@@ -6842,11 +6846,11 @@ typedef struct vmafgpu__hook_run {
     int            times[VMAFGPU__MAX_THREADS];
 } vmafgpu__hook_run;
 
+/* Runs a part the first time that it is called, and no part that does not exist. */
 static void vmafgpu__hook_task(void *arg, int index) {
     vmafgpu__hook_run *run = (vmafgpu__hook_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
         return;
-/* Runs a part the first time that it is called, and no part that does not exist. */
     run->task(run->arg, index);
 }
 
@@ -6858,11 +6862,11 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         memset(&run, 0, sizeof run);
         run.task = task;
         run.arg = arg;
+        run.count = count;
         v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__hook_task, &run);
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
                 return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
-        run.count = count;
                                      "config.parallel_for called part %d of %d %d times, not once", i, count,
                                      run.times[i]);
         return VMAFGPU_OK;
@@ -7475,8 +7479,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
 /* Bytes of the vector code's scratch for up to `together` distorted pictures: ten pairs of rows of each picture; lines of
  * sixteen bits for four rows; means and variances. */
-static size_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
-    size_t most = 0;
+static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
+    uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
         const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
@@ -7504,7 +7508,7 @@ static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_lin
     }
 }
 
-static size_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
+static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__vif_lines lines;
     (void)together;
@@ -7999,7 +8003,7 @@ static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element)
 
 /* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
  * further on than the others: so that no register of them crosses a cache line. */
-static size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
+static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
                                   int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     vmafgpu__carver carver = { NULL, 0 }, *c = &carver;
@@ -8048,7 +8052,7 @@ static size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, 
     return c->used;
 }
 
-static size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
+static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
     vmafgpu__adm_work work;
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
@@ -8591,8 +8595,8 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         /* One more row each: what may be read beyond the last one. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
-        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (size_t)sw * (size_t)sh);
+        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
+        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (uint64_t)sw * (uint64_t)sh);
     }
     c->used = c->used > values.used ? c->used : values.used;
     vmafgpu__cambi_band *bands =
@@ -8651,9 +8655,9 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
 }
 
 /* scratch: what pictures need is seen to be in it. */
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, size_t *scratch) {
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
     vmafgpu__cambi head;
-    size_t most = 0;
+    uint64_t most = 0;
     memset(&head, 0, sizeof head);
     head.functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
@@ -9700,7 +9704,7 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
 
 static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
     vmafgpu__speed head;
-    size_t most = 0;
+    uint64_t most = 0;
     memset(&head, 0, sizeof head);
     head.planes = VMAFGPU__SPEED_PLANES;
     for (int i = 0; i < v->plan.speed_variants; i++) {
@@ -9711,7 +9715,7 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_funct
     }
     if (!most)
         return VMAFGPU_OK;
-    const size_t start = (size_t)vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
+    const uint64_t start = vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
     v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
     if (!v->speed)
         return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
@@ -10405,13 +10409,13 @@ static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extracto
     return vmafgpu__speed_check(v, e, &variant, "frames");
 }
 
-static size_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           2 * vmafgpu__speed_luma_bytes(&v->config);
+    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
 }
 
-static size_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__speed head;
     vmafgpu__speed_variant variant;
     vmafgpu__carver carver = { NULL, 0 };
@@ -10420,7 +10424,7 @@ static size_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__e
     head.planes = 2;
     head.variant = &variant;
     vmafgpu__speed_layout(v, &head, &carver);
-    return (size_t)vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
+    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
 }
 
 static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
@@ -10538,9 +10542,9 @@ typedef struct vmafgpu__psnr_task {
     uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
-static size_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return sizeof(vmafgpu__psnr_task) + 2 * (size_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
+    return sizeof(vmafgpu__psnr_task) + 2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
 }
 
 static void vmafgpu__psnr_part(void *arg, int index) {
@@ -10661,7 +10665,7 @@ typedef struct vmafgpu__float_task {
     uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
 } vmafgpu__float_task;
 
-static size_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)v;
     (void)e;
     return sizeof(vmafgpu__float_task);
@@ -10901,7 +10905,7 @@ static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures
     p->h = h;
     p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
     for (int i = 0; i < 2; i++)
-        p->plane[i] = (float *)vmafgpu__carve(c, p->pitch * (size_t)h * sizeof(float));
+        p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
 
 static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__carver *c) {
@@ -10918,7 +10922,7 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
         vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
     t->seats = (vmafgpu__ssim_seat *)vmafgpu__carve(c, sizeof *t->seats * (size_t)v->config.threads);
     t->columns_count = t->factor > 1 ? vmafgpu__padded(w + 2 * t->factor) + VMAFGPU__CHUNK : 0;
-    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * t->columns_count * (size_t)v->config.threads);
+    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * (uint64_t)t->columns_count * (uint64_t)v->config.threads);
     t->terms_pitch = vmafgpu__padded(t->scale[0].w);
     t->terms.l = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
     t->terms.c = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
@@ -10926,7 +10930,7 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
     return place;
 }
 
-static size_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__ssim_layout(v, e, &c);
     return c.used + VMAFGPU__ALIGNMENT;
@@ -11409,7 +11413,7 @@ typedef struct vmafgpu__hvs_memory {
     uint16_t          *lines;
 } vmafgpu__hvs_memory;
 
-static size_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
+static uint64_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
     const size_t groups = (size_t)vmafgpu__hvs_groups(vmafgpu__hvs_blocks(v->config.width));
     vmafgpu__carver c = { NULL, 0 };
     c.base = (unsigned char *)base;
@@ -11417,14 +11421,14 @@ static size_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_mem
     m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__HVS_GROUP * sizeof *m->terms);
     m->lines = (uint16_t *)vmafgpu__carve(&c, 16 * vmafgpu__padded(v->config.width) * sizeof *m->lines);
     m->is_equal = (uint8_t *)vmafgpu__carve(&c, groups);
-    return (size_t)vmafgpu__round_up(c.used, 64);
+    return vmafgpu__round_up(c.used, 64);
 }
 
-static size_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__hvs_memory m;
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
-           (size_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
+    return vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
 }
 
 /* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
@@ -11498,7 +11502,7 @@ static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extra
     t->v = v;
     t->pair = pair;
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = vmafgpu__hvs_layout(v, NULL, &memory);
+    t->size = (size_t)vmafgpu__hvs_layout(v, NULL, &memory);
     for (int plane = 0; plane < 3; plane++) {
         int along, down;
         vmafgpu__hvs_size(&v->config, plane, &along, &down);
@@ -11651,7 +11655,7 @@ typedef struct vmafgpu__float_adm_state {
     uint16_t table[VMAFGPU__RECIPROCALS];
 } vmafgpu__float_adm_state;
 
-static size_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)v;
     (void)e;
     return sizeof(vmafgpu__float_adm_state);
@@ -11817,18 +11821,18 @@ static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmaf
         w = (w + 1) / 2;
         h = (h + 1) / 2;
         for (int i = 0; i < 2; i++)
-            t.planes[k][i] = (float *)vmafgpu__carve(c, vmafgpu__padded(w) * (size_t)h * sizeof(float));
+            t.planes[k][i] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
     }
     t.lines = (unsigned char *)vmafgpu__carve(c, 0);
     vmafgpu__carver one = { NULL, 0 };
     vmafgpu__float_adm_carve(&one, t.odd, &lines);
-    t.line_bytes = one.used;
-    vmafgpu__carve(c, one.used * (size_t)v->config.threads);
+    t.line_bytes = (size_t)one.used;
+    vmafgpu__carve(c, one.used * (uint64_t)v->config.threads);
     if (*task)
         **task = t;
 }
 
-static size_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__float_adm_task *task;
     (void)e;
@@ -12185,7 +12189,7 @@ typedef struct vmafgpu__ciede_memory {
     float    *difference;
 } vmafgpu__ciede_memory;
 
-static size_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede_memory *m) {
+static uint64_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede_memory *m) {
     const size_t width = vmafgpu__padded(v->config.width);
     vmafgpu__carver c = { NULL, 0 };
     c.base = (unsigned char *)base;
@@ -12193,14 +12197,14 @@ static size_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede
     for (int i = 0; i < 6; i++)
         m->sample[i / 3][i % 3] = (uint16_t *)vmafgpu__carve(&c, width * sizeof *m->line);
     m->difference = (float *)vmafgpu__carve(&c, width * sizeof *m->difference);
-    return (size_t)vmafgpu__round_up(c.used, 64);
+    return vmafgpu__round_up(c.used, 64);
 }
 
-static size_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__ciede_memory m;
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__ciede_task), 64) +
-           (size_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
+    return vmafgpu__round_up(sizeof(vmafgpu__ciede_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
 /* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
@@ -12272,7 +12276,7 @@ static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__ext
     t->v = v;
     t->pair = pair;
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = vmafgpu__ciede_layout(v, NULL, &memory);
+    t->size = (size_t)vmafgpu__ciede_layout(v, NULL, &memory);
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__ciede_part, t);
     out->real = t->sum;
     return result;
@@ -12534,7 +12538,7 @@ static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__car
     return t;
 }
 
-static size_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
     vmafgpu__ansnr_layout(v, &c);
@@ -12755,13 +12759,13 @@ static void vmafgpu__fmotion_layout_state(const vmafgpu *v, const vmafgpu__extra
         for (int i = 0; i < 2; i++) {
             int w, h;
             vmafgpu__fmotion_plane_size(&v->config, plane, &w, &h);
-            state->kept[i][plane] = (uint8_t *)vmafgpu__carve(c, state->pitch * (size_t)h);
+            state->kept[i][plane] = (uint8_t *)vmafgpu__carve(c, (uint64_t)state->pitch * (uint64_t)h);
         }
     if (e->option[VMAFGPU__FMOTION_SCALE1] != 0)
         state->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *state->columns * (size_t)state->small_w);
 }
 
-static size_t vmafgpu__fmotion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fmotion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fmotion_state *state;
     vmafgpu__fmotion_layout_state(v, e, &state, &c);
@@ -12797,7 +12801,7 @@ static vmafgpu__fmotion_task *vmafgpu__fmotion_layout(const vmafgpu *v, vmafgpu_
     return t;
 }
 
-static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
     vmafgpu__fmotion_layout(v, &c);
@@ -13103,7 +13107,7 @@ static vmafgpu__fvif_state *vmafgpu__fvif_layout_state(const vmafgpu__fvif_state
     return state;
 }
 
-static size_t vmafgpu__fvif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fvif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fvif_state shape;
     vmafgpu__fvif_resolve(v, e, &shape);
@@ -13159,14 +13163,14 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
     for (int scale = 1; scale < VMAFGPU__SCALES; scale++)
         for (int f = 0; f < 2; f++)
             task->plane[scale][f] =
-                (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, scale) * (size_t)s->h[scale] * sizeof(float));
+                (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, scale) * (uint64_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
     task->strips = (vmafgpu__fvif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__fvif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            strip->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, 0) * (uint64_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
             strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
@@ -13179,7 +13183,7 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
     return t;
 }
 
-static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fvif_state shape;
     vmafgpu__fvif_resolve(v, e, &shape);
@@ -13620,7 +13624,7 @@ struct vmafgpu__cpu {
     vmafgpu__worker *workers;              /* chains.threads */
     unsigned char  *states;                /* of extractors that are measured by themselves */
     void           *scratch;               /* which one of them at a time works with, and CAMBI */
-    size_t          scratch_size;          /* what the latter needs */
+    uint64_t        scratch_size;          /* what the latter needs */
     unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
     vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
@@ -13752,7 +13756,7 @@ static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int sc
         }
 }
 
-static size_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__motion_lines lines;
     (void)functions, (void)together, (void)threads;
@@ -13817,7 +13821,7 @@ static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale
         cpu->functions->vif_rows(&job, sums);
 }
 
-static size_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
     return functions->vif_scratch_size(v->config.width, together, threads);
 }
 
@@ -13910,7 +13914,7 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
                               v->plan.adm_variants);
 }
 
-static size_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
+static uint64_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
     return vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, together);
 }
 
@@ -14397,7 +14401,7 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
 /* A low-pass band that a scale leaves for the next one. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
-    return vmafgpu__carve(c, row * (size_t)vmafgpu__adm_size(h, scale));
+    return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
 /* What the distorted frame of one more candidate needs. */
@@ -14407,7 +14411,7 @@ static void vmafgpu__carve_seat(const vmafgpu *v, vmafgpu__carver *c, const vmaf
     seat->chains.threads = head->chains.threads;
     memcpy(seat->adm_stride, head->adm_stride, sizeof seat->adm_stride);
     if (!head->in_place)
-        seat->landing[1] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        seat->landing[1] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
         seat->vif[s][1] = vmafgpu__carve_plane(c, w >> s, h >> s);
     for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
@@ -14429,9 +14433,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
-        head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
-        head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        head->landing[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
     for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
         head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
@@ -14447,10 +14451,10 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         }
     head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
     head->adm_scratch = (void **)vmafgpu__carve(c, sizeof(void *) * (size_t)head->chains.room_count);
-    size_t scratch = 0, room = 0;
+    uint64_t scratch = 0, room = 0;
     for (int i = 0; i < v->feature_count; i++) {
         const vmafgpu__cpu_feature *feature = v->features[i]->cpu;
-        const size_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
+        const uint64_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
         scratch = wanted > scratch ? wanted : scratch;
         room = feature->room ? feature->room(v, together) : room;
     }
@@ -14474,11 +14478,11 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
 /* The memory of what is measured by itself, in two pieces: all states, and scratch memory for one at a time, which what is
  * scored as a whole shares. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
-    size_t state = 0, scratch = v->cpu->scratch_size;
+    uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const vmafgpu__measure *m = e->feature->measure;
-        const size_t needed = m && m->scratch ? m->scratch(v, e) : 0;
+        const uint64_t needed = m && m->scratch ? m->scratch(v, e) : 0;
         state += m && m->state ? vmafgpu__round_up(m->state(v, e), 64) : 0;
         scratch = needed > scratch ? needed : scratch;
     }
@@ -14553,12 +14557,12 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     vmafgpu__lent_layout layout;
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
     if (!v->cpu->lent) {
-        const size_t size = 2 * PAIRS * layout.size;
+        const uint64_t size = 2 * PAIRS * (uint64_t)layout.size;
         v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
         if (!v->cpu->lent)
             return vmafgpu__fail_memory(v, "the frames to lend", size);
         v->lending.memory = v->cpu->lent;
-        v->lending.size = size;
+        v->lending.size = (size_t)size;
     }
     for (int i = 0; i < 2; i++)
         pair[i] = vmafgpu__lent_frame(&layout, v->cpu->lent + (size_t)(2 * (position % PAIRS) + i) * layout.size, 1);
@@ -21985,9 +21989,9 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "the clip is too long");
     if (v->chunks[chunk])
         return VMAFGPU_OK;
-    const size_t rows = (size_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
-    const size_t row_size = sizeof(double) * (size_t)vmafgpu__row_size(v);
-    const size_t size = rows <= SIZE_MAX / row_size ? rows * row_size : SIZE_MAX;
+    const uint64_t rows = (uint64_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
+    const uint64_t row_size = sizeof(double) * (uint64_t)vmafgpu__row_size(v);
+    const uint64_t size = rows <= UINT64_MAX / row_size ? rows * row_size : UINT64_MAX;
     v->chunks[chunk] = (double *)vmafgpu__take(v, size);
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
 }
@@ -23626,7 +23630,7 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
     /* Rows are read up to a chunk beyond their end. */
-    t.data = (unsigned char *)vmafgpu__carve(c, (size_t)t.pitch * (size_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
+    t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
 }
 

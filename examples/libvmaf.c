@@ -316,10 +316,10 @@ struct VmafRef {
 enum { ROW_ALIGNMENT = 64, DEVICE_ROW_ALIGNMENT = 256 };
 
 /* The geometry of a picture, and how many bytes it takes; 0: there can be none. Half of an odd size is rounded down. */
-static size_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h, unsigned alignment,
-                      size_t offset[3]) {
+static uint64_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc, unsigned w, unsigned h, unsigned alignment,
+                        size_t offset[3]) {
     int is_half = format != VMAF_PIX_FMT_YUV444P, is_low = format == VMAF_PIX_FMT_YUV420P;
-    size_t size = 0;
+    uint64_t size = 0; /* beyond size_t where a pointer has 32 bits */
     memset(p, 0, sizeof *p);
     if (format <= VMAF_PIX_FMT_UNKNOWN || format > VMAF_PIX_FMT_YUV400P || bpc < 8 || bpc > 16 || w > 1u << 20 || h > 1u << 20) {
         return 0;
@@ -332,8 +332,8 @@ static size_t lay_out(VmafPicture *p, enum VmafPixelFormat format, unsigned bpc,
         p->h[i] = is_absent ? 0 : i > 0 && is_low ? h >> 1 : h;
         size_t row = (size_t)p->w[i] * (bpc > 8 ? 2 : 1);
         p->stride[i] = is_absent ? 0 : (ptrdiff_t)((row + alignment - 1) / alignment * alignment);
-        offset[i] = size;
-        size += (size_t)p->stride[i] * (size_t)p->h[i];
+        offset[i] = (size_t)size;
+        size += (uint64_t)p->stride[i] * p->h[i];
     }
     return size + ROW_ALIGNMENT;
 }
@@ -422,11 +422,12 @@ static void forget_pool(pool *home) {
 static int make_picture(VmafPicture *p, pool *home, vmafgpu_memory_kind memory, enum VmafPixelFormat format, unsigned bpc,
                         unsigned w, unsigned h) {
     size_t offset[3];
-    size_t size = lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
-    if (!size) {
+    const uint64_t needed = lay_out(p, format, bpc, w, h, memory == VMAFGPU_MEMORY_DEVICE ? DEVICE_ROW_ALIGNMENT : ROW_ALIGNMENT, offset);
+    const size_t size = (size_t)needed;
+    if (!needed) {
         return -EINVAL;
     }
-    VmafRef *ref = (VmafRef *)calloc(1, sizeof *ref);
+    VmafRef *ref = needed < SIZE_MAX / 2 ? (VmafRef *)calloc(1, sizeof *ref) : NULL;
     if (!ref) {
         return -ENOMEM;
     }

@@ -8359,6 +8359,10 @@ typedef struct vmafgpu__cambi_functions {
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
+/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
+ * 2048 values there. Neighbours are often alike, so that each has a histogram of its own to count in. */
+enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
+
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
     unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
@@ -8381,6 +8385,7 @@ struct vmafgpu__cambi {
     uint8_t        *counts;                                    /* ...and whether any does */
     float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
                                                                   zeros among them */
+    uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
     int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
 };
@@ -8656,25 +8661,22 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
 
 /* scratch: what pictures need is seen to be in it. */
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
-    vmafgpu__cambi head;
     uint64_t most = 0;
-    memset(&head, 0, sizeof head);
-    head.functions = functions;
+    if (!v->plan.cambi_variants)
+        return VMAFGPU_OK;
+    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof *v->cambi);
+    if (!v->cambi)
+        return vmafgpu__fail_memory(v, "the feature cambi", sizeof *v->cambi);
+    v->cambi->functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
             vmafgpu__carver carver = { NULL, 0 };
-            head.variant = &v->plan.cambi[i];
-            head.picture = &head.variant->picture[k];
-            vmafgpu__cambi_layout(v, &head, &carver);
+            v->cambi->variant = &v->plan.cambi[i];
+            v->cambi->picture = &v->cambi->variant->picture[k];
+            vmafgpu__cambi_layout(v, v->cambi, &carver);
             most = carver.used > most ? carver.used : most;
         }
-    if (!most)
-        return VMAFGPU_OK;
     *scratch = most > *scratch ? most : *scratch;
-    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof head);
-    if (!v->cambi)
-        return vmafgpu__fail_memory(v, "the feature cambi", sizeof head);
-    v->cambi->functions = functions;
     vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
@@ -9095,17 +9097,13 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
- * 2048 values there. */
-enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048 };
-
 /* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
- * values with these bits. Neighbours are often alike, so that each has a histogram of its own to count in. */
+ * values with these bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
-    enum { NEIGHBOURS = 4 };
-    uint32_t histogram[VMAFGPU__CAMBI_DIGITS + 1][NEIGHBOURS], digit = VMAFGPU__CAMBI_DIGITS + 1;
+    enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
+    uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
     int64_t above = 0;
-    memset(histogram, 0, sizeof histogram);
+    memset(histogram, 0, sizeof v->cambi->digits);
     for (int i = 0; i < v->config.threads; i++) {
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
@@ -9522,6 +9520,9 @@ enum {
 
 typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
+/* Matrices of a QR decomposition, which are too large for the stack. */
+typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
+
 /* The same for the columns of a bilinear prescale, side by side. */
 typedef struct vmafgpu__speed_between {
     int32_t *at[2];
@@ -9530,6 +9531,7 @@ typedef struct vmafgpu__speed_between {
 
 /* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
 typedef struct vmafgpu__speed_plane {
+    vmafgpu__speed_decomposition *decomposition;
     float  *low;                           /* after the low-pass; later without the local mean */
     float  *means;                         /* local means, of the same size */
     float  *line;                          /* of local means down the columns, with margins */
@@ -9679,6 +9681,7 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
     }
     for (int i = 0; i < speed->planes; i++) {
         vmafgpu__speed_plane *plane = &speed->plane[i];
+        plane->decomposition = (vmafgpu__speed_decomposition *)vmafgpu__carve(c, sizeof *plane->decomposition);
         plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
@@ -10192,23 +10195,24 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
+/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
  * products with it leave them out; unless its vector is no number. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
-                                         vmafgpu__speed_matrix *q) {
+                                         vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
-    vmafgpu__speed_matrix z = *matrix, reflection, product;
-    memset(&reflection, 0, sizeof reflection);
+    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product, *const q = &w->q;
+    *z = *matrix;
+    memset(reflection, 0, sizeof *reflection);
     vmafgpu__speed_identity(q);
     for (int k = 0; k + 1 < SIDE; k++) {
         for (int i = 0; k > 0 && i < SIDE; i++)
-            z.at[k - 1][i] = z.at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
-        const int first = vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection) > 0 ? k : 0;
+            z->at[k - 1][i] = z->at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
+        const int first = vmafgpu__speed_householder(z, k, !(matrix->at[k][k] >= 0), reflection) > 0 ? k : 0;
         const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
-        f->multiply(&reflection, first, &z.at[0][0], PITCH, SIDE, &product.at[0][0]);
-        memcpy(z.at[first], product.at[first], size);
-        f->multiply(&reflection, first, &q->at[0][0], PITCH, SIDE, &product.at[0][0]);
-        memcpy(q->at[first], product.at[first], size);
+        f->multiply(reflection, first, &z->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(z->at[first], product->at[first], size);
+        f->multiply(reflection, first, &q->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(q->at[first], product->at[first], size);
     }
 }
 
@@ -10224,16 +10228,15 @@ static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, siz
 }
 
 /* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
                                 const float *samples, size_t pitch, int blocks, float *solution) {
-    vmafgpu__speed_matrix q, r;
-    vmafgpu__speed_orthogonalise(f, matrix, &q);
-    f->multiply(&q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &r.at[0][0]);
+    vmafgpu__speed_orthogonalise(f, matrix, w);
+    f->multiply(&w->q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &w->r.at[0][0]);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        if ((double)fabsf(r.at[i][i]) < 1e-6)
+        if ((double)fabsf(w->r.at[i][i]) < 1e-6)
             return 0;
-    f->multiply(&q, 0, samples, pitch, blocks, solution);
-    f->substitute(&r, pitch, blocks, solution);
+    f->multiply(&w->q, 0, samples, pitch, blocks, solution);
+    f->substitute(&w->r, pitch, blocks, solution);
     return 1;
 }
 
@@ -10281,8 +10284,8 @@ static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_p
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         plane->singular |= (double)eigenvalue[i] < 1e-6;
     if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->samples, speed->block_pitch, blocks,
-                                                plane->solution);
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples, speed->block_pitch,
+                                                blocks, plane->solution);
     if (plane->singular)
         memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
     f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
@@ -13596,6 +13599,7 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
     void         *scratch;                 /* of motion or VIF */
+    vmafgpu__adm_sums *adm;                /* of a piece, per distorted frame */
 } vmafgpu__worker;
 
 enum {
@@ -13881,7 +13885,7 @@ static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums 
 
 static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED], *rows = cpu->adm_rows[scale];
+    vmafgpu__adm_sums *sums = cpu->workers[thread].adm, *rows = cpu->adm_rows[scale];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
     memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
@@ -14461,6 +14465,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     for (int i = 0; i < head->chains.threads; i++) {
         vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
         worker->scratch = vmafgpu__carve(c, scratch);
+        worker->adm = (vmafgpu__adm_sums *)vmafgpu__carve(c, v->plan.adm_variants ? sizeof *worker->adm * (uint64_t)together : 0);
     }
     for (int i = 0; i < head->chains.room_count; i++) {
         void *memory = vmafgpu__carve(c, room);
@@ -23634,7 +23639,8 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x) {
+/* `unused`: an editor to write to while memory is only counted. */
+static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
@@ -23652,7 +23658,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
     x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
+        vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
         for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
@@ -23696,17 +23702,26 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
+/* What is written to while memory is only counted: too large for the stack. */
+typedef struct vmafgpu__edits_counted {
+    vmafgpu__edits  edits;
+    vmafgpu__editor editor;
+} vmafgpu__edits_counted;
+
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__edits unused;
-    vmafgpu__edits_layout(v, &carver, &unused);
+    vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
+    if (!counted)
+        return vmafgpu__fail_memory(v, "edits", sizeof *counted);
+    vmafgpu__edits_layout(v, &carver, &counted->edits, &counted->editor);
+    vmafgpu__give(v, counted);
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
         return vmafgpu__fail_memory(v, "edits", carver.used);
     v->edits = (vmafgpu__edits *)(void *)base;
     carver.base = base;
     carver.used = 0;
-    vmafgpu__edits_layout(v, &carver, v->edits);
+    vmafgpu__edits_layout(v, &carver, v->edits, NULL);
     vmafgpu__log_table(v->edits->log_table);
     v->edits->on_gpu = !v->cpu;
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;

@@ -244,6 +244,10 @@
  * calling thread goes on. gpu.in_background starts one more until the GPU is open; several GPUs are opened by a thread each if
  * there may be more than one and without config.parallel_for, and those end before vmafgpu_open() returns.
  *
+ * STACK. On the CPU, in optimised builds of GCC and clang for x86-64, vmafgpu_open() needs at most 6 kB of stack, a push or another
+ * call 24 kB, vmafgpu_model_parse() 8 kB, and a part of config.parallel_for 15 kB. The limits that are tested are 48 kB for calls
+ * and 16 kB for parts. Unoptimised builds and sanitizers need more, and GPU calls need what the driver takes besides.
+ *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
  * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
@@ -331,7 +335,8 @@
  *     -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
  *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
- *     32-bit x86 needs -msse2 -mfpmath=sse.
+ *     32-bit x86 needs -msse2 -mfpmath=sse. Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly, which clang
+ *     makes of adm (errors of up to 6 %, and no error code); GCC's code does not have this instruction.
  *
  * ROOMS, in this order; search for the banner. What is called stands before what calls it; >>levels and what follows is
  * another part, which >>cpu includes once per instruction set.
@@ -1380,6 +1385,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
+/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. And for what
+ * needs much stack, which callers that call deeply would have, too. */
+#  define VMAFGPU__APART __attribute__((noinline))
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
 #  define VMAFGPU__PREFETCH(p) \
@@ -1390,11 +1398,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
 #  define VMAFGPU__RESTRICT __restrict__
 #elif defined(_MSC_VER)
+#  define VMAFGPU__APART
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
 #  define VMAFGPU__RESTRICT __restrict
 #else
+#  define VMAFGPU__APART
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
@@ -22741,7 +22751,7 @@ static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, d
     vmafgpu__predict(v, scratch, row);
 }
 
-static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
+VMAFGPU__APART static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
                                  vmafgpu_edit_score *out, double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
@@ -26489,12 +26499,6 @@ VMAFGPU__COLD_END
 #  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #    define VMAFGPU__SANITIZED
 #  endif
-#endif
-/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. */
-#if defined(__GNUC__) || defined(__clang__)
-#  define VMAFGPU__APART __attribute__((noinline))
-#else
-#  define VMAFGPU__APART
 #endif
 #ifdef VMAFGPU__SANITIZED
 #  define VMAFGPU__INLINE static VMAFGPU__UNUSED

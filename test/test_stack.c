@@ -15,7 +15,14 @@
 #  define IS_OBSERVED
 #endif
 
-enum { CALL_LIMIT = 48000, TASK_LIMIT = 16000, STACK = 1 << 20, PAINT = 0xa5, WIDTH = 320, HEIGHT = 240, CANDIDATES = 16 };
+#if defined(_WIN32) || defined(IS_OBSERVED) || !defined(__OPTIMIZE__)
+int main(void) {
+    test_skip("stack, which an optimised build for POSIX without sanitizers shows");
+    return test_end();
+}
+#else
+
+enum { CALL_LIMIT = 48000, TASK_LIMIT = 16000, STACK = 1 << 17, PAINT = 0xa5, WIDTH = 224, HEIGHT = 176, CANDIDATES = 16 };
 
 /* ---- painted stacks ---- */
 
@@ -121,7 +128,7 @@ static void *call_edits(void *user) {
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < EDITS; i++) {
         edits[i].width = edits[i].height = c->config.edit_size;
-        edits[i].x = 17 * i;
+        edits[i].x = 16 * i;
         edits[i].data = c->edit;
     }
     result = vmafgpu_edit_begin(c->context, NULL, &c->reference, NULL, &c->distorted[0], &score);
@@ -173,7 +180,7 @@ static void measure(painted *stack, parts *p, calls *c, long *open, long *call) 
             vmafgpu_close(c->context);
             return;
         }
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             *call = step(stack, call_push, c, *call);
         }
         *call = step(stack, call_pairs, c, *call);
@@ -186,7 +193,7 @@ static void test_calls(painted *stack) {
     static const char *const features[] = {"cambi", "vif", "adm", "motion", "speed_chroma", "speed_temporal", "psnr", "psnr_hvs", "ciede",
                                            "float_psnr", "float_moment", "float_vif", "float_adm", "float_ssim", "float_ms_ssim",
                                            "float_motion", "float_ansnr", NULL, "edits", "RGB", "v1"};
-    static const unsigned levels[] = {0, 16, 24, 255};
+    static const unsigned levels[] = {0, 16, 255}; /* all, without AVX-512, plain C */
     parts p;
     memset(&p, 0, sizeof p);
     p.stack = painted_make();
@@ -302,13 +309,6 @@ static void test_parse(painted *stack) {
 
 int main(void) {
     const char *runner = getenv("RUNNER");
-#if defined(_WIN32) || defined(IS_OBSERVED) || !defined(__OPTIMIZE__)
-    (void)runner;
-    (void)test_calls;
-    (void)test_parse;
-    (void)painted_make;
-    test_skip("stack, which an optimised build for POSIX without sanitizers shows");
-#else
     if (runner && *runner && strcmp(runner, "env") != 0) {
         test_skip("stack, under another program");
     } else {
@@ -317,6 +317,6 @@ int main(void) {
         test_parse(&stack);
         free(stack.memory);
     }
-#endif
     return test_end();
 }
+#endif

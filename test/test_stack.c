@@ -41,9 +41,9 @@ static long run_on(painted *p, void *(*main)(void *), void *user) {
     pthread_t thread;
     long untouched = 0;
     memset(p->memory, PAINT, STACK);
-    test_need(pthread_attr_init(&attributes) == 0 && pthread_attr_setstack(&attributes, p->memory, STACK) == 0 &&
-                  pthread_create(&thread, &attributes, main, user) == 0,
-              "a thread with a stack of its own");
+    test_need(pthread_attr_init(&attributes) == 0, "attributes of a thread");
+    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "a stack of its own");
+    test_need(pthread_create(&thread, &attributes, main, user) == 0, "a thread");
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
     while (untouched < STACK && p->memory[untouched] == PAINT) {

@@ -246,6 +246,10 @@
  * calling thread goes on. gpu.in_background starts one more until the GPU is open; several GPUs are opened by a thread each if
  * there may be more than one and without config.parallel_for, and those end before vmafgpu_open() returns.
  *
+ * STACK. On the CPU, in optimised builds of GCC and clang for x86-64, vmafgpu_open() needs at most 6 kB of stack, a push or another
+ * call 24 kB, vmafgpu_model_parse() 8 kB, and a part of config.parallel_for 15 kB. The limits that are tested are 48 kB for calls
+ * and 16 kB for parts. Unoptimised builds and sanitizers need more, and GPU calls need what the driver takes besides.
+ *
  * INSTRUCTION SETS. The CPU's work is done in AVX-512, AVX2, NEON or plain C, whatever the processor and the operating system
  * can do, found out at open; vmafgpu_cpu_level() tells. config.cpumask switches levels off, a bit each as in libvmaf: 8 AVX2,
  * 16 AVX-512 (which takes a processor with VNNI: Cascade Lake, Zen 4 and later); on ARM 1 NEON. No bit changes a score.
@@ -341,7 +345,8 @@
  *     with (-O3, -march=native, gnu modes), by pragmas that give your own settings back at the end. -ffast-math is refused at compile
  *     time. What gets through all the same, and a rounding mode other than to nearest on the calling thread, makes open and
  *     push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no harm.
- *     32-bit x86 needs -msse2 -mfpmath=sse.
+ *     32-bit x86 needs -msse2 -mfpmath=sse. Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly, which clang
+ *     makes of adm (errors of up to 6 %, and no error code); GCC's code does not have this instruction.
  *
  * ROOMS, in this order; search for the banner. What is called stands before what calls it; >>levels and what follows is
  * another part, which >>cpu includes once per instruction set.
@@ -650,7 +655,8 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Asked to call task(arg, i) once for each i in 0..count-1, on any threads, in any order, also at the same
- * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. */
+ * time, and to return when all have returned. `count` is config.threads; with 1 the hook is not needed and not called. Other
+ * values of i are ignored. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -1420,6 +1426,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
+/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. And for what
+ * needs much stack, which callers that call deeply would have, too. */
+#  define VMAFGPU__APART __attribute__((noinline))
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
 #  define VMAFGPU__PREFETCH(p) \
@@ -1430,11 +1439,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #  define VMAFGPU__FORMAT(f, a) __attribute__((format(printf, f, a)))
 #  define VMAFGPU__RESTRICT __restrict__
 #elif defined(_MSC_VER)
+#  define VMAFGPU__APART
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
 #  define VMAFGPU__RESTRICT __restrict
 #else
+#  define VMAFGPU__APART
 #  define VMAFGPU__UNUSED
 #  define VMAFGPU__PREFETCH(p) ((void)(p))
 #  define VMAFGPU__FORMAT(f, a)
@@ -4090,8 +4101,11 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>memory                                       allocation, errors, log
  * ================================================================================================ */
-static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, size_t size) {
-    return allocator && allocator->alloc && allocator->free ? allocator->alloc(size, allocator->user) : malloc(size);
+static void *vmafgpu__memory_take(const vmafgpu_allocator *allocator, uint64_t size) {
+    if (size > SIZE_MAX)
+        return NULL;
+    return allocator && allocator->alloc && allocator->free ? allocator->alloc((size_t)size, allocator->user)
+                                                                : malloc((size_t)size);
 }
 
 static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *pointer) {
@@ -4108,14 +4122,14 @@ typedef struct vmafgpu__allocation { void *start; size_t size; } vmafgpu__alloca
 
 enum { VMAFGPU__ALIGNMENT = 64 };
 
-static void *vmafgpu__take(vmafgpu *v, size_t size) {
+static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->alloc && allocator->free;
     /* The C library knows which memory the system has cleared already. */
     void *start = size >= SIZE_MAX - extra ? NULL
-                  : is_callers             ? allocator->alloc(size + extra, allocator->user)
-                                           : calloc(1, size + extra);
+                  : is_callers             ? allocator->alloc((size_t)size + extra, allocator->user)
+                                           : calloc(1, (size_t)size + extra);
     if (!start) {
         v->lacks_memory = 1;
         return NULL;
@@ -4125,10 +4139,10 @@ static void *vmafgpu__take(vmafgpu *v, size_t size) {
     unsigned char *aligned = (unsigned char *)start + sizeof(vmafgpu__allocation) + pad;
     vmafgpu__allocation block;
     block.start = start;
-    block.size = size + extra;
+    block.size = (size_t)size + extra;
     memcpy(aligned - sizeof block, &block, sizeof block);
     if (is_callers)
-        memset(aligned, 0, size);
+        memset(aligned, 0, (size_t)size);
     v->memory += block.size;
     return aligned;
 }
@@ -4142,18 +4156,19 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Hands out pieces of one allocation, or only counts them while `base` is NULL. */
-typedef struct vmafgpu__carver { unsigned char *base; size_t used; } vmafgpu__carver;
+/* Hands out pieces of one allocation, or only counts them while `base` is NULL. Sizes have 64 bits until memory is taken:
+ * where a pointer has 32, those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+typedef struct vmafgpu__carver { unsigned char *base; uint64_t used; } vmafgpu__carver;
 
-static void *vmafgpu__carve_aligned(vmafgpu__carver *c, size_t size, size_t alignment) {
-    const size_t at = (size_t)vmafgpu__round_up(c->used, alignment);
+static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t alignment) {
+    const uint64_t at = vmafgpu__round_up(c->used, alignment);
     c->used = at + size;
     return c->base ? c->base + at : NULL;
 }
 
 /* Whole cache lines. */
-static void *vmafgpu__carve(vmafgpu__carver *c, size_t size) {
-    return vmafgpu__carve_aligned(c, (size_t)vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
+static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
+    return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
 /* So many elements with a margin on both sides. */
@@ -4236,7 +4251,7 @@ static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     vmafgpu__log(v, VMAFGPU_LOG_WARNING, text);
 }
 
-static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, size_t size) {
+static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_t size) {
     return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
 }
 
@@ -4498,7 +4513,7 @@ static size_t vmafgpu__padded(int w) {
 static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
     vmafgpu__plane p;
     p.stride = (ptrdiff_t)vmafgpu__padded(w);
-    p.data = (uint16_t *)vmafgpu__carve(c, (size_t)p.stride * (size_t)h * sizeof *p.data);
+    p.data = (uint16_t *)vmafgpu__carve(c, (uint64_t)p.stride * (uint64_t)h * sizeof *p.data);
     return p;
 }
 
@@ -5065,7 +5080,7 @@ typedef struct vmafgpu__builder {
 #define VMAFGPU__ROW_LIMIT 65535
 
 /* Numbers and pointers. */
-static void *vmafgpu__arena_take(vmafgpu__carver *arena, size_t size) {
+static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
 
@@ -6237,7 +6252,7 @@ typedef struct vmafgpu__cpu_functions {
     void      (*vif_rows)(const struct vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
     void      (*adm_rows)(const struct vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
     /* Bytes of vmafgpu__vif_job.scratch, and entries of its table. */
-    size_t    (*vif_scratch_size)(int width, int together, int threads);
+    uint64_t  (*vif_scratch_size)(int width, int together, int threads);
     size_t    log_entries;
     const struct vmafgpu__cambi_functions *cambi;
     const struct vmafgpu__speed_functions *speed;
@@ -6260,8 +6275,8 @@ typedef struct vmafgpu__cpu_functions {
 /* On the CPU. A feature is scored in pieces, which the chains of >>cpu have, or as a whole. NULL is what it does not need. */
 typedef struct vmafgpu__cpu_feature {
     /* In pieces: bytes of memory that a thread has for one of them, and a room, with so many distorted pictures at once. */
-    size_t       (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
-    size_t       (*room)(const vmafgpu *v, int together);
+    uint64_t     (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
+    uint64_t     (*room)(const vmafgpu *v, int together);
     /* Adds what another thread has summed. */
     void         (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
     /* As a whole: takes memory, puts what it finds into the first thread's sums, gives the memory back. `member` has the
@@ -6297,8 +6312,8 @@ typedef struct vmafgpu__measure {
     int              values;              /* how many it finds, at most */
     int              every_pair;          /* it looks at pairs, too, that config.subsample leaves out */
     int              every_frame;         /* it looks at references that come alone, too */
-    size_t         (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
-    size_t         (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
+    uint64_t       (*state)(const vmafgpu *v, const vmafgpu__extractor *e);     /* bytes; NULL: none */
+    uint64_t       (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e);   /* which all extractors share; NULL: none */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);               /* fills the state; NULL: nothing to do */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sight *pair, void *scratch,
                               vmafgpu__value *out);
@@ -6897,16 +6912,18 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 }
 #endif
 
-/* Marks the parts that the caller's hook runs. */
+/* Counts how often config.parallel_for has called each part. */
 typedef struct vmafgpu__hook_run {
     vmafgpu__task *task;
     void          *arg;
-    unsigned char  times[VMAFGPU__MAX_THREADS];
+    int            count;
+    int            times[VMAFGPU__MAX_THREADS];
 } vmafgpu__hook_run;
 
+/* Runs a part the first time that it is called, and no part that does not exist. */
 static void vmafgpu__hook_task(void *arg, int index) {
     vmafgpu__hook_run *run = (vmafgpu__hook_run *)arg;
-    if (index < 0 || index >= VMAFGPU__MAX_THREADS || run->times[index]++)
+    if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
         return;
     run->task(run->arg, index);
 }
@@ -6919,6 +6936,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         memset(&run, 0, sizeof run);
         run.task = task;
         run.arg = arg;
+        run.count = count;
         v->config.parallel_for(v->config.parallel_for_user, count, vmafgpu__hook_task, &run);
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
@@ -7535,8 +7553,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
 /* Bytes of the vector code's scratch for up to `together` distorted pictures: ten pairs of rows of each picture; lines of
  * sixteen bits for four rows; means and variances. */
-static size_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
-    size_t most = 0;
+static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
+    uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
         const int strip = vmafgpu__vif_strip_width(count, threads), columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
@@ -7564,7 +7582,7 @@ static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap
     }
 }
 
-static size_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
+static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int threads) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__vif_tap_lines lines;
     (void)together;
@@ -8079,7 +8097,7 @@ static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element)
 
 /* Lays out the lines for an input of `width`, or with a null base only counts. Shares of the threshold lie `skew` columns
  * further on than the others: so that no register of them crosses a cache line. */
-static size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
+static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants, int distorted,
                                   int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
     vmafgpu__carver carver = { NULL, 0 }, *c = &carver;
@@ -8128,7 +8146,7 @@ static size_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, 
     return c->used;
 }
 
-static size_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
+static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted) {
     vmafgpu__adm_work work;
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
@@ -8435,6 +8453,10 @@ typedef struct vmafgpu__cambi_functions {
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
+/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
+ * 2048 values there. Neighbours are often alike, so that each has a histogram of its own to count in. */
+enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
+
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
     unsigned char *work;               /* memory that every picture lays out anew: of vmafgpu__cpu.scratch */
@@ -8457,6 +8479,7 @@ struct vmafgpu__cambi {
     uint8_t        *counts;                                    /* ...and whether any does */
     float          *values[VMAFGPU__CAMBI_SCALES];             /* c-values, in as many parts as there are bands, with
                                                                   zeros among them */
+    uint32_t        digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS];   /* a histogram of c-values */
     int             in_place;                                  /* each c-value, 0 or not, goes where its sample is */
     vmafgpu__cambi_band *bands;
 };
@@ -8671,8 +8694,8 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
         /* One more row each: what may be read beyond the last one. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
-        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(sw) * (size_t)(sh + 1) + VMAFGPU__CHUNK);
-        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (size_t)sw * (size_t)sh);
+        cambi->mask[s] = (uint8_t *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(sw) * (uint64_t)(sh + 1) + VMAFGPU__CHUNK);
+        cambi->values[s] = (float *)vmafgpu__carve(&values, sizeof(float) * (uint64_t)sw * (uint64_t)sh);
     }
     c->used = c->used > values.used ? c->used : values.used;
     vmafgpu__cambi_band *bands =
@@ -8731,26 +8754,23 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
 }
 
 /* scratch: what pictures need is seen to be in it. */
-static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, size_t *scratch) {
-    vmafgpu__cambi head;
-    size_t most = 0;
-    memset(&head, 0, sizeof head);
-    head.functions = functions;
+static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
+    uint64_t most = 0;
+    if (!v->plan.cambi_variants)
+        return VMAFGPU_OK;
+    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof *v->cambi);
+    if (!v->cambi)
+        return vmafgpu__fail_memory(v, "the feature cambi", sizeof *v->cambi);
+    v->cambi->functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
             vmafgpu__carver carver = { NULL, 0 };
-            head.variant = &v->plan.cambi[i];
-            head.picture = &head.variant->picture[k];
-            vmafgpu__cambi_layout(v, &head, &carver);
+            v->cambi->variant = &v->plan.cambi[i];
+            v->cambi->picture = &v->cambi->variant->picture[k];
+            vmafgpu__cambi_layout(v, v->cambi, &carver);
             most = carver.used > most ? carver.used : most;
         }
-    if (!most)
-        return VMAFGPU_OK;
     *scratch = most > *scratch ? most : *scratch;
-    v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof head);
-    if (!v->cambi)
-        return vmafgpu__fail_memory(v, "the feature cambi", sizeof head);
-    v->cambi->functions = functions;
     vmafgpu__cambi_reciprocals(v->cambi->reciprocal);
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
@@ -9171,17 +9191,13 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* What is above 0 lies between 0.5 and 2^15, and floats are in the order of their bits: of these the upper sixteen have
- * 2048 values there. */
-enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048 };
-
 /* Finds the upper sixteen bits of the c-value of rank *rank, counted from 1 at the largest; *rank becomes that among the
- * values with these bits. Neighbours are often alike, so that each has a histogram of its own to count in. */
+ * values with these bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
-    enum { NEIGHBOURS = 4 };
-    uint32_t histogram[VMAFGPU__CAMBI_DIGITS + 1][NEIGHBOURS], digit = VMAFGPU__CAMBI_DIGITS + 1;
+    enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
+    uint32_t (*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
     int64_t above = 0;
-    memset(histogram, 0, sizeof histogram);
+    memset(histogram, 0, sizeof v->cambi->digits);
     for (int i = 0; i < v->config.threads; i++) {
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
@@ -9598,6 +9614,9 @@ enum {
 
 typedef struct vmafgpu__speed_matrix { float at[VMAFGPU__SPEED_SIDE][VMAFGPU__SPEED_PITCH]; } vmafgpu__speed_matrix;
 
+/* Matrices of a QR decomposition, which are too large for the stack. */
+typedef struct vmafgpu__speed_decomposition { vmafgpu__speed_matrix q, r, z, reflection, product; } vmafgpu__speed_decomposition;
+
 /* The same for the columns of a bilinear prescale, side by side. */
 typedef struct vmafgpu__speed_between {
     int32_t *at[2];
@@ -9606,6 +9625,7 @@ typedef struct vmafgpu__speed_between {
 
 /* Rows are padded to a multiple of CHUNK, so that they can be worked on in vectors. */
 typedef struct vmafgpu__speed_plane {
+    vmafgpu__speed_decomposition *decomposition;
     float  *low;                           /* after the low-pass; later without the local mean */
     float  *means;                         /* local means, of the same size */
     float  *line;                          /* of local means down the columns, with margins */
@@ -9755,6 +9775,7 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
     }
     for (int i = 0; i < speed->planes; i++) {
         vmafgpu__speed_plane *plane = &speed->plane[i];
+        plane->decomposition = (vmafgpu__speed_decomposition *)vmafgpu__carve(c, sizeof *plane->decomposition);
         plane->low = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->means = (float *)vmafgpu__carve(c, sizeof(float) * low);
         plane->line = (float *)vmafgpu__carve(c, sizeof(float) * (pitch + 2 * VMAFGPU__CHUNK));
@@ -9780,7 +9801,7 @@ static void vmafgpu__speed_layout(const vmafgpu *v, vmafgpu__speed *speed, vmafg
 
 static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_functions *functions) {
     vmafgpu__speed head;
-    size_t most = 0;
+    uint64_t most = 0;
     memset(&head, 0, sizeof head);
     head.planes = VMAFGPU__SPEED_PLANES;
     for (int i = 0; i < v->plan.speed_variants; i++) {
@@ -9791,7 +9812,7 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_funct
     }
     if (!most)
         return VMAFGPU_OK;
-    const size_t start = (size_t)vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
+    const uint64_t start = vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
     v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
     if (!v->speed)
         return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
@@ -10299,23 +10320,24 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
+/* w->q becomes the transposed orthogonal factor. Rows and columns before k of a reflection are those of the identity, so that
  * products with it leave them out; unless its vector is no number. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
-                                         vmafgpu__speed_matrix *q) {
+                                         vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
-    vmafgpu__speed_matrix z = *matrix, reflection, product;
-    memset(&reflection, 0, sizeof reflection);
+    vmafgpu__speed_matrix *const z = &w->z, *const reflection = &w->reflection, *const product = &w->product, *const q = &w->q;
+    *z = *matrix;
+    memset(reflection, 0, sizeof *reflection);
     vmafgpu__speed_identity(q);
     for (int k = 0; k + 1 < SIDE; k++) {
         for (int i = 0; k > 0 && i < SIDE; i++)
-            z.at[k - 1][i] = z.at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
-        const int first = vmafgpu__speed_householder(&z, k, !(matrix->at[k][k] >= 0), &reflection) > 0 ? k : 0;
+            z->at[k - 1][i] = z->at[i][k - 1] = i == k - 1 ? 1.0f : 0.0f;
+        const int first = vmafgpu__speed_householder(z, k, !(matrix->at[k][k] >= 0), reflection) > 0 ? k : 0;
         const size_t size = sizeof(float) * PITCH * (size_t)(SIDE - first);
-        f->multiply(&reflection, first, &z.at[0][0], PITCH, SIDE, &product.at[0][0]);
-        memcpy(z.at[first], product.at[first], size);
-        f->multiply(&reflection, first, &q->at[0][0], PITCH, SIDE, &product.at[0][0]);
-        memcpy(q->at[first], product.at[first], size);
+        f->multiply(reflection, first, &z->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(z->at[first], product->at[first], size);
+        f->multiply(reflection, first, &q->at[0][0], PITCH, SIDE, &product->at[0][0]);
+        memcpy(q->at[first], product->at[first], size);
     }
 }
 
@@ -10331,16 +10353,15 @@ static void vmafgpu__speed_substitute_scalar(const vmafgpu__speed_matrix *r, siz
 }
 
 /* 0 if the matrix is singular. */
-static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
+static int vmafgpu__speed_solve(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix, vmafgpu__speed_decomposition *w,
                                 const float *samples, size_t pitch, int blocks, float *solution) {
-    vmafgpu__speed_matrix q, r;
-    vmafgpu__speed_orthogonalise(f, matrix, &q);
-    f->multiply(&q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &r.at[0][0]);
+    vmafgpu__speed_orthogonalise(f, matrix, w);
+    f->multiply(&w->q, 0, &matrix->at[0][0], VMAFGPU__SPEED_PITCH, VMAFGPU__SPEED_SIDE, &w->r.at[0][0]);
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
-        if ((double)fabsf(r.at[i][i]) < 1e-6)
+        if ((double)fabsf(w->r.at[i][i]) < 1e-6)
             return 0;
-    f->multiply(&q, 0, samples, pitch, blocks, solution);
-    f->substitute(&r, pitch, blocks, solution);
+    f->multiply(&w->q, 0, samples, pitch, blocks, solution);
+    f->substitute(&w->r, pitch, blocks, solution);
     return 1;
 }
 
@@ -10388,8 +10409,8 @@ static void vmafgpu__speed_measure(const vmafgpu__speed *speed, vmafgpu__speed_p
     for (int i = 0; i < VMAFGPU__SPEED_SIDE; i++)
         plane->singular |= (double)eigenvalue[i] < 1e-6;
     if (!plane->singular)
-        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->samples, speed->block_pitch, blocks,
-                                                plane->solution);
+        plane->singular = !vmafgpu__speed_solve(f, &covariance, plane->decomposition, plane->samples, speed->block_pitch,
+                                                blocks, plane->solution);
     if (plane->singular)
         memset(plane->solution, 0, sizeof(float) * VMAFGPU__SPEED_SIDE * speed->block_pitch);
     f->variances(plane->solution, plane->samples, speed->block_pitch, blocks, plane->variance);
@@ -10516,13 +10537,13 @@ static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extracto
     return vmafgpu__speed_check(v, e, &variant, "frames");
 }
 
-static size_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__speed_temporal_state(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
-           2 * vmafgpu__speed_luma_bytes(&v->config);
+    return vmafgpu__round_up(sizeof(vmafgpu__speed_past), VMAFGPU__ALIGNMENT) +
+           2 * (uint64_t)vmafgpu__speed_luma_bytes(&v->config);
 }
 
-static size_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__speed head;
     vmafgpu__speed_variant variant;
     vmafgpu__carver carver = { NULL, 0 };
@@ -10531,7 +10552,7 @@ static size_t vmafgpu__speed_temporal_scratch(const vmafgpu *v, const vmafgpu__e
     head.planes = 2;
     head.variant = &variant;
     vmafgpu__speed_layout(v, &head, &carver);
-    return (size_t)vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
+    return vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT) + carver.used;
 }
 
 static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extractor *e) {
@@ -10649,9 +10670,9 @@ typedef struct vmafgpu__psnr_task {
     uint64_t                 sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
-static size_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
-    return sizeof(vmafgpu__psnr_task) + 2 * (size_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
+    return sizeof(vmafgpu__psnr_task) + 2 * (uint64_t)v->config.threads * vmafgpu__padded(v->config.width) * sizeof(uint16_t);
 }
 
 static void vmafgpu__psnr_part(void *arg, int index) {
@@ -10772,7 +10793,7 @@ typedef struct vmafgpu__float_task {
     uint64_t              sum[VMAFGPU__MAX_THREADS][4];   /* the picture's, or the difference's in the first two: see float_row */
 } vmafgpu__float_task;
 
-static size_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)v;
     (void)e;
     return sizeof(vmafgpu__float_task);
@@ -11012,7 +11033,7 @@ static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures
     p->h = h;
     p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE;   /* what is read and written goes on to the end of a tile */
     for (int i = 0; i < 2; i++)
-        p->plane[i] = (float *)vmafgpu__carve(c, p->pitch * (size_t)h * sizeof(float));
+        p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
 
 static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__carver *c) {
@@ -11029,7 +11050,7 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
         vmafgpu__ssim_carve_scale(c, &t->scale[k], (t->scale[k - 1].w + 1) / 2, (t->scale[k - 1].h + 1) / 2);
     t->seats = (vmafgpu__ssim_seat *)vmafgpu__carve(c, sizeof *t->seats * (size_t)v->config.threads);
     t->columns_count = t->factor > 1 ? vmafgpu__padded(w + 2 * t->factor) + VMAFGPU__CHUNK : 0;
-    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * t->columns_count * (size_t)v->config.threads);
+    t->columns = (double *)vmafgpu__carve(c, sizeof(double) * (uint64_t)t->columns_count * (uint64_t)v->config.threads);
     t->terms_pitch = vmafgpu__padded(t->scale[0].w);
     t->terms.l = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
     t->terms.c = (double *)vmafgpu__carve(c, sizeof(double) * t->terms_pitch * VMAFGPU__SSIM_STRIP);
@@ -11037,7 +11058,7 @@ static vmafgpu__ssim_task *vmafgpu__ssim_layout(const vmafgpu *v, const vmafgpu_
     return place;
 }
 
-static size_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__ssim_layout(v, e, &c);
     return c.used + VMAFGPU__ALIGNMENT;
@@ -11520,7 +11541,7 @@ typedef struct vmafgpu__hvs_memory {
     uint16_t          *lines;
 } vmafgpu__hvs_memory;
 
-static size_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
+static uint64_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_memory *m) {
     const size_t groups = (size_t)vmafgpu__hvs_groups(vmafgpu__hvs_blocks(v->config.width));
     vmafgpu__carver c = { NULL, 0 };
     c.base = (unsigned char *)base;
@@ -11528,14 +11549,14 @@ static size_t vmafgpu__hvs_layout(const vmafgpu *v, void *base, vmafgpu__hvs_mem
     m->terms = (float *)vmafgpu__carve(&c, groups * VMAFGPU__HVS_GROUP * sizeof *m->terms);
     m->lines = (uint16_t *)vmafgpu__carve(&c, 16 * vmafgpu__padded(v->config.width) * sizeof *m->lines);
     m->is_equal = (uint8_t *)vmafgpu__carve(&c, groups);
-    return (size_t)vmafgpu__round_up(c.used, 64);
+    return vmafgpu__round_up(c.used, 64);
 }
 
-static size_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__hvs_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__hvs_memory m;
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
-           (size_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
+    return vmafgpu__round_up(sizeof(vmafgpu__hvs_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__hvs_layout(v, NULL, &m);
 }
 
 /* Takes rows of blocks as long as there are any. The terms of a row wait for those above it, which others have at hand: so the
@@ -11609,7 +11630,7 @@ static vmafgpu_result vmafgpu__hvs_measure_pair(vmafgpu *v, const vmafgpu__extra
     t->v = v;
     t->pair = pair;
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = vmafgpu__hvs_layout(v, NULL, &memory);
+    t->size = (size_t)vmafgpu__hvs_layout(v, NULL, &memory);
     for (int plane = 0; plane < 3; plane++) {
         int along, down;
         vmafgpu__hvs_size(&v->config, plane, &along, &down);
@@ -11762,7 +11783,7 @@ typedef struct vmafgpu__float_adm_state {
     uint16_t table[VMAFGPU__RECIPROCALS];
 } vmafgpu__float_adm_state;
 
-static size_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_adm_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)v;
     (void)e;
     return sizeof(vmafgpu__float_adm_state);
@@ -11928,18 +11949,18 @@ static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmaf
         w = (w + 1) / 2;
         h = (h + 1) / 2;
         for (int i = 0; i < 2; i++)
-            t.planes[k][i] = (float *)vmafgpu__carve(c, vmafgpu__padded(w) * (size_t)h * sizeof(float));
+            t.planes[k][i] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
     }
     t.lines = (unsigned char *)vmafgpu__carve(c, 0);
     vmafgpu__carver one = { NULL, 0 };
     vmafgpu__float_adm_carve(&one, t.odd, &lines);
-    t.line_bytes = one.used;
-    vmafgpu__carve(c, one.used * (size_t)v->config.threads);
+    t.line_bytes = (size_t)one.used;
+    vmafgpu__carve(c, one.used * (uint64_t)v->config.threads);
     if (*task)
         **task = t;
 }
 
-static size_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__float_adm_task *task;
     (void)e;
@@ -12296,7 +12317,7 @@ typedef struct vmafgpu__ciede_memory {
     float    *difference;
 } vmafgpu__ciede_memory;
 
-static size_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede_memory *m) {
+static uint64_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede_memory *m) {
     const size_t width = vmafgpu__padded(v->config.width);
     vmafgpu__carver c = { NULL, 0 };
     c.base = (unsigned char *)base;
@@ -12304,14 +12325,14 @@ static size_t vmafgpu__ciede_layout(const vmafgpu *v, void *base, vmafgpu__ciede
     for (int i = 0; i < 6; i++)
         m->sample[i / 3][i % 3] = (uint16_t *)vmafgpu__carve(&c, width * sizeof *m->line);
     m->difference = (float *)vmafgpu__carve(&c, width * sizeof *m->difference);
-    return (size_t)vmafgpu__round_up(c.used, 64);
+    return vmafgpu__round_up(c.used, 64);
 }
 
-static size_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__ciede_memory m;
     (void)e;
-    return (size_t)vmafgpu__round_up(sizeof(vmafgpu__ciede_task), 64) +
-           (size_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
+    return vmafgpu__round_up(sizeof(vmafgpu__ciede_task), 64) +
+           (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
 /* Sample x of row y of a plane for x = 0, 1, .. count - 1, each `times` times, as if rows of the reference's length lay behind
@@ -12383,7 +12404,7 @@ static vmafgpu_result vmafgpu__ciede_measure_pair(vmafgpu *v, const vmafgpu__ext
     t->v = v;
     t->pair = pair;
     t->memory = (unsigned char *)scratch + vmafgpu__round_up(sizeof *t, 64);
-    t->size = vmafgpu__ciede_layout(v, NULL, &memory);
+    t->size = (size_t)vmafgpu__ciede_layout(v, NULL, &memory);
     const vmafgpu_result result = vmafgpu__run(v, vmafgpu__ciede_part, t);
     out->real = t->sum;
     return result;
@@ -12645,7 +12666,7 @@ static vmafgpu__ansnr_task *vmafgpu__ansnr_layout(const vmafgpu *v, vmafgpu__car
     return t;
 }
 
-static size_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__ansnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
     vmafgpu__ansnr_layout(v, &c);
@@ -12866,13 +12887,13 @@ static void vmafgpu__fmotion_layout_state(const vmafgpu *v, const vmafgpu__extra
         for (int i = 0; i < 2; i++) {
             int w, h;
             vmafgpu__fmotion_plane_size(&v->config, plane, &w, &h);
-            state->kept[i][plane] = (uint8_t *)vmafgpu__carve(c, state->pitch * (size_t)h);
+            state->kept[i][plane] = (uint8_t *)vmafgpu__carve(c, (uint64_t)state->pitch * (uint64_t)h);
         }
     if (e->option[VMAFGPU__FMOTION_SCALE1] != 0)
         state->columns = (vmafgpu__speed_source *)vmafgpu__carve(c, sizeof *state->columns * (size_t)state->small_w);
 }
 
-static size_t vmafgpu__fmotion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fmotion_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fmotion_state *state;
     vmafgpu__fmotion_layout_state(v, e, &state, &c);
@@ -12908,7 +12929,7 @@ static vmafgpu__fmotion_task *vmafgpu__fmotion_layout(const vmafgpu *v, vmafgpu_
     return t;
 }
 
-static size_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fmotion_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     (void)e;
     vmafgpu__fmotion_layout(v, &c);
@@ -13221,7 +13242,7 @@ static vmafgpu__fvif_state *vmafgpu__fvif_layout_state(const vmafgpu__fvif_state
     return state;
 }
 
-static size_t vmafgpu__fvif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fvif_state_size(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fvif_state shape;
     vmafgpu__fvif_resolve(v, e, &shape);
@@ -13277,14 +13298,14 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
     for (int scale = 1; scale < VMAFGPU__SCALES; scale++)
         for (int f = 0; f < 2; f++)
             task->plane[scale][f] =
-                (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, scale) * (size_t)s->h[scale] * sizeof(float));
+                (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, scale) * (uint64_t)s->h[scale] * sizeof(float));
     for (int i = 0; i < 2; i++)
         task->sums[i] = (float *)vmafgpu__carve(c, (size_t)s->h[0] * sizeof(float));
     task->strips = (vmafgpu__fvif_strip *)vmafgpu__carve(c, sizeof *task->strips * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
         vmafgpu__fvif_strip none, *strip = t ? &t->strips[i] : &none;
         for (int f = 0; f < 2; f++)
-            strip->ring[f] = (float *)vmafgpu__carve(c, vmafgpu__fvif_pitch(task, 0) * (size_t)task->ring_rows * sizeof(float));
+            strip->ring[f] = (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__fvif_pitch(task, 0) * (uint64_t)task->ring_rows * sizeof(float));
         for (int k = 0; k < VMAFGPU__SPEED_RESAMPLE && s->resampled; k++)
             strip->source[k] = (float *)vmafgpu__carve(c, vmafgpu__padded(v->config.width) * sizeof(float));
         for (int m = 0; m < VMAFGPU__FVIF_MEANS; m++)
@@ -13297,7 +13318,7 @@ static vmafgpu__fvif_task *vmafgpu__fvif_layout(const vmafgpu *v, const vmafgpu_
     return t;
 }
 
-static size_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
+static uint64_t vmafgpu__fvif_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__carver c = { NULL, 0 };
     vmafgpu__fvif_state shape;
     vmafgpu__fvif_resolve(v, e, &shape);
@@ -13710,6 +13731,7 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
     void         *scratch;                 /* of motion or VIF */
+    vmafgpu__adm_sums *adm;                /* of a piece, per distorted frame */
 } vmafgpu__worker;
 
 enum {
@@ -13738,7 +13760,7 @@ struct vmafgpu__cpu {
     vmafgpu__worker *workers;              /* chains.threads */
     unsigned char  *states;                /* of extractors that are measured by themselves */
     void           *scratch;               /* which one of them at a time works with, and CAMBI */
-    size_t          scratch_size;          /* what the latter needs */
+    uint64_t        scratch_size;          /* what the latter needs */
     unsigned char  *lent;                  /* planes for vmafgpu_lend(), once somebody has called it */
     vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES];   /* of the first member's rows, not rounded, where they are wanted; else NULL */
     void           **adm_scratch;          /* of each room: it is much, and used a fifth of the time, so that many threads
@@ -13870,7 +13892,7 @@ static void vmafgpu__motion_piece(const vmafgpu *v, int thread, int room, int sc
         }
 }
 
-static size_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__motion_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__motion_lines lines;
     (void)functions, (void)together, (void)threads;
@@ -13935,7 +13957,7 @@ static void vmafgpu__vif_piece(const vmafgpu *v, int thread, int room, int scale
         cpu->functions->vif_rows(&job, sums);
 }
 
-static size_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
+static uint64_t vmafgpu__vif_cpu_scratch(const vmafgpu *v, const vmafgpu__cpu_functions *functions, int together, int threads) {
     return functions->vif_scratch_size(v->config.width, together, threads);
 }
 
@@ -13995,7 +14017,7 @@ static void vmafgpu__add_adm_row(vmafgpu__adm_sums *to, const vmafgpu__adm_sums 
 
 static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__adm_sums sums[VMAFGPU__MAX_DISTORTED], *rows = cpu->adm_rows[scale];
+    vmafgpu__adm_sums *sums = cpu->workers[thread].adm, *rows = cpu->adm_rows[scale];
     vmafgpu__adm_task task;
     memset(&task, 0, sizeof task);
     memset(sums, 0, (size_t)cpu->member_count * sizeof *sums);
@@ -14028,7 +14050,7 @@ static void vmafgpu__adm_piece(const vmafgpu *v, int thread, int room, int scale
                               v->plan.adm_variants);
 }
 
-static size_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
+static uint64_t vmafgpu__adm_cpu_room(const vmafgpu *v, int together) {
     return vmafgpu__adm_scratch_size(v->config.width, v->plan.adm_variants, together);
 }
 
@@ -14515,7 +14537,7 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
 /* A low-pass band that a scale leaves for the next one. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
-    return vmafgpu__carve(c, row * (size_t)vmafgpu__adm_size(h, scale));
+    return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
 /* What the distorted frame of one more candidate needs. */
@@ -14525,7 +14547,7 @@ static void vmafgpu__carve_seat(const vmafgpu *v, vmafgpu__carver *c, const vmaf
     seat->chains.threads = head->chains.threads;
     memcpy(seat->adm_stride, head->adm_stride, sizeof seat->adm_stride);
     if (!head->in_place)
-        seat->landing[1] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        seat->landing[1] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
         seat->vif[s][1] = vmafgpu__carve_plane(c, w >> s, h >> s);
     for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
@@ -14547,9 +14569,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
-        head->history[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
-        head->landing[i] = (uint8_t *)vmafgpu__carve(c, head->row_bytes * (size_t)h);
+        head->landing[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->door);
     for (int i = 0; i < VMAFGPU__DOOR_DISTORTED + v->config.candidates && v->colours; i++)
         head->doors[i] = (unsigned char *)vmafgpu__carve(c, head->door.size);
@@ -14565,16 +14587,17 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         }
     head->workers = (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
     head->adm_scratch = (void **)vmafgpu__carve(c, sizeof(void *) * (size_t)head->chains.room_count);
-    size_t scratch = 0, room = 0;
+    uint64_t scratch = 0, room = 0;
     for (int i = 0; i < v->feature_count; i++) {
         const vmafgpu__cpu_feature *feature = v->features[i]->cpu;
-        const size_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
+        const uint64_t wanted = feature->scratch ? feature->scratch(v, head->functions, together, head->chains.threads) : 0;
         scratch = wanted > scratch ? wanted : scratch;
         room = feature->room ? feature->room(v, together) : room;
     }
     for (int i = 0; i < head->chains.threads; i++) {
         vmafgpu__worker unused, *worker = c->base ? &head->workers[i] : &unused;
         worker->scratch = vmafgpu__carve(c, scratch);
+        worker->adm = (vmafgpu__adm_sums *)vmafgpu__carve(c, v->plan.adm_variants ? sizeof *worker->adm * (uint64_t)together : 0);
     }
     for (int i = 0; i < head->chains.room_count; i++) {
         void *memory = vmafgpu__carve(c, room);
@@ -14592,11 +14615,11 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
 /* The memory of what is measured by itself, in two pieces: all states, and scratch memory for one at a time, which what is
  * scored as a whole shares. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
-    size_t state = 0, scratch = v->cpu->scratch_size;
+    uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const vmafgpu__measure *m = e->feature->measure;
-        const size_t needed = m && m->scratch ? m->scratch(v, e) : 0;
+        const uint64_t needed = m && m->scratch ? m->scratch(v, e) : 0;
         state += m && m->state ? vmafgpu__round_up(m->state(v, e), 64) : 0;
         scratch = needed > scratch ? needed : scratch;
     }
@@ -14671,12 +14694,12 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     vmafgpu__lent_layout layout;
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
     if (!v->cpu->lent) {
-        const size_t size = 2 * PAIRS * layout.size;
+        const uint64_t size = 2 * PAIRS * (uint64_t)layout.size;
         v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
         if (!v->cpu->lent)
             return vmafgpu__fail_memory(v, "the frames to lend", size);
         v->lending.memory = v->cpu->lent;
-        v->lending.size = size;
+        v->lending.size = (size_t)size;
     }
     for (int i = 0; i < 2; i++)
         pair[i] = vmafgpu__lent_frame(&layout, v->cpu->lent + (size_t)(2 * (position % PAIRS) + i) * layout.size, 1);
@@ -22121,9 +22144,9 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "the clip is too long");
     if (v->chunks[chunk])
         return VMAFGPU_OK;
-    const size_t rows = (size_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
-    const size_t row_size = sizeof(double) * (size_t)vmafgpu__row_size(v);
-    const size_t size = rows <= SIZE_MAX / row_size ? rows * row_size : SIZE_MAX;
+    const uint64_t rows = (uint64_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
+    const uint64_t row_size = sizeof(double) * (uint64_t)vmafgpu__row_size(v);
+    const uint64_t size = rows <= UINT64_MAX / row_size ? rows * row_size : UINT64_MAX;
     v->chunks[chunk] = (double *)vmafgpu__take(v, size);
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
 }
@@ -22868,7 +22891,7 @@ static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, d
     vmafgpu__predict(v, scratch, row);
 }
 
-static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
+VMAFGPU__APART static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e, const vmafgpu__sums *sums, int no_score,
                                  vmafgpu_edit_score *out, double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
@@ -23762,11 +23785,12 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
     /* Rows are read up to a chunk beyond their end. */
-    t.data = (unsigned char *)vmafgpu__carve(c, (size_t)t.pitch * (size_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
+    t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
 }
 
-static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x) {
+/* `unused`: an editor to write to while memory is only counted. */
+static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma with VIF's margins; a scale further down half of it, with margins of its own, and those of ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
@@ -23784,7 +23808,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     x->log_table = (uint16_t *)vmafgpu__carve(c, 32768 * sizeof(uint16_t));
     x->editors = (vmafgpu__editor *)vmafgpu__carve(c, sizeof *x->editors * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++) {
-        vmafgpu__editor unused, *e = c->base ? &x->editors[i] : &unused;
+        vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
         for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
@@ -23828,17 +23852,26 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
+/* What is written to while memory is only counted: too large for the stack. */
+typedef struct vmafgpu__edits_counted {
+    vmafgpu__edits  edits;
+    vmafgpu__editor editor;
+} vmafgpu__edits_counted;
+
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
-    vmafgpu__edits unused;
-    vmafgpu__edits_layout(v, &carver, &unused);
+    vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
+    if (!counted)
+        return vmafgpu__fail_memory(v, "edits", sizeof *counted);
+    vmafgpu__edits_layout(v, &carver, &counted->edits, &counted->editor);
+    vmafgpu__give(v, counted);
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
         return vmafgpu__fail_memory(v, "edits", carver.used);
     v->edits = (vmafgpu__edits *)(void *)base;
     carver.base = base;
     carver.used = 0;
-    vmafgpu__edits_layout(v, &carver, v->edits);
+    vmafgpu__edits_layout(v, &carver, v->edits, NULL);
     vmafgpu__log_table(v->edits->log_table);
     v->edits->on_gpu = !v->cpu;
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
@@ -26647,12 +26680,6 @@ VMAFGPU__COLD_END
 #  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #    define VMAFGPU__SANITIZED
 #  endif
-#endif
-/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. */
-#if defined(__GNUC__) || defined(__clang__)
-#  define VMAFGPU__APART __attribute__((noinline))
-#else
-#  define VMAFGPU__APART
 #endif
 #ifdef VMAFGPU__SANITIZED
 #  define VMAFGPU__INLINE static VMAFGPU__UNUSED

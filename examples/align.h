@@ -483,8 +483,11 @@ static inline int align_find(alignment *a, const align_signature *reference, int
                       int64_t distorted_count, int first, int count) {
     align_problem p = {reference, distorted, reference_count, distorted_count, first, count, NULL, NULL, 0};
     size_t frames = (size_t)distorted_count;
-    int *path = (int *)malloc(sizeof *path * (frames + 1)), ok;
     memset(a, 0, sizeof *a);
+    if ((uint64_t)distorted_count * (uint64_t)count >= SIZE_MAX / sizeof *p.distances) {
+        return 0;
+    }
+    int *path = (int *)malloc(sizeof *path * (frames + 1)), ok;
     p.distances = (uint32_t *)malloc(sizeof *p.distances * (frames * (size_t)count + 1));
     p.least = (uint32_t *)malloc(sizeof *p.least * (frames + 1));
     a->match = (int64_t *)malloc(sizeof *a->match * (frames + 1));

@@ -22,7 +22,7 @@
 
 #include <mpi.h>
 
-enum { TAG_REPORT = 1, TAG_PART = 2, TAG_TASK = 3, MOST_TRIES = 3, SEGMENT_FRAMES = 48 };
+enum { TAG_REPORT = 1, TAG_PART = 2, TAG_TASK = 3, MOST_TRIES = 3, SEGMENT_FRAMES = 48, PIECE = 1 << 16 };
 
 /* What a rank says, and what it is told. */
 typedef enum word { WORD_READY, WORD_DONE, WORD_FAILED, WORD_SCORE, WORD_JOIN, WORD_END } word;
@@ -248,6 +248,31 @@ static int wait_for(MPI_Request *request) {
     return result == MPI_SUCCESS;
 }
 
+/* Opens the file of a segment's rows, which may have any size. NULL if it cannot be read. */
+static FILE *open_part(const char *path, int64_t *size) {
+    FILE *in = fopen(path, "rb");
+    *size = in && fseeko(in, 0, SEEK_END) == 0 ? (int64_t)ftello(in) : -1;
+    if (in && (*size < 0 || fseeko(in, 0, SEEK_SET) != 0)) {
+        fclose(in);
+        in = NULL;
+    }
+    return in ? in : (fail("a part cannot be read from \"%s\" (%s)", path, strerror(errno)), NULL);
+}
+
+/* Sends the rows in messages of PIECE bytes. A shorter one before the end means that the file cannot be read on. */
+static int send_part(FILE *in, int64_t size) {
+    char bytes[PIECE];
+    size_t wanted, count = PIECE;
+    for (int64_t sent = 0; sent < size && count == PIECE; sent += (int64_t)count) {
+        wanted = size - sent < PIECE ? (size_t)(size - sent) : PIECE;
+        count = fread(bytes, 1, wanted, in);
+        if (MPI_Send(bytes, (int)count, MPI_CHAR, 0, TAG_PART, MPI_COMM_WORLD) != MPI_SUCCESS) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* All ranks but the first. */
 static int serve(const cluster *c) {
     message answer, task;
@@ -255,20 +280,22 @@ static int serve(const cluster *c) {
     memset(&answer, 0, sizeof answer);
     answer.what = WORD_READY;
     for (;;) {
-        char *part = NULL, path[600];
+        FILE *part = NULL;
+        char path[600];
         if (answer.what == WORD_DONE) {
-            size_t size = 0;
             part_path(c, path, sizeof path, answer.job, answer.segment);
-            part = read_text_file(path, &size);
-            remove(path);
-            answer.bytes = (int64_t)size;
-            answer.what = part && size < INT32_MAX ? WORD_DONE : WORD_FAILED;
+            part = open_part(path, &answer.bytes);
+            answer.what = part ? WORD_DONE : WORD_FAILED;
         }
-        if (MPI_Send(&answer, MESSAGE_NUMBERS, MPI_INT64_T, 0, TAG_REPORT, MPI_COMM_WORLD) != MPI_SUCCESS ||
-            (answer.what == WORD_DONE && MPI_Send(part, (int)answer.bytes, MPI_CHAR, 0, TAG_PART, MPI_COMM_WORLD) != MPI_SUCCESS)) {
+        int ok = MPI_Send(&answer, MESSAGE_NUMBERS, MPI_INT64_T, 0, TAG_REPORT, MPI_COMM_WORLD) == MPI_SUCCESS &&
+                 (!part || send_part(part, answer.bytes));
+        if (part) {
+            fclose(part);
+            remove(path);
+        }
+        if (!ok) {
             return 0;
         }
-        free(part);
         MPI_Irecv(&task, MESSAGE_NUMBERS, MPI_INT64_T, 0, TAG_TASK, MPI_COMM_WORLD, &request);
         if (!wait_for(&request)) {
             return 0;
@@ -373,12 +400,29 @@ static void take_back(cluster *c, const message *task, int rank, const char *hos
     }
 }
 
-static int store_part(const cluster *c, const message *report, const char *bytes) {
-    char path[600];
+/* What became of the rows of a segment. */
+typedef enum receipt { RECEIVED, NOT_READ, NOT_WRITTEN, RANK_LOST } receipt;
+
+/* Receives the rows that send_part() sends, and writes them to a file. If a write fails, the rest is received and dropped. */
+static receipt receive_part(const cluster *c, const message *report, int rank) {
+    char path[600], bytes[PIECE];
+    receipt result = RECEIVED;
     part_path(c, path, sizeof path, report->job, report->segment);
     FILE *out = fopen(path, "wb");
-    int ok = out && fwrite(bytes, 1, (size_t)report->bytes, out) == (size_t)report->bytes;
-    return (out && fclose(out) == 0 && ok) || fail("a part cannot be written to \"%s\" (%s)", path, strerror(errno));
+    int ok = out != NULL;
+    for (int64_t got = 0; got < report->bytes && result == RECEIVED; got += PIECE) {
+        MPI_Status status;
+        int count = 0, wanted = report->bytes - got < PIECE ? (int)(report->bytes - got) : PIECE;
+        if (MPI_Recv(bytes, PIECE, MPI_CHAR, rank, TAG_PART, MPI_COMM_WORLD, &status) != MPI_SUCCESS) {
+            result = RANK_LOST;
+            break;
+        }
+        MPI_Get_count(&status, MPI_CHAR, &count);
+        result = count == wanted ? RECEIVED : NOT_READ;
+        ok = ok && fwrite(bytes, 1, (size_t)count, out) == (size_t)count;
+    }
+    ok = (out && fclose(out) == 0 && ok) || fail("a part cannot be written to \"%s\" (%s)", path, strerror(errno));
+    return result == RECEIVED && !ok ? NOT_WRITTEN : result;
 }
 
 /* A rank as the first one sees it. */
@@ -422,16 +466,12 @@ static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
     }
     h->is_idle = 1;
     if (h->report.what == WORD_DONE) {
-        char *bytes = (char *)malloc((size_t)h->report.bytes + 1);
-        int ok = bytes && MPI_Recv(bytes, (int)h->report.bytes, MPI_CHAR, rank, TAG_PART, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-        if (!ok) {
-            lose_helper(c, h, rank, host, left);
-        } else if (store_part(c, &h->report, bytes)) {
-            end_segment(c, &h->report);
-        } else {
-            give_up(c, h->report.job, "there is no room for its parts");
+        switch (receive_part(c, &h->report, rank)) {
+        case RECEIVED: end_segment(c, &h->report); break;
+        case NOT_READ: take_back(c, &h->task, rank, host, "failed at", *left); break;
+        case NOT_WRITTEN: give_up(c, h->report.job, "there is no room for its parts"); break;
+        case RANK_LOST: lose_helper(c, h, rank, host, left); break;
         }
-        free(bytes);
     } else if (h->report.what == WORD_FAILED) {
         take_back(c, &h->task, rank, host, "failed at", *left);
     }

@@ -4627,27 +4627,28 @@ static int read_part_file(rows_file *parts, const options *o, int i) {
     return ok;
 }
 
-/* Says which segments are not there. */
+/* Fails with the list of missing segments. The number of segments is what a file claims: the list ends where it is full. */
 static int check_segments(const rows_file *parts, int count) {
+    const int64_t missing = parts[0].segments - count; /* no two parts are the same segment */
     char list[400] = "";
-    int64_t missing = 0;
-    for (int64_t segment = 1; segment <= parts[0].segments && count != parts[0].segments; segment++) {
+    if (missing == 0) {
+        return 1;
+    }
+    for (int64_t segment = 1, named = 0; named < missing; segment++) {
         int is_there = 0;
         for (int i = 0; i < count; i++) {
             is_there |= parts[i].segment == segment;
         }
+        size_t used = strlen(list);
+        if (!is_there && used >= sizeof list - 40) {
+            snprintf(list + used, sizeof list - used, ", ...");
+            break;
+        }
         if (!is_there) {
-            size_t used = strlen(list);
-            if (used < sizeof list - 40) {
-                snprintf(list + used, sizeof list - used, "%s%lld", missing ? ", " : "", (long long)segment);
-            } else if (list[used - 1] != '.') {
-                snprintf(list + used, sizeof list - used, ", ...");
-            }
-            missing++;
+            snprintf(list + used, sizeof list - used, "%s%lld", named++ ? ", " : "", (long long)segment);
         }
     }
-    return missing == 0 || fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing,
-                                missing == 1 ? "is" : "are", list);
+    return fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing, missing == 1 ? "is" : "are", list);
 }
 
 /* Puts the parts behind one another into `all`. */

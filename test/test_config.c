@@ -789,6 +789,65 @@ static void test_no_context(void) {
     vmafgpu_close(other);
 }
 
+/* Notes the largest size that is asked for and refuses large ones. */
+static void *little_alloc(size_t size, void *user) {
+    size_t *largest = (size_t *)user;
+    *largest = size > *largest ? size : *largest;
+    return size > (size_t)1 << 29 ? NULL : malloc(size);
+}
+
+static void any_free(void *pointer, void *user) {
+    (void)user;
+    free(pointer);
+}
+
+/* What takes more than 512 MB is refused. Where a pointer has 32 bits, sizes above 4 GB must not wrap to small ones. */
+static void test_large(void) {
+    enum { LARGEST = 16384 };
+    static const struct {
+        const char *feature, *options;
+        int         candidates, threads, edits, pixels;
+    } ways[] = {
+        {NULL, NULL, 4, 1, 0, 0},    {NULL, NULL, 11, 1, 0, 0},           {NULL, NULL, 16, 256, 0, 0},
+        {NULL, NULL, 11, 16, 64, 0}, {NULL, NULL, 16, 1, 0, 1},           {"cambi", "cambi_high_res_speedup=2160:window_size=15", 1, 256, 0, 0},
+        {"float_adm", NULL, 1, 256, 0, 0}, {"float_ssim", "scale=1", 11, 256, 0, 0},
+        {"float_ms_ssim", NULL, 1, 256, 0, 0}, {"float_motion", "motion_add_uv=true", 16, 1, 0, 0},
+        {"speed_temporal", NULL, 16, 1, 0, 0}, {"float_vif", "vif_prescale=4", 1, 1, 0, 0},
+        {"float_vif", "vif_prescale=3.9", 1, 256, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        for (int height = LARGEST; height >= LARGEST - 2048; height -= 16) {
+            vmafgpu_config c = plain_config();
+            vmafgpu_feature_config feature;
+            vmafgpu *context = NULL;
+            size_t largest = 0;
+            memset(&feature, 0, sizeof feature);
+            feature.name = ways[i].feature;
+            feature.options = ways[i].options;
+            snprintf(test_where, sizeof test_where, "16384x%d, way %d", height, (int)i);
+            c.width = LARGEST;
+            c.height = height;
+            c.bit_depth = 10;
+            c.chroma = VMAFGPU_444;
+            c.backend = VMAFGPU_BACKEND_CPU;
+            c.features = feature.name ? &feature : NULL;
+            c.feature_count = feature.name != NULL;
+            c.candidates = ways[i].candidates;
+            c.threads = ways[i].threads;
+            c.edit_size = ways[i].edits;
+            c.colour.matrix = ways[i].pixels ? VMAFGPU_MATRIX_BT709 : c.colour.matrix;
+            c.colour.range = ways[i].pixels ? VMAFGPU_RANGE_LIMITED : c.colour.range;
+            c.allocator.alloc = little_alloc;
+            c.allocator.free = any_free;
+            c.allocator.user = &largest;
+            CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
+            CHECK_HAS(vmafgpu_last_error(context), "no memory for ");
+            CHECK(sizeof(size_t) == 4 || largest > (size_t)1 << 29);
+            vmafgpu_close(context);
+        }
+    }
+}
+
 /* A rounding mode that would change the scores is refused. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
@@ -856,6 +915,7 @@ int main(void) {
     test_ignored_options();
     test_checked();
     test_long_names();
+    test_large();
     test_rounding();
     test_locale();
     return test_end();

@@ -5,6 +5,7 @@
 #  include <sys/mman.h>
 #  include <unistd.h>
 #endif
+#include <limits.h>
 #include <pthread.h>
 #include "scoring.h"
 #ifdef _WIN32
@@ -299,7 +300,7 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
     }
 }
 
-/* Hooks that do not keep the agreement: a part left out, a part run twice. */
+/* Hooks that do not keep the agreement: a part left out, a part run twice or more often. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i + 1 < count; i++) {
@@ -312,14 +313,22 @@ static void one_twice(void *user, int count, void (*task)(void *arg, int index),
     task(arg, 0);
 }
 
+/* A part that is called so often that a count of eight bits is back at 1. */
+static void many_times(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    backwards(user, count, task, arg);
+    for (int i = 0; i < 256; i++) {
+        task(arg, 0);
+    }
+}
+
 static void test_bad_hooks(void) {
-    static vmafgpu_parallel_for *const hooks[] = {leave_one_out, one_twice};
+    static vmafgpu_parallel_for *const hooks[] = {leave_one_out, one_twice, many_times};
     film f = film_make("texture+mix", 64, 48, 8, 2, 6);
     vmafgpu_config config = film_config(&f);
     pool_log log = {0, 0};
     vmafgpu *context;
     config.parallel_for_user = &log;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         snprintf(test_where, sizeof test_where, "bad hook %d", i);
         config.parallel_for = hooks[i];
         config.threads = 3;
@@ -335,6 +344,87 @@ static void test_bad_hooks(void) {
         vmafgpu_close(context);
     }
     film_free(&f);
+}
+
+/* Calls parts that do not exist beside those that do, and most of these first. */
+static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    task(arg, INT_MAX);
+    task(arg, INT_MIN);
+    task(arg, -1);
+    for (int i = count + 300; i >= 0; i--) {
+        task(arg, i);
+    }
+    backwards(user, 0, task, arg);
+}
+
+/* Memory whose ends are wide, of one known byte and looked at when it is freed. */
+typedef struct walls {
+    int allocations, broken;
+} walls;
+
+enum { WALL = 1 << 20, WALL_BYTE = 0xa5 };
+
+static void *walled_alloc(size_t size, void *user) {
+    walls *w = (walls *)user;
+    unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)WALL);
+    if (!start) {
+        return NULL;
+    }
+    memset(start, WALL_BYTE, size + 2 * (size_t)WALL);
+    memcpy(start, &size, sizeof size);
+    w->allocations++;
+    return start + WALL;
+}
+
+static void walled_free(void *pointer, void *user) {
+    walls *w = (walls *)user;
+    unsigned char *start = (unsigned char *)pointer - WALL;
+    size_t size, broken = 0;
+    memcpy(&size, start, sizeof size);
+    for (size_t i = sizeof size; i < WALL; i++) {
+        broken += start[i] != WALL_BYTE;
+    }
+    for (size_t i = 0; i < WALL; i++) {
+        broken += start[WALL + size + i] != WALL_BYTE;
+    }
+    w->broken += broken > 0;
+    free(start);
+}
+
+/* A part that does not exist is not run: it would write beside what the threads have. */
+static void test_beyond_count(void) {
+    static const char *const names[] = {"psnr", "float_ssim", "float_adm", "float_vif", "float_motion", "float_ansnr", "ciede", "psnr_hvs",
+                                        "cambi", "speed_chroma", NULL};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        film f = film_make_colour("texture+mix", 320, 240, 8, 420, 2, 6);
+        vmafgpu_config config = film_config(&f);
+        vmafgpu_feature_config feature;
+        walls g = {0, 0};
+        pool_log log = {0, 0};
+        scores one, s;
+        memset(&feature, 0, sizeof feature);
+        feature.name = names[i];
+        snprintf(test_where, sizeof test_where, "parts beyond the count, %s", names[i] ? names[i] : "the model");
+        config.backend = VMAFGPU_BACKEND_CPU;
+        config.features = names[i] ? &feature : NULL;
+        config.feature_count = names[i] != NULL;
+        config.no_model = names[i] != NULL;
+        one = film_score(&f, &config);
+        config.threads = 4;
+        config.parallel_for = beyond_count;
+        config.parallel_for_user = &log;
+        config.allocator.alloc = walled_alloc;
+        config.allocator.free = walled_free;
+        config.allocator.user = &g;
+        s = film_score(&f, &config);
+        check_same_scores(&s, &one);
+        CHECK(log.calls > 0);
+        CHECK(g.allocations > 0);
+        CHECK_INT(g.broken, 0);
+        scores_free(&s);
+        scores_free(&one);
+        film_free(&f);
+    }
 }
 
 static void test_threads(void) {
@@ -662,6 +752,7 @@ int main(void) {
     test_bad_samples();
     test_bad_frames();
     test_bad_hooks();
+    test_beyond_count();
     test_threads();
     return test_end();
 }

@@ -62,6 +62,18 @@ run 2 jobs.txt
 run 4 jobs.txt --segments 5
 run 7 jobs.txt --segments 7
 
+# Rows of a segment that need several messages.
+"$build/test/make_clip" texture+mix 16x16 8 400 2500 4 many_ref.y4m many.y4m || exit 1
+echo '-r many_ref.y4m -d many.y4m --json -o many.json --precision max' > many.txt
+$tool -r many_ref.y4m -d many.y4m --json -o many.json --precision max --quiet
+mask many.json > many_expected
+rm -f many.json
+timeout 120 mpirun -n 3 "$build/cluster_mpi" many.txt --segments 4 > out 2> err
+check 'many rows: status' [ $? -eq 0 ]
+mask many.json > got
+check 'many rows: report' cmp -s many_expected got
+check 'many rows: no segment failed' [ "$(grep -c 'segment' err)" -eq 0 ]
+
 # A rank that cannot find a video: it is named, and others do what it could not.
 mkdir -p elsewhere
 cp ref.y4m elsewhere/

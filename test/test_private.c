@@ -61,7 +61,7 @@ static void test_reciprocals(void) {
     vmafgpu_config *c = &v.config;
     vmafgpu_feature_config feature = {"cambi", NULL};
     int unlike = 0;
-    size_t scratch = 0;
+    uint64_t scratch = 0;
     memset(&v, 0, sizeof v);
     c->width = c->height = 240;
     c->bit_depth = 8;

@@ -1,0 +1,322 @@
+/* How much stack calls and parts of config.parallel_for need. Each runs on a thread whose stack holds a known byte, and what was
+ * overwritten is counted. The limits are what the manual promises for an optimised build. */
+#if !defined(_WIN32)
+#  define _DEFAULT_SOURCE
+#endif
+#include <pthread.h>
+#include "scoring.h"
+
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#    define IS_OBSERVED
+#  endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define IS_OBSERVED
+#endif
+
+#if defined(_WIN32) || defined(IS_OBSERVED) || !defined(__OPTIMIZE__)
+int main(void) {
+    test_skip("stack, which an optimised build for POSIX without sanitizers shows");
+    return test_end();
+}
+#else
+
+enum { CALL_LIMIT = 48000, TASK_LIMIT = 16000, STACK = 1 << 17, PAINT = 0xa5, WIDTH = 224, HEIGHT = 176, CANDIDATES = 16 };
+
+/* ---- painted stacks ---- */
+
+typedef struct painted {
+    unsigned char *memory;
+    long           overhead; /* bytes that a thread needs before it does anything */
+} painted;
+
+static void *do_nothing(void *user) {
+    return user;
+}
+
+/* Runs `main` on the stack; returns how many bytes it took. */
+static long run_on(painted *p, void *(*main)(void *), void *user) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    long untouched = 0;
+    memset(p->memory, PAINT, STACK);
+    test_need(pthread_attr_init(&attributes) == 0, "attributes of a thread");
+    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "a stack of its own");
+    test_need(pthread_create(&thread, &attributes, main, user) == 0, "a thread");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    while (untouched < STACK && p->memory[untouched] == PAINT) {
+        untouched++;
+    }
+    return STACK - untouched - p->overhead;
+}
+
+static painted painted_make(void) {
+    painted p;
+    void *memory = NULL;
+    test_need(posix_memalign(&memory, 1 << 16, STACK) == 0, "memory");
+    p.memory = (unsigned char *)memory;
+    p.overhead = 0;
+    p.overhead = run_on(&p, do_nothing, NULL);
+    return p;
+}
+
+/* ---- parts ---- */
+
+typedef struct parts {
+    painted stack;
+    long    most;
+    void  (*task)(void *arg, int index);
+    void   *arg;
+    int     index;
+} parts;
+
+static void *run_part(void *user) {
+    parts *p = (parts *)user;
+    p->task(p->arg, p->index);
+    return NULL;
+}
+
+static void on_painted(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    parts *p = (parts *)user;
+    p->task = task;
+    p->arg = arg;
+    for (p->index = 0; p->index < count; p->index++) {
+        long took = run_on(&p->stack, run_part, p);
+        p->most = took > p->most ? took : p->most;
+    }
+}
+
+/* ---- calls ---- */
+
+typedef struct calls {
+    vmafgpu_config config;
+    vmafgpu_frame  reference, distorted[CANDIDATES];
+    vmafgpu       *context;
+    unsigned char *edit;
+    vmafgpu_block *blocks;
+    int            result;
+} calls;
+
+static void *call_open(void *user) {
+    calls *c = (calls *)user;
+    c->result = vmafgpu_open(&c->context, &c->config);
+    return NULL;
+}
+
+static void *call_push(void *user) {
+    calls *c = (calls *)user;
+    c->result = vmafgpu_push(c->context, &c->reference, &c->distorted[0]);
+    return NULL;
+}
+
+static void *call_pairs(void *user) {
+    calls *c = (calls *)user;
+    vmafgpu_score scores[CANDIDATES];
+    c->result = vmafgpu_score_pair_many(c->context, NULL, &c->reference, c->distorted, c->config.candidates, scores);
+    return NULL;
+}
+
+static void *call_edits(void *user) {
+    enum { EDITS = 9 };
+    calls *c = (calls *)user;
+    vmafgpu_score score;
+    vmafgpu_edit edits[EDITS];
+    vmafgpu_edit_score scores[EDITS];
+    int across, down, result;
+    memset(edits, 0, sizeof edits);
+    for (int i = 0; i < EDITS; i++) {
+        edits[i].width = edits[i].height = c->config.edit_size;
+        edits[i].x = 16 * i;
+        edits[i].data = c->edit;
+    }
+    result = vmafgpu_edit_begin(c->context, NULL, &c->reference, NULL, &c->distorted[0], &score);
+    result = result ? result : vmafgpu_edit_try(c->context, edits, EDITS, scores, NULL);
+    result = result ? result : vmafgpu_edit_commit(c->context, edits, 2, &score);
+    c->result = result ? result : vmafgpu_edit_map(c->context, 16, c->blocks, &across, &down);
+    return NULL;
+}
+
+static void *call_end(void *user) {
+    calls *c = (calls *)user;
+    vmafgpu_score score;
+    double value;
+    c->result = vmafgpu_flush(c->context);
+    while (vmafgpu_next(c->context, &score) == VMAFGPU_OK) {
+    }
+    for (int i = 0; i < vmafgpu_column_count(c->context) && !c->result; i++) {
+        c->result = vmafgpu_percentile(c->context, i, 50, &value);
+    }
+    vmafgpu_close(c->context);
+    return NULL;
+}
+
+/* Prints and checks what a way of calling took. */
+static void limit(const char *what, long took, long most) {
+    printf("%-24s %6ld bytes of stack, at most %ld\n", what, took, most);
+    if (took <= 0 || took >= most) {
+        snprintf(test_where, sizeof test_where, "%s takes %ld bytes of stack, not below %ld", what, took, most);
+    }
+    CHECK(took > 0 && took < most);
+}
+
+static long step(painted *stack, void *(*main)(void *), calls *c, long most) {
+    long took = run_on(stack, main, c);
+    CHECK_INT(c->result, VMAFGPU_OK);
+    return took > most ? took : most;
+}
+
+/* All calls of a context, on one thread and then with parts on another stack. */
+static void measure(painted *stack, parts *p, calls *c, long *open, long *call) {
+    for (int hooked = 0; hooked < 2; hooked++) {
+        c->config.threads = hooked ? 3 : 1;
+        c->config.parallel_for = hooked ? on_painted : NULL;
+        c->config.parallel_for_user = p;
+        c->context = NULL;
+        *open = step(stack, call_open, c, *open);
+        if (c->result) {
+            printf("%s\n", vmafgpu_last_error(c->context));
+            vmafgpu_close(c->context);
+            return;
+        }
+        for (int i = 0; i < 2; i++) {
+            *call = step(stack, call_push, c, *call);
+        }
+        *call = step(stack, call_pairs, c, *call);
+        *call = c->config.edit_size ? step(stack, call_edits, c, *call) : *call;
+        *call = step(stack, call_end, c, *call);
+    }
+}
+
+static void test_calls(painted *stack) {
+    static const char *const features[] = {"cambi", "vif", "adm", "motion", "speed_chroma", "speed_temporal", "psnr", "psnr_hvs", "ciede",
+                                           "float_psnr", "float_moment", "float_vif", "float_adm", "float_ssim", "float_ms_ssim",
+                                           "float_motion", "float_ansnr", NULL, "edits", "RGB", "v1"};
+    static const unsigned levels[] = {0, 16, 255}; /* all, without AVX-512, plain C */
+    parts p;
+    memset(&p, 0, sizeof p);
+    p.stack = painted_make();
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        const char *name = features[i] ? features[i] : "the default model";
+        int has_edits = strcmp(name, "edits") == 0, is_rgb = strcmp(name, "RGB") == 0;
+        int is_v1 = strcmp(name, "v1") == 0, is_cambi = strcmp(name, "cambi") == 0;
+        long open = 0, call = 0;
+        char what[64];
+        p.most = 0;
+        snprintf(test_where, sizeof test_where, "%s", name);
+        for (int depth = 8; depth <= 10; depth += 2) {
+            film f = film_make_colour(is_cambi || is_v1 ? "bands+blur" : "texture+mix", WIDTH, HEIGHT, depth, 444, 1, 6);
+            unsigned char *pixels = (unsigned char *)calloc((size_t)WIDTH * HEIGHT, 4);
+            calls c;
+            vmafgpu_feature_config feature;
+            vmafgpu_model_config model;
+            memset(&c, 0, sizeof c);
+            memset(&feature, 0, sizeof feature);
+            memset(&model, 0, sizeof model);
+            feature.name = name;
+            feature.options = is_cambi ? "topk=0.01" : NULL; /* so that values are selected */
+            model.version = "vmaf_v1.0.16_hfr_3d0h";
+            c.edit = (unsigned char *)calloc(64 * 64, 2);
+            c.blocks = (vmafgpu_block *)calloc((size_t)WIDTH * HEIGHT / 256, sizeof *c.blocks);
+            test_need(pixels && c.edit && c.blocks, "memory");
+            c.config = film_config(&f);
+            c.config.backend = VMAFGPU_BACKEND_CPU;
+            c.config.candidates = has_edits ? 1 : CANDIDATES;
+            c.config.edit_size = has_edits ? 64 : 0;
+            if (is_v1) {
+                c.config.models = &model;
+                c.config.model_count = 1;
+            } else if (features[i] && !has_edits && !is_rgb) {
+                c.config.features = &feature;
+                c.config.feature_count = 1;
+                c.config.no_model = 1;
+            }
+            if (is_rgb) {
+                c.config.colour.matrix = VMAFGPU_MATRIX_BT709;
+                c.config.colour.range = VMAFGPU_RANGE_LIMITED;
+            }
+            c.reference = film_frame(&f, 0, 0);
+            c.distorted[0] = film_frame(&f, 0, 1);
+            if (is_rgb) {
+                memset(&c.reference, 0, sizeof c.reference);
+                c.reference.data[0] = pixels;
+                c.reference.pixels = VMAFGPU_PIXELS_RGBA8;
+                c.distorted[0] = c.reference;
+            }
+            for (int k = 1; k < CANDIDATES; k++) {
+                c.distorted[k] = c.distorted[0];
+            }
+            for (size_t k = 0; k < sizeof levels / sizeof levels[0]; k++) {
+                c.config.cpumask = levels[k];
+                measure(stack, &p, &c, &open, &call);
+            }
+            free(pixels);
+            free(c.edit);
+            free(c.blocks);
+            film_free(&f);
+        }
+        snprintf(what, sizeof what, "%s: open", name);
+        limit(what, open, CALL_LIMIT);
+        snprintf(what, sizeof what, "%s: calls", name);
+        limit(what, call, CALL_LIMIT);
+        if (strcmp(name, "psnr") != 0 || p.most) {
+            snprintf(what, sizeof what, "%s: a part", name);
+            limit(what, p.most, TASK_LIMIT);
+        }
+    }
+    free(p.stack.memory);
+}
+
+/* ---- a model's text ---- */
+
+static void *parse(void *user) {
+    vmafgpu_model *model = NULL;
+    char error[256];
+    const char *text = (const char *)user;
+    (void)vmafgpu_model_parse(&model, "text", text, strlen(text), NULL, error, sizeof error);
+    vmafgpu_model_free(model, NULL);
+    return NULL;
+}
+
+static void test_parse(painted *stack) {
+    enum { DEPTH = 100000 };
+    static const char *const names[] = {"vmaf_v0.6.1.json", "vmaf_b_v0.6.3.json"};
+    char *deep = (char *)malloc(DEPTH + 1);
+    test_need(deep != NULL, "memory");
+    memset(deep, '[', DEPTH);
+    deep[DEPTH] = '\0';
+    limit("parse: nested arrays", run_on(stack, parse, deep), CALL_LIMIT);
+    memcpy(deep, "{\"model_dict\":{\"a\":", 19);
+    limit("parse: nested values", run_on(stack, parse, deep), CALL_LIMIT);
+    free(deep);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[128], *text = (char *)calloc(1, 4 << 20);
+        FILE *in;
+        snprintf(path, sizeof path, "../shared/models/%s", names[i]);
+        in = fopen(path, "rb");
+        test_need(text != NULL, "memory");
+        if (!in) {
+            printf("%s is not there\n", path);
+        } else {
+            CHECK(fread(text, 1, (4 << 20) - 1, in) > 0);
+            limit(names[i], run_on(stack, parse, text), CALL_LIMIT);
+            fclose(in);
+        }
+        free(text);
+    }
+}
+
+int main(void) {
+    const char *runner = getenv("RUNNER");
+    if (runner && *runner && strcmp(runner, "env") != 0) {
+        test_skip("stack, under another program");
+    } else {
+        painted stack = painted_make();
+        test_calls(&stack);
+        test_parse(&stack);
+        free(stack.memory);
+    }
+    return test_end();
+}
+#endif

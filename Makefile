@@ -21,7 +21,7 @@ LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell 
 SANITIZE   ?=
 RUNNER     ?=
 # With threads observed, those that have some: the others would take hours.
-TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh)
+TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh test_fuzz_api.sh)
 DEPTH      ?=
 VMAF       ?=
 comma      := ,
@@ -155,6 +155,10 @@ $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulat
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
+# Random sequences of API calls; `make fuzz` builds the same program with sanitizers.
+$(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
 # A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
 $(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf.h
 	@mkdir -p $(@D)
@@ -198,7 +202,7 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # What a test's script may call.
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) $(if $(WINDOWS),,libvmaf $(BUILD)/test/libvmaf_client $(BUILD)/test/fuzz_api) $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
@@ -240,8 +244,12 @@ $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/driver.c $(BUILD)/fuzz/vmafgp
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
-fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers))
-	@FUZZ_LIBFUZZER='$(FUZZ_CC)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
+# This one has a main() of its own and needs the simulated GPUs, which are not compiled with sanitizers here.
+$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) Makefile
+	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers) api) $(simulated)
+	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers)
 
 # ---- the rest ----
 

@@ -20,7 +20,7 @@ enum { MOST_CANDIDATES = 4, MOST_EDITS = 10, MOST_CLIPS = 3, CAMBI_SCALES = 5, R
 /* ---- counts and options ---- */
 
 static struct {
-    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, edits, maps, lends, refused, faults, lost;
+    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, lends, refused, faults, lost;
 } total;
 
 static struct {
@@ -488,9 +488,10 @@ static int is_refusal(vmafgpu *context, vmafgpu_result got) {
     return got < 0 && strlen(vmafgpu_last_error(context)) > 10;
 }
 
-/* Checks a call that must succeed but for planted faults. Returns whether it did. */
-static int check_done(sequence *s, vmafgpu_result got, const char *file, int line) {
-    if (got != VMAFGPU_OK && is_excused(s, got)) {
+/* Checks a call that must succeed but for planted faults. Returns whether it did. A failed GPU is an excuse only if something
+ * was in its memory. */
+static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const char *file, int line) {
+    if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost)) {
         return 0;
     }
     if (!test_int(got, VMAFGPU_OK, file, line, "a call")) {
@@ -499,7 +500,8 @@ static int check_done(sequence *s, vmafgpu_result got, const char *file, int lin
     return got == VMAFGPU_OK;
 }
 
-#define DONE(s, call) check_done((s), (call), __FILE__, __LINE__)
+#define DONE(s, call) check_done((s), (call), 0, __FILE__, __LINE__)
+#define DONE_OR_LOST(s, call) check_done((s), (call), 1, __FILE__, __LINE__)
 
 /* Compares rows and names the column. */
 static void check_columns(vmafgpu *context, const double *got, const double *expected, const char *what, int index) {
@@ -1152,7 +1154,7 @@ static void neighbour(sequence *s, int is_tail) {
     } else if (!is_tail && vmafgpu_seed_count(c->context) < 0) {
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
         stored_free(&frame);
-    } else if (!DONE(s, result)) {
+    } else if (!check_done(s, result, memory >= VMAFGPU_MEMORY_DEVICE, __FILE__, __LINE__)) {
         stored_free(&frame);
     } else {
         c->seeds += !is_tail;
@@ -1382,7 +1384,7 @@ static void call_wait_on_stream(sequence *s) {
     if (config->gpu.devices || config->gpu.in_background) {
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
     } else {
-        DONE(s, result);
+        DONE_OR_LOST(s, result);
     }
 }
 
@@ -1550,6 +1552,14 @@ static int candidates_make(sequence *s, candidates *c) {
     return fine;
 }
 
+static int has_device_frame(const candidates *c) {
+    int found = 0;
+    for (int i = 0; i < c->made; i++) {
+        found |= c->frames[i].frame.memory >= VMAFGPU_MEMORY_DEVICE;
+    }
+    return found;
+}
+
 static void candidates_free(candidates *c) {
     for (int i = 0; i < c->made; i++) {
         stored_free(&c->frames[i]);
@@ -1604,7 +1614,7 @@ static void call_score_pair(sequence *s) {
                                            : vmafgpu_score_pair_many(v, previous, &c.frames[1].frame, distorted, c.count, scores);
         if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
             CHECK(is_refusal(v, result));
-        } else if (DONE(s, result)) {
+        } else if (check_done(s, result, has_device_frame(&c), __FILE__, __LINE__)) {
             s->base = NO_BASE;
             check_candidates(s, &c, scores);
         }
@@ -1763,7 +1773,7 @@ static void call_edit_begin(sequence *s) {
     if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
         return;
     }
-    if (!DONE(s, result)) {
+    if (!DONE_OR_LOST(s, result)) {
         return;
     }
     memcpy(got, score.values, sizeof(double) * (size_t)main_clip(s)->columns);
@@ -1894,10 +1904,8 @@ static void apply_edit(uint16_t *luma, const edits *e, int i) {
 static void check_whole_frame(sequence *s, const uint16_t *luma, const double *got) {
     image changed = s->edited.distorted;
     const image *clip_images[3][2];
-    const image none = changed;
     int count = 0;
     vmafgpu_score score;
-    (void)none;
     changed.luma = luma;
     if (s->looks_far) {
         return;
@@ -1958,6 +1966,13 @@ static int has_no_base(sequence *s, vmafgpu_result result) {
     return 0;
 }
 
+/* Most edits have a base. */
+static void need_base(sequence *s) {
+    if (s->config.edit_size && s->base != BASE && !one_in(5)) {
+        call_edit_begin(s);
+    }
+}
+
 static void call_edit_try(sequence *s) {
     static double values[MOST_EDITS * MOST_COLUMNS], expected_values[MOST_EDITS * MOST_COLUMNS];
     vmafgpu_edit_score got[MOST_EDITS], expected[MOST_EDITS];
@@ -1967,6 +1982,7 @@ static void call_edit_try(sequence *s) {
     if (!s->config.edit_size && !one_in(4)) {
         return;
     }
+    need_base(s);
     edits_make(s, &e, MOST_EDITS, 1);
     note(s, "edit_try, %d edits, wrong %d", e.count, e.bad);
     result = vmafgpu_edit_try(context_of(s), e.ours, e.count, got, values);
@@ -1975,6 +1991,7 @@ static void call_edit_try(sequence *s) {
         CHECK_INT(result, plain);
         CHECK(e.bad < 0 || result < 0 || e.ours[e.bad].height <= content.height);
         check_edit_scores(&e, got, expected);
+        total.tried += e.count;
         for (int i = 0; i < e.count; i++) {
             check_columns(s->judge, values + i * columns, expected_values + i * columns, "edit", i);
         }
@@ -2001,6 +2018,7 @@ static void call_edit_commit(sequence *s) {
     if (!s->config.edit_size && !one_in(4)) {
         return;
     }
+    need_base(s);
     edits_make(s, &e, 3, 1);
     note(s, "edit_commit, %d edits, wrong %d", e.count, e.bad);
     result = vmafgpu_edit_commit(context_of(s), e.ours, e.count, &got);
@@ -2024,6 +2042,7 @@ static void call_edit_gradient(sequence *s) {
     vmafgpu_result result;
     memset(&got, 0, sizeof got);
     memset(&expected, 0, sizeof expected);
+    need_base(s);
     note(s, "edit_gradient");
     result = vmafgpu_edit_gradient(context_of(s), &got);
     if (!has_no_base(s, result) && CHECK_INT(result, vmafgpu_edit_gradient(s->editor, &expected))) {
@@ -2042,6 +2061,7 @@ static void call_edit_map(sequence *s) {
     const int size = between(4, 80);
     int across = 0, down = 0;
     vmafgpu_result result;
+    need_base(s);
     note(s, "edit_map in blocks of %d", size);
     result = vmafgpu_edit_map(context_of(s), size, NULL, &across, &down);
     if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
@@ -2121,7 +2141,7 @@ static void call_map_next(sequence *s) {
                : s->map.memory.device ? (void *)(uintptr_t)s->map.memory.device
                                       : (void *)s->map.host;
     result = vmafgpu_map_next(v, (float *)where_to, s->map.kind);
-    if (DONE(s, result)) {
+    if (DONE_OR_LOST(s, result)) {
         s->map.state = 1;
     }
 }
@@ -2210,6 +2230,9 @@ static void call_open_wrong(sequence *s) {
     vmafgpu_config c = s->config;
     vmafgpu *other = NULL;
     vmafgpu_result result;
+    if (s->memory.fail_at) {
+        return; /* it may fail in one of both */
+    }
     spoil_config(s, &c);
     note(s, "open of a wrong config");
     result = vmafgpu_check(&c);
@@ -2288,8 +2311,8 @@ static void call_no_memory(sequence *s) {
     if (options.no_faults || s->config.gpu.in_background || s->config.gpu.devices || !one_in(4) || s->memory.failed) {
         return;
     }
-    note(s, "the allocator fails, %d allocations from now", s->memory.fail_at ? 0 : 1);
-    s->memory.fail_at = between(1, 4);
+    s->memory.fail_at = between(1, s->call ? 4 : 40);
+    note(s, "the allocator fails, %ld allocations from now", s->memory.fail_at);
     total.faults++;
 }
 
@@ -2470,8 +2493,11 @@ static void run_sequence(long run) {
     if (is_verbose) {
         print_config(s);
     }
-    if (one_in(12)) {
+    if (one_in(4)) {
         call_fault(s);
+    }
+    if (one_in(4)) {
+        call_no_memory(s);
     }
     if (open_contexts(s)) {
         steps = between(8, 60);
@@ -2608,7 +2634,7 @@ int main(int argc, char **argv) {
            "%ld refused calls, %ld faults, %ld pairs lost\n",
            (unsigned long long)options.seed, options.first, options.first + total.runs - 1, has_gpu ? options.driver : "CPU",
            total.calls, total.opens, total.refused_opens, total.on_gpu, total.pushes, total.lends, total.refused, total.faults, total.lost);
-    printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld maps; %ld differences\n", total.pairs,
-           total.singles, total.edits, total.maps, test_failed);
+    printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld of them with whole frames, %ld maps; %ld differences\n",
+           total.pairs, total.singles, total.tried, total.edits, total.maps, test_failed);
     return test_end();
 }

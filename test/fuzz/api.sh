@@ -1,0 +1,49 @@
+#!/bin/sh
+# Runs fuzz_api on the CPU and on each simulated GPU that there is, and adds up what passed and failed.
+#
+#     test/fuzz/api.sh BUILD PROGRAM CPU_OPTIONS GPU_OPTIONS
+build=$1
+program=$2
+cpu=$3
+gpus=$4
+images=$build/test/fuzz_images
+mkdir -p "$images"
+test/simulated/images.sh "$images"
+root=$(cd "$build/test" && pwd)
+passed=0
+failed=0
+
+# run NAME OPTIONS...
+run() {
+    name=$1
+    log=$images/$name.log
+    shift
+    $RUNNER "$program" "$@" > "$log" 2>&1
+    status=$?
+    last=$(tail -n 1 "$log")
+    p=$(echo "$last" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*/\1/p')
+    f=$(echo "$last" | sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p')
+    if [ -z "$p" ] || { [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; }; then
+        p=${p:-0}
+        f=1
+    fi
+    [ "$f" -ne 0 ] && head -n 60 "$log"
+    grep '^fuzz_api' "$log"
+    passed=$((passed + p))
+    failed=$((failed + f))
+}
+
+# shellcheck disable=SC2086
+run cpu $cpu
+for library in cuda32 hip32 hip64; do
+    driver=$root/libsimulated_$library.so
+    [ -f "$driver" ] || continue
+    case $library in
+    cuda*) backend=cuda kernels=$images/simulated_80.ptx ;;
+    *) backend=hip kernels=$images/simulated.hsaco ;;
+    esac
+    # shellcheck disable=SC2086
+    run "$library" $gpus --backend "$backend" --driver "$driver" --kernels "$kernels"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

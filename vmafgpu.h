@@ -25938,6 +25938,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
     vmafgpu__settle(v);
 #ifndef VMAFGPU_NO_GPU
+    if (v->flushed)   /* vmafgpu_reusable() counts all pairs: their frames may be gone, and no pair comes that looks back */
+        return VMAFGPU_OK;
     for (int i = 0; v->fleet && i < v->fleet->count; i++)
         if (v->fleet->units[i].context->gpu)
             vmafgpu__gpu_keep(v->fleet->units[i].context);

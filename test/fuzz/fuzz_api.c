@@ -203,24 +203,32 @@ static size_t put_row(const image *what, const format *f, int plane, int y, unsi
     return row;
 }
 
+/* Whether a call of ours to the driver succeeded. A failure is taken back, so that none but the library's is left in HIP. */
+static int succeeds(int error) {
+    if (error && the_gpu.take_error) {
+        (void)the_gpu.take_error();
+    }
+    return error == 0;
+}
+
 /* Puts a plane into the driver's memory. Returns 0 if the driver refuses. */
 static int store_plane(stored *s, int plane, vmafgpu_memory_kind memory, size_t at) {
     stored_plane *p = &s->planes[plane];
     gpu *g = &the_gpu;
     if (memory == VMAFGPU_MEMORY_PINNED) {
-        if (g->take_pinned(&p->pinned, p->size, 0) != 0) {
+        if (!succeeds(g->take_pinned(&p->pinned, p->size, 0))) {
             p->pinned = NULL;
             return 0;
         }
         memcpy(p->pinned, p->host, p->size);
         s->frame.data[plane] = (const unsigned char *)p->pinned + at;
     } else if (memory == VMAFGPU_MEMORY_DEVICE) {
-        if (g->take(&p->device, p->size) != 0) {
+        if (!succeeds(g->take(&p->device, p->size))) {
             p->device = 0;
             return 0;
         }
         s->frame.data[plane] = (const void *)(uintptr_t)(p->device + at);
-        return g->write(p->device, p->host, p->size) == 0;
+        return succeeds(g->write(p->device, p->host, p->size));
     }
     return 1;
 }
@@ -245,10 +253,10 @@ static void stored_free(stored *s) {
         stored_plane *p = &s->planes[i];
         free(p->host);
         if (p->pinned) {
-            the_gpu.give_pinned(p->pinned);
+            (void)succeeds(the_gpu.give_pinned(p->pinned));
         }
         if (p->device) {
-            the_gpu.give(p->device);
+            (void)succeeds(the_gpu.give(p->device));
         }
         if (p->surface) {
             the_gpu.surface_destroy(p->surface);
@@ -271,7 +279,7 @@ static void stored_spoil(stored *s) {
             memset(p->pinned, 0xA7, p->size);
         }
         if (p->device) {
-            (void)the_gpu.write(p->device, p->host, p->size);
+            (void)succeeds(the_gpu.write(p->device, p->host, p->size));
         }
     }
 }
@@ -406,7 +414,7 @@ typedef struct sequence {
     vmafgpu_config         config, plain, single; /* single: as plain, for one pair, and every pair */
     vmafgpu_model_config   models[3];
     vmafgpu_feature_config features[3];
-    char                   names[3][8];
+    char                   names[3][16];
     int                    devices[2];
     int                    looks_far; /* a model's motion depends on more than two frames */
     tally                  memory;
@@ -661,6 +669,8 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->live = kind == MAPS || one_in(4);
     c->discard_scores = one_in(6);
     c->serial_first = one_in(6);
+    c->no_prediction = kind == ORDINARY && one_in(20);
+    c->float_reciprocal = (vmafgpu_reciprocal)draw(4);
     c->candidates = between(1, MOST_CANDIDATES);
     c->together = kind == MAPS ? 1 : between(1, 3);
     c->edit_size = kind == EDITS ? between(1, 64) : 0;
@@ -697,7 +707,7 @@ static void choose_gpu(sequence *s, int kind) {
     } else if (one_in(5) && g->frames == VMAFGPU_MEMORY_HOST) {
         c->backend = VMAFGPU_BACKEND_AUTO;
         g->in_background = kind != MAPS && one_in(2);
-    } else if (one_in(2) && g->frames == VMAFGPU_MEMORY_DEVICE && the_gpu.stream_create(&s->stream, 1) == 0) {
+    } else if (one_in(2) && g->frames == VMAFGPU_MEMORY_DEVICE && succeeds(the_gpu.stream_create(&s->stream, 1))) {
         g->stream = s->stream;
     }
     if (c->on_heatmap) {
@@ -763,6 +773,11 @@ static void misbehave(sequence *s, vmafgpu *context, int may_ask) {
     case 7: (void)vmafgpu_percentile(context, 0, 50, &value); break;
     default: CHECK(vmafgpu_score_count(context) >= c->delivered); break;
     }
+}
+
+static void on_log(void *user, vmafgpu_log_level level, const char *message) {
+    (void)user;
+    CHECK(message && message[0] && (int)level >= VMAFGPU_LOG_ERROR && level <= VMAFGPU_LOG_INFO);
 }
 
 static void on_score(void *user, const vmafgpu_score *score) {
@@ -1847,8 +1862,8 @@ static void fill_edit(sequence *s, edits *e, int i) {
     to->data = e->bytes[i] + (turns ? (to->height - 1) * row : 0);
     to->pitch = turns ? -row : one_in(2) ? row : 0;
     if (!turns && s->uses_gpu && !s->config.gpu.devices && is_on_gpu(s) && one_in(4) &&
-        the_gpu.take(&e->device[i], (size_t)(count * f.bytes)) == 0) {
-        if (the_gpu.write(e->device[i], e->bytes[i], (size_t)(count * f.bytes)) == 0) {
+        succeeds(the_gpu.take(&e->device[i], (size_t)(count * f.bytes)))) {
+        if (succeeds(the_gpu.write(e->device[i], e->bytes[i], (size_t)(count * f.bytes)))) {
             to->memory = VMAFGPU_MEMORY_DEVICE;
             to->data = (const void *)(uintptr_t)e->device[i];
         }
@@ -1901,7 +1916,7 @@ static void edits_free(edits *e) {
         free(e->bytes[i]);
         free(e->plain_bytes[i]);
         if (e->device[i]) {
-            the_gpu.give(e->device[i]);
+            (void)succeeds(the_gpu.give(e->device[i]));
         }
     }
 }
@@ -2097,10 +2112,10 @@ static int map_bytes(sequence *s) { return vmafgpu_map_blocks(context_of(s), NUL
 
 static void map_drop(sequence *s) {
     if (s->map.memory.pinned) {
-        the_gpu.give_pinned(s->map.memory.pinned);
+        (void)succeeds(the_gpu.give_pinned(s->map.memory.pinned));
     }
     if (s->map.memory.device) {
-        the_gpu.give(s->map.memory.device);
+        (void)succeeds(the_gpu.give(s->map.memory.device));
     }
     free(s->map.host);
     memset(&s->map, 0, sizeof s->map);
@@ -2114,9 +2129,9 @@ static int map_make(sequence *s) {
     s->map.host = (float *)malloc((size_t)bytes);
     test_need(s->map.host != NULL, "memory");
     if (s->map.kind == VMAFGPU_MEMORY_PINNED) {
-        return the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0) == 0;
+        return succeeds(the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0));
     }
-    if (s->map.kind == VMAFGPU_MEMORY_DEVICE && the_gpu.take(&s->map.memory.device, (size_t)bytes) != 0) {
+    if (s->map.kind == VMAFGPU_MEMORY_DEVICE && !succeeds(the_gpu.take(&s->map.memory.device, (size_t)bytes))) {
         s->map.memory.device = 0;
         return 0;
     }
@@ -2164,7 +2179,7 @@ static int fetch_map(sequence *s) {
     if (s->map.memory.pinned) {
         memcpy(s->map.host, s->map.memory.pinned, bytes);
     } else if (s->map.memory.device) {
-        return the_gpu.read_later(s->map.host, s->map.memory.device, bytes, NULL) == 0 && the_gpu.stream_wait(NULL) == 0;
+        return succeeds(the_gpu.read_later(s->map.host, s->map.memory.device, bytes, NULL)) && succeeds(the_gpu.stream_wait(NULL));
     }
     return 1;
 }
@@ -2267,7 +2282,7 @@ static void call_no_frames(sequence *s) {
     vmafgpu *other = NULL;
     vmafgpu_score score;
     stored frame;
-    if (c.no_model || !one_in(3)) {
+    if (c.no_model || c.no_prediction || !one_in(3)) {
         return;
     }
     note(s, "open without frames, predict");
@@ -2299,8 +2314,8 @@ static void call_fault(sequence *s) {
                                       "hipStreamSynchronize", "hipEventSynchronize", "hipStreamWaitEvent", "hipMemcpyDtoHAsync"};
     static const int errors[] = {2, 700, 719, 999};
     const char *entry = the_gpu.is_hip ? PICK(hip) : PICK(cuda);
-    const int error = PICK(errors), n = between(1, 30), is_loss = one_in(3);
-    if (!s->uses_gpu || s->is_armed || options.no_faults || !one_in(4)) {
+    const int error = PICK(errors), n = between(1, one_in(2) ? 30 : 300), is_loss = one_in(3);
+    if (!s->uses_gpu || s->is_armed || options.no_faults || one_in(2)) {
         return;
     }
     note(s, "%s fails, %d calls from now, error %d", is_loss ? "the device" : entry ? entry : "the driver", n, error);
@@ -2373,6 +2388,7 @@ static void choose_config(sequence *s) {
     if (has_gpu && !one_in(6)) {
         choose_gpu(s, kind);
     }
+    c->log = on_log;
     if (one_in(3)) {
         c->on_score = on_score;
         c->on_score_user = s;
@@ -2470,13 +2486,6 @@ static void begin_driver(void) { gpu_begin(&the_gpu, draw(3), draw(5), random_st
 /* Nothing is left in the driver. While a device is lost, what it holds goes with its context. */
 static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
-    g->sim.fail(NULL, 0, 0);
-    g->sim.lose(0, 0);
-    g->sim.lose_device(0, 0, 0);
-    for (int i = 0; i < s->kept_count; i++) {
-        stored_free(&s->kept[i]);
-    }
-    map_drop(s);
     if (s->stream) {
         g->stream_destroy(s->stream);
     }
@@ -2505,7 +2514,7 @@ static void run_sequence(long run) {
     if (is_verbose) {
         print_config(s);
     }
-    if (one_in(4)) {
+    if (one_in(6)) {
         call_fault(s);
     }
     if (one_in(4)) {
@@ -2525,6 +2534,15 @@ static void run_sequence(long run) {
     vmafgpu_close(s->editor);
     note(s, "what is left");
     CHECK_INT(s->memory.live, 0);
+    if (has_gpu) {
+        the_gpu.sim.fail(NULL, 0, 0);
+        the_gpu.sim.lose(0, 0);
+        the_gpu.sim.lose_device(0, 0, 0);
+    }
+    map_drop(s);
+    for (int i = 0; i < s->kept_count; i++) {
+        stored_free(&s->kept[i]);
+    }
     if (has_gpu) {
         end_driver(s);
     }

@@ -346,6 +346,7 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
 
 typedef struct pair {
     image reference, distorted;
+    int   is_on_device; /* one of its frames */
 } pair;
 
 typedef enum question_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } question_kind;
@@ -370,7 +371,7 @@ typedef struct track {
     int            columns;
     pair           pairs[MOST_PAIRS]; /* seeds, pairs, tails */
     int            count, seeds, tails;
-    int            is_flushed, has_device_frames, has_marred, is_unsure; /* is_unsure: nobody knows what was taken */
+    int            is_flushed, has_marred, is_unsure; /* is_unsure: nobody knows what was taken */
     double         values[MOST_PAIRS][MOST_COLUMNS];
     vmafgpu_result results[MOST_PAIRS];
     int            delivered;
@@ -385,7 +386,7 @@ static int clip_pushed(const track *c) { return c->count - c->seeds - c->tails; 
 static int clip_rows(const track *c) { return (clip_pushed(c) + c->step - 1) / c->step; }
 
 static void clip_clear(track *c) {
-    c->count = c->seeds = c->tails = c->is_flushed = c->delivered = c->asked = c->has_device_frames = c->has_marred = c->is_unsure = 0;
+    c->count = c->seeds = c->tails = c->is_flushed = c->delivered = c->asked = c->has_marred = c->is_unsure = 0;
     c->reusable = 0;
     memset(&c->maps.hash, 0, sizeof c->maps.hash);
 }
@@ -393,6 +394,7 @@ static void clip_clear(track *c) {
 static void clip_add(track *c, const image *reference, const image *distorted) {
     c->pairs[c->count].reference = *reference;
     c->pairs[c->count].distorted = *distorted;
+    c->pairs[c->count].is_on_device = 0;
     c->count++;
 }
 
@@ -800,9 +802,21 @@ static void on_reusable(void *user, int64_t pairs) {
 
 /* ---- the plain context's answers ---- */
 
+/* Whether a row's pair, or one that motion may look at with it, was in device memory. */
+static int is_near_device(const track *c, int row) {
+    enum { LOOKS_BACK = 5, LOOKS_AHEAD = 2 };
+    const int at = c->seeds + row * c->step;
+    for (int i = at - LOOKS_BACK; i <= at + LOOKS_AHEAD; i++) {
+        if (i >= 0 && i < c->count && c->pairs[i].is_on_device) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether a row may fail in this way. */
-static int may_fail(const sequence *s, const track *c, vmafgpu_result result) {
-    return (result == VMAFGPU_ERROR_DEVICE && has_failed(s) && c->has_device_frames) ||
+static int may_fail(const sequence *s, const track *c, int row, vmafgpu_result result) {
+    return (result == VMAFGPU_ERROR_DEVICE && has_failed(s) && is_near_device(c, row)) ||
            (result == VMAFGPU_ERROR_FRAME && c->has_marred) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
 }
 
@@ -835,7 +849,7 @@ static void check_rows_of(sequence *s, const track *c, vmafgpu *plain) {
     for (int i = 0; i < c->delivered; i++) {
         vmafgpu_score score;
         if (c->results[i] != VMAFGPU_OK) {
-            CHECK(may_fail(s, c, c->results[i]));
+            CHECK(may_fail(s, c, i, c->results[i]));
             total.lost++;
         } else if (CHECK_INT(vmafgpu_score_at(plain, c->seeds + (int64_t)i * c->step, &score), VMAFGPU_OK)) {
             check_columns(plain, c->values[i], score.values, "row", i);
@@ -978,7 +992,7 @@ static void keep(sequence *s, stored *frame, int64_t pair_index) {
         stored_spoil(frame);
         stored_free(frame);
     } else {
-        main_clip(s)->has_device_frames |= frame->frame.memory >= VMAFGPU_MEMORY_DEVICE;
+        main_clip(s)->pairs[main_clip(s)->count - 1].is_on_device |= frame->frame.memory >= VMAFGPU_MEMORY_DEVICE;
         frame->pair = pair_index;
         s->kept[s->kept_count++] = *frame;
     }
@@ -1217,7 +1231,7 @@ static void fill_lent(const vmafgpu_config *config, const vmafgpu_frame *frame, 
     }
 }
 
-static void call_lend(sequence *s) {
+static void lend_one(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_frame frames[2];
     vmafgpu_result result;
@@ -1246,6 +1260,12 @@ static void call_lend(sequence *s) {
         }
         s->lent_count++;
         total.lends++;
+    }
+}
+
+static void call_lend(sequence *s) {
+    for (int i = between(1, 3); i > 0; i--) {
+        lend_one(s);
     }
 }
 
@@ -1358,7 +1378,7 @@ static void reset_clip(sequence *s, track *c) {
 }
 
 static void call_reset(sequence *s) {
-    if (!one_in(4) && main_clip(s)->count < MOST_PAIRS - 8) {
+    if (!one_in(s->lent_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8) {
         return;
     }
     note(s, "reset");
@@ -1464,7 +1484,7 @@ static void call_value_at(sequence *s) {
     } else if (column < 0 || column >= c->columns || index < 0 || index >= clip_pushed(c) || index % c->step) {
         REFUSED(c->context, result, VMAFGPU_ERROR_NOT_FOUND);
     } else if (result < 0) {
-        CHECK(may_fail(s, c, result));
+        CHECK(may_fail(s, c, (int)(index / c->step), result));
     } else if (result != VMAFGPU_AGAIN && CHECK_INT(result, VMAFGPU_OK)) {
         ask(c, ASKED_VALUE, 0, (int)(index / c->step), column, VMAFGPU_MEAN, value);
     }

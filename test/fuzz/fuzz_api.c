@@ -421,6 +421,7 @@ typedef struct sequence {
     int                    looks_far; /* a model's motion depends on more than two frames */
     tally                  memory;
     int                    uses_gpu, is_lost, is_armed; /* a device is lost, some fault was planted */
+    int                    avoids_device; /* no frame is in device memory, so that no pair may be lost */
     void                  *stream;
     track                  clips[MOST_CLIPS]; /* the first one is that of most calls */
     int                    clip_count;
@@ -461,7 +462,7 @@ static void note(sequence *s, const char *format, ...) {
     va_end(arguments);
     total.calls++;
     if (is_verbose) {
-        printf("%s\n", test_where);
+        printf("%s%s\n", has_gpu && the_gpu.sim.report()[0] ? "(the driver has seen a mistake) " : "", test_where);
         fflush(stdout);
     }
 }
@@ -697,6 +698,7 @@ static void choose_gpu(sequence *s, int kind) {
     if (!the_gpu.is_hip && one_in(8) && format_of(c).bytes == (c->bit_depth > 8 ? 2 : 1)) {
         g->frames = VMAFGPU_MEMORY_SURFACE;
     }
+    s->avoids_device = one_in(2);
     if (one_in(4) && kind == ORDINARY && g->frames <= VMAFGPU_MEMORY_DEVICE) {
         s->devices[0] = draw(2);
         s->devices[1] = !s->devices[0];
@@ -942,7 +944,7 @@ static void check_clip(sequence *s, track *c) {
 /* A kind of memory that the config takes. */
 static vmafgpu_memory_kind choose_memory(const sequence *s) {
     const vmafgpu_config *c = &s->config;
-    const int has_device = s->uses_gpu && c->backend == the_gpu.vendor->backend && !c->gpu.devices;
+    const int has_device = s->uses_gpu && c->backend == the_gpu.vendor->backend && !c->gpu.devices && !s->avoids_device;
     if (!s->uses_gpu) {
         return VMAFGPU_MEMORY_HOST;
     }
@@ -2334,8 +2336,8 @@ static void call_fault(sequence *s) {
                                       "hipStreamSynchronize", "hipEventSynchronize", "hipStreamWaitEvent", "hipMemcpyDtoHAsync"};
     static const int errors[] = {2, 700, 719, 999};
     const char *entry = the_gpu.is_hip ? PICK(hip) : PICK(cuda);
-    const int error = PICK(errors), n = between(1, one_in(2) ? 30 : 300), is_loss = one_in(3);
-    if (!s->uses_gpu || s->is_armed || options.no_faults || one_in(2)) {
+    const int error = PICK(errors), n = between(1, one_in(4) ? 300 : 30), is_loss = one_in(3);
+    if (!s->uses_gpu || s->is_armed || options.no_faults) {
         return;
     }
     note(s, "%s fails, %d calls from now, error %d", is_loss ? "the device" : entry ? entry : "the driver", n, error);
@@ -2349,6 +2351,9 @@ static void call_fault(sequence *s) {
     } else {
         s->is_lost = 1;
         the_gpu.sim.lose(n, errors[1 + draw(3)]);
+    }
+    if (s->call && n <= 30) {
+        call_burst(s); /* so that pairs are in flight */
     }
 }
 
@@ -2515,6 +2520,13 @@ static void end_driver(sequence *s) {
     }
 }
 
+/* Makes the first device current again, as before each call, in case that the driver refused to do so for the library. */
+static void restore_device(const sequence *s) {
+    if (the_gpu.is_hip && has_failed(s)) {
+        (void)succeeds(the_gpu.set_device(0));
+    }
+}
+
 static void run_sequence(long run) {
     sequence *s = (sequence *)calloc(1, sizeof *s);
     const long failed = test_failed;
@@ -2545,6 +2557,7 @@ static void run_sequence(long run) {
         for (s->call = 1; s->call <= steps; s->call++) {
             random_begin((uint64_t)run, (uint64_t)s->call);
             one_call(s);
+            restore_device(s);
         }
         close_contexts(s);
     } else {
@@ -2555,9 +2568,13 @@ static void run_sequence(long run) {
     note(s, "what is left");
     CHECK_INT(s->memory.live, 0);
     if (has_gpu) {
+        const int was_hit = has_failed(s);
         the_gpu.sim.fail(NULL, 0, 0);
         the_gpu.sim.lose(0, 0);
         the_gpu.sim.lose_device(0, 0, 0);
+        if (the_gpu.is_hip && was_hit) {
+            (void)succeeds(the_gpu.set_device(0));
+        }
     }
     map_drop(s);
     for (int i = 0; i < s->kept_count; i++) {

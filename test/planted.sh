@@ -93,6 +93,8 @@ lanes_hvs vmafgpu.h test_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] <
 lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
 lanes_ciede vmafgpu.h test_features /^static VMAFGPU__APART void vmafgpu__ciede_weights(/,/^}/s/weight(h\[l\]/weight(h[l \& ~1]/
+api_candidate vmafgpu.h fuzz_api /^static vmafgpu_result vmafgpu__score_pairs(/,/^}/s/&v->pair_sums\[i\]/\&v->pair_sums[0]/
+api_lent vmafgpu.h fuzz_api /^static vmafgpu_result vmafgpu__reset(/,/^}/s/v->lending.count = 0;//
 edit_vif_tile vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_range(/,/^}/s/2 \* vmafgpu__vif_reach(scale) + 2/vmafgpu__vif_reach(scale) + 2/
 edit_vif_next vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(/,/^}/s/reach) >> 1) + 1,/reach) >> 1),/
 edit_bands vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.end >> 1) + 1/changed.end >> 1/

@@ -3,11 +3,11 @@
 #
 #     test/test_fuzz_api.sh BUILD          DEPTH=all: ten times as much
 build=$1
-cpu=1000
-gpu=150
+cpu=300
+gpu=80
 case $SANITIZE in
-*thread*) cpu=150 gpu=10 ;;
-?*) cpu=150 gpu=20 ;;
+*thread*) cpu=60 gpu=20 ;;
+?*) cpu=150 gpu=60 ;;
 esac
 if [ "$DEPTH" = all ]; then
     cpu=$((cpu * 10))

@@ -22132,13 +22132,15 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         v->emitted++;
         if (!row)
             continue;
-        row[v->column_count] = spoilt ? (double)v->failed_result : (double)VMAFGPU_OK;
-        if (spoilt) {
+        const vmafgpu_result own = vmafgpu__row_result(v, row);
+        const vmafgpu_result result = own == VMAFGPU_OK && spoilt ? v->failed_result : own;
+        row[v->column_count] = (double)result;
+        if (result != VMAFGPU_OK) {
             for (int i = 0; i < v->column_count; i++)
                 row[i] = (double)NAN;
             if (v->first_failed_frame < 0) {
                 v->first_failed_frame = index;
-                v->first_failed_result = v->failed_result;
+                v->first_failed_result = result;
                 memcpy(v->first_failure, v->failure, sizeof v->first_failure);
             }
         } else {
@@ -22179,6 +22181,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
+            /* The row may be given after the next pair has failed, too, and motion_force_zero does not look at that one. */
+            row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
         }

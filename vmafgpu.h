@@ -14577,6 +14577,16 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
     v->cpu = NULL;
 }
 
+#ifndef VMAFGPU_NO_GPU
+/* Opens the CPU for a GPU that has failed. Without memory nothing is left half open: the next pair tries again. */
+static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
+    const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    if (result != VMAFGPU_OK)
+        vmafgpu__cpu_close(v);
+    return result;
+}
+#endif
+
 VMAFGPU__COLD_END
 
 /* ---- the features that are scored as a whole ---- */
@@ -19048,7 +19058,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
-    vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    vmafgpu_result result = vmafgpu__cpu_need(v);
     int before = g->fed == position ? history : 0;   /* frames before that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
@@ -19568,7 +19578,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     for (int i = 0; i < 3; i++)
         if (arrivals[i].frame && arrivals[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
             return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
-    result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    result = vmafgpu__cpu_need(v);
     return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
 }
 

@@ -21,7 +21,7 @@ LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell 
 SANITIZE   ?=
 RUNNER     ?=
 # With threads observed, those that have some: the others would take hours.
-TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh)
+TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh test_fuzz_api.sh)
 DEPTH      ?=
 VMAF       ?=
 comma      := ,
@@ -165,6 +165,10 @@ $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) test/gpu/gpu.h test/simulat
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
+# Random sequences of API calls; `make fuzz` builds the same program with sanitizers.
+$(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
+	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
 # A program linked to the library with libvmaf's functions, which can have each of its allocations fail.
 $(BUILD)/test/include/libvmaf/libvmaf.h: examples/libvmaf.h
 	@mkdir -p $(@D)
@@ -216,7 +220,7 @@ $(BUILD)/test/libsimulated_%.so:
 
 # What a test's script may call.
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(examples) \
-              $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf) $(BUILD)/fuzz/levels) \
+              $(if $(WINDOWS),,libvmaf $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api) $(BUILD)/fuzz/levels) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
@@ -275,7 +279,11 @@ $(BUILD)/fuzz/libvmaf.o: examples/libvmaf.c examples/libvmaf.h examples/report.h
 $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/fuzz/libvmaf.o
 	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
-fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers)) $(BUILD)/fuzz/levels $(filter %cuda32.so %hip64.so,$(simulated))
+# This one has a main() of its own and needs the simulated GPUs, which are not compiled with sanitizers here.
+$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) Makefile
+	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
+fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers) api) $(BUILD)/fuzz/levels $(simulated)
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 

@@ -14722,6 +14722,16 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
     v->cpu = NULL;
 }
 
+#ifndef VMAFGPU_NO_GPU
+/* Opens the CPU for a GPU that has failed. Without memory nothing is left half open: the next pair tries again. */
+static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
+    const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    if (result != VMAFGPU_OK)
+        vmafgpu__cpu_close(v);
+    return result;
+}
+#endif
+
 VMAFGPU__COLD_END
 
 /* ---- the features that are scored as a whole ---- */
@@ -19211,7 +19221,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
-    vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    vmafgpu_result result = vmafgpu__cpu_need(v);
     int before = g->fed == position ? history : 0;   /* frames before that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
@@ -19731,7 +19741,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     for (int i = 0; i < 3; i++)
         if (arrivals[i].frame && arrivals[i].frame->memory >= VMAFGPU_MEMORY_DEVICE)
             return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", v->subject, v->note);
-    result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
+    result = vmafgpu__cpu_need(v);
     return result == VMAFGPU_OK ? vmafgpu__cpu_single(v, job, sums) : result;
 }
 
@@ -22295,13 +22305,15 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
         v->emitted++;
         if (!row)
             continue;
-        row[v->column_count] = spoilt ? (double)v->failed_result : (double)VMAFGPU_OK;
-        if (spoilt) {
+        const vmafgpu_result own = vmafgpu__row_result(v, row);
+        const vmafgpu_result result = own == VMAFGPU_OK && spoilt ? v->failed_result : own;
+        row[v->column_count] = (double)result;
+        if (result != VMAFGPU_OK) {
             for (int i = 0; i < v->column_count; i++)
                 row[i] = (double)NAN;
             if (v->first_failed_frame < 0) {
                 v->first_failed_frame = index;
-                v->first_failed_result = v->failed_result;
+                v->first_failed_result = result;
                 memcpy(v->first_failure, v->failure, sizeof v->first_failure);
             }
         } else {
@@ -22342,6 +22354,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
+            /* The row may be given after the next pair has failed, too, and motion_force_zero does not look at that one. */
+            row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
         }
@@ -26149,6 +26163,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
     vmafgpu__settle(v);
 #ifndef VMAFGPU_NO_GPU
+    if (v->flushed)   /* vmafgpu_reusable() counts all pairs: their frames may be gone, and no pair comes that looks back */
+        return VMAFGPU_OK;
     for (int i = 0; v->fleet && i < v->fleet->count; i++)
         if (v->fleet->units[i].context->gpu)
             vmafgpu__gpu_keep(v->fleet->units[i].context);

@@ -13,7 +13,7 @@ cxx="${CXX:-c++} -std=c++17 -O0 -w -ffp-contract=off -fPIC -fvisibility=hidden"
 libs='-lm -lpthread -ldl'
 export TEST_FIRST=1   # one failure is enough
 
-# NAME FILE FINDER and the sed script. Finders: a test program; cuda or hip with a group of test_gpu, for host code; plain,
+# NAME FILE FINDER and the sed script. Finders: a test program; fuzz_api on the CPU, or fuzz_api:cuda; cuda or hip with a group of test_gpu, for host code; plain,
 # matrix or amd with a group, for kernels without and with matrix products and AMD's with 64 lanes; reductions, for what no
 # picture of a size that a test can use brings about (CAMBI's sum rounds from 2^53 on).
 faults() {
@@ -95,6 +95,8 @@ lanes_hvs vmafgpu.h test_hvs /^static float vmafgpu__hvs_fold(/,/^}/s/off\[l\] <
 lanes_hvs_error vmafgpu.h test_hvs /^VMAFGPU__INLINE void vmafgpu__hvs_error(/,/^}/s/threshold\[l\] \/ mask/threshold[l] * mask/
 lanes_float_adm vmafgpu.h test_float_adm /^static inline void vmafgpu__float_adm_threshold(/,/^}/s/below\[i - 1\] + below\[i\]/below[i] + below[i - 1]/
 lanes_ciede vmafgpu.h test_features /^static VMAFGPU__APART void vmafgpu__ciede_weights(/,/^}/s/weight(h\[l\]/weight(h[l \& ~1]/
+api_candidate vmafgpu.h fuzz_api /^static vmafgpu_result vmafgpu__score_pairs(/,/^}/s/&v->pair_sums\[i\]/\&v->pair_sums[0]/
+api_lent vmafgpu.h fuzz_api /^static vmafgpu_result vmafgpu__reset(/,/^}/s/v->lending.count = 0;//
 edit_vif_tile vmafgpu.h test_edits /^static vmafgpu__range vmafgpu__edit_vif_range(/,/^}/s/2 \* vmafgpu__vif_reach(scale) + 2/vmafgpu__vif_reach(scale) + 2/
 edit_vif_next vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(/,/^}/s/reach) >> 1) + 1,/reach) >> 1),/
 edit_bands vmafgpu.h test_edits /^VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(/,/^}/s/(changed.end >> 1) + 1/changed.end >> 1/
@@ -282,14 +284,8 @@ library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
 $cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
 $cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
 
-# HIP's image is a file that test/test_gpu.sh makes.
-sed '/^mkdir -p "\$root\/logs"/,$d' test/test_gpu.sh > "$work/images.sh"
-mkdir -p "$work/images/test"
-for name in cuda32 cuda64 hip32 hip64 hip64_old; do
-    : > "$work/images/test/libsimulated_$name.so"
-done
-sh "$work/images.sh" "$work/images"
-mv "$work/images/test/simulated.hsaco" "$work/"
+# HIP's image, which is made from nothing, and what fuzz_api looks for.
+test/simulated/images.sh "$work" || exit 1
 
 on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
     VMAFGPU_TEST_BACKEND=$2 VMAFGPU_TEST_DRIVER=$3 VMAFGPU_TEST_KERNELS=$4 timeout 300 "$1" "$5"
@@ -306,6 +302,16 @@ find() {
         $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
         $cc -O0 -o "$work/$2" "test/$1.c" "$work/$2.o" $libs || return 200
         timeout 300 "$work/$2" ;;
+    fuzz_api | fuzz_api:*)
+        $cc -O0 -DVMAFGPU_NO_SIMD -c -o "$work/$2.o" test/implementation.c || return 200
+        $cc -O0 -o "$work/$2" test/fuzz/fuzz_api.c "$work/$2.o" $libs || return 200
+        case $1 in
+        *:cuda) set -- "$2" --backend cuda --driver "$work/cuda.so" --kernels "$work/simulated_80.ptx" ;;
+        *) set -- "$2" ;;
+        esac
+        program=$work/$1
+        shift
+        timeout 300 "$program" --seed 1 --runs 300 "$@" ;;
     reductions)
         $cxx -I. -DLANES=32 '-DSIMULATED_KERNELS="../../vmafgpu_kernels.cu"' -o "$work/$2" test/simulated/reductions.cpp -lpthread || return 200
         timeout 300 "$work/$2" ;;

@@ -57,7 +57,7 @@ else
     [ "$EXE" = .exe ] || tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh test_terminal.sh $tests"
     # What the compilers say about the header and the kernels does not depend on how the tests were built, and a simulated
     # GPU under another program takes hours.
-    [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh $tests"
+    [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] || tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh test_commands.sh test_snippets.sh test_embed.sh
                                         test_install.sh $tests"
 fi

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named. FUZZ_SEED
-# in the environment is where the random numbers begin, else the time; it is printed.
+# Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named. Then runs
+# fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS together. FUZZ_SEED in the environment is where the random
+# numbers begin, else the time; it is printed.
 #
 #     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...        with FUZZ_SECONDS and, if it is to be that one, FUZZ_SEED
 #
@@ -50,5 +51,15 @@ for name in "$@"; do
         tail -n 30 "$folder/$name.log"
     fi
 done
+# FOLDER is in the build folder, where the simulated GPUs are: four runs at most.
+share="--seconds $(((${FUZZ_SECONDS:-60} + 3) / 4))${FUZZ_SEED:+ --seed $FUZZ_SEED}"
+if test/fuzz/api.sh "${folder%/fuzz}" "$folder/fuzz_api" "$share" "$share" > "$folder/api.log" 2>&1; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "fuzz_api: failed, see $folder/api.log"
+    sed '$d' "$folder/api.log" | grep -v '^fuzz_api' | tail -n 30
+fi
+grep '^fuzz_api' "$folder/api.log"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,8 +1,58 @@
 /* Orders of calls: clips after one another, streams and contexts of the caller, batches, several contexts and threads. */
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "gpu.h"
 
 /* ---- orders of calls ---- */
+
+/* Takes away the whole pages of a picture, or gives them back. */
+static void picture_hide(const picture *p, int is_hidden) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p->bytes + page - 1) / page * page,
+                    end = ((uintptr_t)p->bytes + p->size) / page * page;
+    test_need(begin < end && mprotect((void *)begin, end - begin, is_hidden ? PROT_NONE : PROT_READ | PROT_WRITE) == 0, "pages");
+}
+
+static jmp_buf behind_read;
+
+static void on_hidden_read(int number) {
+    (void)number;
+    longjmp(behind_read, 1);
+}
+
+/* After a flush every pair is done with: vmafgpu_wait() must not read pinned frames, which the caller may have freed. */
+static void check_wait_after_flush(gpu *g) {
+    enum { FRAMES = 3 };
+    film f = small_film(DEFAULT, 128, 96, 8, FRAMES, 77);
+    vmafgpu_config config = gpu_config(g, &f);
+    reel r = reel_of_kinds(g, &f, "p");
+    vmafgpu *context = open_checked(&config);
+    void (*old)(int);
+    where("wait after flush");
+    for (int i = 0; i < FRAMES && context; i++) {
+        CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_reusable(context), FRAMES);
+    for (int i = 0; i < r.count && g->is_simulated; i++) {
+        picture_hide(&r.pictures[i], 1);
+    }
+    old = signal(SIGSEGV, on_hidden_read);
+    if (setjmp(behind_read) == 0) {
+        CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
+    } else {
+        CHECK(!"a frame that may be freed is read");
+    }
+    signal(SIGSEGV, old);
+    for (int i = 0; i < r.count && g->is_simulated; i++) {
+        picture_hide(&r.pictures[i], 0);
+    }
+    vmafgpu_close(context);
+    reel_free(g, &r);
+    film_free(&f);
+}
 
 /* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable() and _wait(). */
 void test_reuse(gpu *g) {
@@ -54,6 +104,7 @@ void test_reuse(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
+    check_wait_after_flush(g);
 }
 
 /* Frames come by copies on the caller's stream and are overwritten on it; nobody waits on the host. */

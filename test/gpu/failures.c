@@ -210,6 +210,52 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     }
 }
 
+/* The device is lost, and one allocation of what the CPU needs to go on fails: pairs may lack a score, and the next ones have
+ * theirs. */
+static void check_lost_without_memory(gpu *g) {
+    for (long n = 1; n <= 4; n++) {
+        film f = film_make("texture+mix", 40, 36, 8, SHORT_FRAMES, 113);
+        vmafgpu_config config = gpu_config(g, &f);
+        vmafgpu_feature_config feature = VMAFGPU_INIT;
+        reel r = reel_of_kinds(g, &f, "p");
+        scores expected;
+        vmafgpu *context;
+        vmafgpu_score score;
+        tally t;
+        memset(&t, 0, sizeof t);
+        where("lost, and allocation %ld fails", n);
+        feature.name = "float_adm";
+        config.features = &feature;
+        config.feature_count = 1;
+        config.gpu.batch = 1;
+        expected = cpu_score(&f, &config);
+        config.allocator = tally_allocator(&t);
+        context = open_checked(&config);
+        for (int i = 0; i < SHORT_FRAMES && context; i++) {
+            if (i == 2) {
+                t.fail_at = n;
+                g->sim.lose(1, 700);
+            }
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        (void)vmafgpu_flush(context);
+        for (int i = 0; i < SHORT_FRAMES && context; i++) {
+            const vmafgpu_result result = vmafgpu_next(context, &score);
+            CHECK(result == VMAFGPU_OK || (t.failed && result == VMAFGPU_ERROR_MEMORY));
+            if (result == VMAFGPU_OK) {
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            }
+        }
+        vmafgpu_close(context);
+        CHECK_INT(t.live, 0);
+        g->sim.lose(0, 0);
+        reel_free(g, &r);
+        scores_free(&expected);
+        film_free(&f);
+        gpu_begin(g, SIMULATED_FORWARD, SIMULATED_LAZY, 1);
+    }
+}
+
 static void check_all_faults(gpu *g) {
     static const course plain = {2, 2, 2, 0}, reuse = {2, 2, 2, 1}, full[] = {{1, 1, -1, 0}, {1, 2, -1, 0}, {2, 2, -1, 1}};
     const vmafgpu_backend backend = g->vendor->backend;
@@ -228,6 +274,7 @@ static void check_all_faults(gpu *g) {
     scores_free(&expected.clip);
     free(expected.pair);
     film_free(&f);
+    check_lost_without_memory(g);
 }
 
 /* Where the CPU needs chroma to take over, and the GPU has more to do. */

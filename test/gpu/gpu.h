@@ -354,6 +354,68 @@ static inline vmafgpu_result reel_push(const reel *r, vmafgpu *context, int fram
     return vmafgpu_push(context, reel_frame(r, frame, 0), reel_frame(r, frame, 1));
 }
 
+/* ---- images, with CUDA ---- */
+
+enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* CUDA's formats of arrays */
+
+/* CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_RESOURCE_DESC */
+typedef struct array_shape {
+    size_t   width, height, depth;
+    int      format;
+    unsigned channels, flags;
+} array_shape;
+
+typedef struct copy_end {
+    size_t      x, y;
+    int         kind;
+    const void *host;
+    uint64_t    device;
+    void       *array;
+    size_t      pitch;
+} copy_end;
+
+typedef struct copy_rows {
+    copy_end from, to;
+    size_t   width, height;
+} copy_rows;
+
+typedef struct resource {
+    int      kind;
+    void    *array;
+    uint64_t rest[16];
+} resource;
+
+/* Makes an array of bytes, words, halves or longer words (format) with the content of rows of the host, and a surface of it.
+ * Returns 0 if the driver refuses; what was made until then is in *array and *surface. */
+static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format, unsigned channels,
+                             void **array, uint64_t *surface) {
+    enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
+    array_shape shape;
+    copy_rows copy;
+    resource of;
+    memset(&shape, 0, sizeof shape);
+    memset(&copy, 0, sizeof copy);
+    memset(&of, 0, sizeof of);
+    shape.width = (size_t)width;
+    shape.height = (size_t)height;
+    shape.format = format;
+    shape.channels = channels;
+    shape.flags = SURFACE_LDST;
+    if (g->array_create(array, &shape) != 0) {
+        *array = NULL;
+        return 0;
+    }
+    copy.from.kind = HOST;
+    copy.from.host = rows;
+    copy.from.pitch = pitch;
+    copy.to.kind = ARRAY;
+    copy.to.array = *array;
+    copy.width = (size_t)width * channels * (format == BYTES ? 1 : format == LONG ? 4 : 2);
+    copy.height = (size_t)height;
+    of.array = *array;
+    return g->copy_rows(&copy, NULL) == 0 && g->stream_wait(NULL) == 0 && g->surface_create(surface, &of) == 0;
+}
+
 /* ---- contexts ---- */
 
 /* AUTO takes frames in device memory for CUDA's. */

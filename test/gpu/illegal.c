@@ -216,6 +216,46 @@ static void test_illegal_chroma(gpu *g) {
     }
 }
 
+/* Two pairs in a row fail, and no motion looks at neighbours: each has its own failure. */
+static void check_two_in_a_row(gpu *g) {
+    enum { FRAMES = 6, BAD = 2 };
+    static const char *const forced[] = {"motion.motion_force_zero=true", NULL};
+    for (int way = 0; way < 2; way++) {
+        film f = film_make("texture+mix", 40, 36, 10, FRAMES, 102);
+        vmafgpu_config config = gpu_config(g, &f);
+        vmafgpu_model_config model = VMAFGPU_INIT;
+        scores expected;
+        reel r = reel_of_kinds(g, &f, "d");
+        vmafgpu *context;
+        vmafgpu_score score;
+        where("two in a row, %s", forced[way] ? forced[way] : "motion");
+        model.options = forced[way];
+        config.models = &model;
+        config.model_count = 1;
+        config.gpu.batch = 1;
+        expected = cpu_score(&f, &config);
+        context = open_checked(&config);
+        picture_mar(g, &r.pictures[2 * BAD + 1], 1, 4);
+        picture_mar(g, &r.pictures[2 * BAD + 3], 1, 4);
+        for (int i = 0; i < FRAMES && context; i++) {
+            CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
+        for (int i = 0; i < FRAMES && context; i++) {
+            const int is_bad = i == BAD || i == BAD + 1, is_beside = !forced[way] && (i == BAD - 1 || i == BAD + 2);
+            CHECK_INT(vmafgpu_next(context, &score), is_bad || is_beside ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
+            CHECK_INT(score.index, i);
+            if (score.result == VMAFGPU_OK) {
+                check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            }
+        }
+        vmafgpu_close(context);
+        scores_free(&expected);
+        reel_free(g, &r);
+        film_free(&f);
+    }
+}
+
 void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
@@ -334,4 +374,5 @@ void test_illegal(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
+    check_two_in_a_row(g);
 }

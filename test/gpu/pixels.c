@@ -3,7 +3,6 @@
 #include "gpu.h"
 
 enum { FRAMES = 3, PICTURES = 2 * FRAMES };
-enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* CUDA's formats of arrays */
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
@@ -34,66 +33,11 @@ static uint32_t pixel_noise(uint32_t x) {
     return x ^ (x >> 16);
 }
 
-/* CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_RESOURCE_DESC */
-typedef struct array_shape {
-    size_t   width, height, depth;
-    int      format;
-    unsigned channels, flags;
-} array_shape;
-
-typedef struct copy_end {
-    size_t      x, y;
-    int         kind;
-    const void *host;
-    uint64_t    device;
-    void       *array;
-    size_t      pitch;
-} copy_end;
-
-typedef struct copy_rows {
-    copy_end from, to;
-    size_t   width, height;
-} copy_rows;
-
-typedef struct resource {
-    int      kind;
-    void    *array;
-    uint64_t rest[16];
-} resource;
-
-/* An array of bytes, words, halves or longer words (format), with what is in rows of the host; and a surface of it. */
-static void make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format, unsigned channels, void **array,
-                       uint64_t *surface) {
-    enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
-    array_shape shape;
-    copy_rows copy;
-    resource of;
-    memset(&shape, 0, sizeof shape);
-    memset(&copy, 0, sizeof copy);
-    memset(&of, 0, sizeof of);
-    shape.width = (size_t)width;
-    shape.height = (size_t)height;
-    shape.format = format;
-    shape.channels = channels;
-    shape.flags = SURFACE_LDST;
-    test_need(g->array_create(array, &shape) == 0, "an array");
-    copy.from.kind = HOST;
-    copy.from.host = rows;
-    copy.from.pitch = pitch;
-    copy.to.kind = ARRAY;
-    copy.to.array = *array;
-    copy.width = (size_t)width * channels * (format == BYTES ? 1 : format == LONG ? 4 : 2);
-    copy.height = (size_t)height;
-    CHECK_INT(g->copy_rows(&copy, NULL), 0);
-    CHECK_INT(g->stream_wait(NULL), 0);
-    of.array = *array;
-    test_need(g->surface_create(surface, &of) == 0, "a surface");
-}
-
 static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int width, int height, char kind) {
-    make_array(g, p->host.data[0], (size_t)p->host.pitch[0], width, height,
+    test_need(make_array(g, p->host.data[0], (size_t)p->host.pitch[0], width, height,
                pixels == VMAFGPU_PIXELS_RGBA16F ? HALVES : pixels == VMAFGPU_PIXELS_RGB10A2 ? LONG : BYTES,
-               pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4, &p->array, &p->surface);
+               pixels == VMAFGPU_PIXELS_RGB10A2 ? 1 : 4, &p->array, &p->surface),
+              "a surface");
     memset(&p->frame, 0, sizeof p->frame);
     p->frame.data[0] = kind == 'a' ? p->array : (const void *)(uintptr_t)p->surface;
     p->frame.memory = kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
@@ -378,7 +322,8 @@ static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, co
                 }
             }
         }
-        make_array(g, other, pitch, w, h, bytes == 1 ? BYTES : WORDS, (unsigned)channels, &p.arrays[i], &p.surfaces[i]);
+        test_need(make_array(g, other, pitch, w, h, bytes == 1 ? BYTES : WORDS, (unsigned)channels,
+                             &p.arrays[i], &p.surfaces[i]), "a surface");
         p.frame.data[i] = c->kind == 'a' ? p.arrays[i] : (const void *)(uintptr_t)p.surfaces[i];
     }
     return p;

@@ -376,7 +376,11 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
     return SUCCESS;
 }
 
+/* A lost device works on no kernel, but here what waits runs later: it still has its surfaces. */
 static int destroy_surface(const Call &call, uint64_t surface) {
+    if (call.error && call.context) {
+        finish(call.context);
+    }
     return surfaces.erase(surface) ? SUCCESS : call.mistake(INVALID_HANDLE, "no surface");
 }
 

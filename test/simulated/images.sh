@@ -1,12 +1,12 @@
 #!/bin/sh
-# Writes what the simulated GPUs take for kernels: FOLDER/simulated_75.ptx, simulated_80.ptx and simulated.hsaco, a bundle for
-# gfx1100 and gfx942.
+# Writes what the simulated drivers take for images of the kernels: PTX for compute capability 7.5 and 8.0, and a bundle of
+# code objects.
 #
 #     test/simulated/images.sh FOLDER
-root=$1
+folder=$1
 
 image() { # NAME TARGET
-    printf '.version 8.0\n.target sm_%s\n// end of vmafgpu kernels\n' "$2" > "$root/$1"
+    printf '.version 8.0\n.target sm_%s\n// end of vmafgpu kernels\n' "$2" > "$folder/$1"
 }
 image simulated_75.ptx 75
 image simulated_80.ptx 80
@@ -46,4 +46,4 @@ bundle() {
     code_object 65
     code_object 76
 }
-bundle > "$root/simulated.hsaco"
+bundle > "$folder/simulated.hsaco"

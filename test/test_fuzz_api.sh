@@ -1,0 +1,16 @@
+#!/bin/sh
+# fuzz_api with a fixed seed; `make fuzz` runs it with fresh ones.
+#
+#     test/test_fuzz_api.sh BUILD          DEPTH=all: ten times as much
+build=$1
+cpu=300
+gpu=80
+case $SANITIZE in
+*thread*) cpu=60 gpu=20 ;;
+?*) cpu=150 gpu=60 ;;
+esac
+if [ "$DEPTH" = all ]; then
+    cpu=$((cpu * 10))
+    gpu=$((gpu * 10))
+fi
+exec test/fuzz/api.sh "$build" "$build/test/fuzz_api" "--seed 1 --runs $cpu" "--seed 1 --runs $gpu"

@@ -3101,11 +3101,17 @@ typedef struct vmafgpu__speed_low_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time. */
-VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, const void *data, int64_t pitch) {
-    const uint64_t step = (uint64_t)launch->step, start = (uint64_t)(uintptr_t)data / step * step;
+/* Bytes from the start of a pair of interleaved samples to the sample of plane 0 (u) or 1 (v). */
+VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
+    return launch->step > launch->bytes ? plane * launch->bytes : 0;
+}
+
+/* Whether a plane's low-pass is the usual one, and its rows may be read eight samples at a time: from the start of a pair on, so
+ * that nothing beside the samples is read. */
+VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data, int64_t pitch) {
+    const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
     return !launch->columns && launch->reach == VMAFGPU__SPEED_WIDE_REACH &&
-           (start | (uint64_t)pitch) % (step == 1 ? 8 : 16) == 0 && (uintptr_t)data % (uintptr_t)launch->bytes == 0;
+           (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
 /* All that comes later. */
@@ -15989,7 +15995,7 @@ static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int 
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
         const vmafgpu__gpu_chroma *chroma = &launch->chroma[i / 4];
-        all = all && vmafgpu__speed_is_wide(launch, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
+        all = all && vmafgpu__speed_is_wide(launch, i >> 1 & 1, chroma->plane[i & 1][i >> 1 & 1], chroma->pitch[i & 1][i >> 1 & 1]);
     }
     return all;
 }

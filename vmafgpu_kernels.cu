@@ -4809,7 +4809,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
     constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS;   /* rows on their way; scalar registers are short */
-    const uint32_t aside = (uint32_t)(uint64_t)plane.data % STEP;   /* bytes of the other plane that come before */
+    const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
     const uint32_t sample_bits = (launch.bytes == 1 ? 0xffu : 0xffffu) >> launch.shift;
@@ -4886,7 +4886,7 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     float *sums = (float *)shared_memory();
     bool is_done = false;
     if constexpr (STEP > 0) {
-        is_done = vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch);
+        is_done = vmafgpu__speed_is_wide(&launch, (int32_t)block_y() >> 1, plane.data, plane.pitch);
         if (is_done)
             speed_low_wide<STEP>(launch, plane, y << VMAFGPU__SPEED_SHIFT, first, count, sums);
     }
@@ -4918,7 +4918,7 @@ GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_TH
 
 /* What is set in the words of a row, those of the other plane that may lie between them apart. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
-    const uint32_t aside = (uint32_t)(uint64_t)plane.data % (uint32_t)launch.step;
+    const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *row = plane.data - aside + y * plane.pitch;
     const int32_t whole = plane.is_even && (uint64_t)row % 16 == 0 ? launch.width * launch.step / 16 : 0;
     uint32_t seen = 0;
@@ -4939,7 +4939,7 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
 template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
-        vmafgpu__speed_is_wide(&launch, plane.data, plane.pitch))
+        vmafgpu__speed_is_wide(&launch, (int32_t)block_y() >> 1, plane.data, plane.pitch))
         return;
     uint32_t seen = 0;
 #pragma unroll 1

@@ -302,6 +302,10 @@ void test_v1_speed(gpu *g) {
         {"noise+mix", 240, 240, 15, 444, 1, {"d", 0, 0, 0, 0, 1}, 1, 1, {NULL}},
         {"noise+mix", 243, 242, 16, 444, 1, {"d", 0, 0, 0, 1, 1}, 1, 1, {NULL}},
         {"noise+mix", 240, 240, 8, 444, 1, {"d", 2, 0, 0, 0, 0}, 1, 1, {NULL}},
+        /* rows of pairs that begin in the middle of a pair's size: what lies before and behind them is not read */
+        {"noise+mix", 240, 240, 10, 444, 1, {"d", 0, 0, 976, 2, 1}, 1, 1, {NULL}},
+        {"noise+mix", 240, 240, 8, 444, 1, {"d", 0, 0, 496, 1, 1}, 1, 1, {NULL}},
+        {"noise+mix", 400, 400, 10, 444, 1, {"d", 0, 0, 1616, 2, 1}, 1, 1, {"speed_prescale=0.6:speed_prescale_method=bilinear"}},
         {"flat+luma", 240, 240, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, {NULL}},
         {"bands+luma", 400, 400, 8, 444, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {"speed_weight_var_mode=5"}},
         {"texture+mix", 320, 300, 8, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 1,

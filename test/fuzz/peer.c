@@ -122,7 +122,7 @@ static void last_words(const run *r, char *out, size_t size) {
 /* Whether the manual says that ours refuses this, though libvmaf scores it. */
 static int is_declined(const char *message) {
     static const char *const sentences[] = {
-        "is beyond the fixed-point range", "leaves no sample that", "has no figures for",
+        "does not fit fixed-point numbers", "leaves no sample that", "has no figures for",
         "is defined for",                  "is not defined for",    "after it has reduced pictures",
         "needs frames of",                 "needs chroma planes of", "needs a picture of at least",
     };
@@ -156,6 +156,11 @@ static int columns_with(const char *columns, const char *part, const char *other
     return count;
 }
 
+/* Whether libvmaf's reader of y4m files takes chroma rows of another length, and loses its place in the file. */
+static int is_misread(const fuzz_case *c) {
+    return c->is_y4m && c->chroma != 444 && c->chroma != 400 && (c->width | c->height) & 1;
+}
+
 /* Returns why libvmaf has no defined value here, or NULL. */
 static const char *known(const fuzz_case *c, const char *arguments, const char *columns) {
     const int is_odd = (c->width | c->height) & 1;
@@ -169,7 +174,7 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
     if (c->chroma == 420 && is_odd && columns_with(columns, "ciede2000", NULL, &all) == 1 && all == 1) {
         return "ciede, 4:2:0, odd size";
     }
-    if (c->is_y4m && c->chroma != 444 && is_odd) {
+    if (is_misread(c)) {
         return "odd y4m: libvmaf's reader takes chroma rows of another length";
     }
     if (c->depth > 8 && strstr(arguments, "full_ref=true") && strstr(arguments, "src_") &&
@@ -350,7 +355,7 @@ static void run_case(const fuzz_case *c) {
         count_as(&q, "refused", "", "");
     } else if (ours.status == 0) {
         tally_message(masked, sizeof masked, they_say);
-        count_as(&q, "theirs", masked, both);
+        count_as(&q, is_misread(c) ? "known" : "theirs", masked, both);
     } else {
         count_as(&q, is_declined(we_say) ? "declined" : "ours", masked, both);
     }

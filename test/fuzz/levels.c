@@ -33,6 +33,7 @@ typedef struct gpu {
     long            pixels; /* 0: any */
     int             is_simulated;
     simulated_gpu   sim;
+    vmafgpu        *first; /* of a real GPU: while this context is open, others open quickly */
 } gpu;
 
 static gpu gpus[GPUS];
@@ -236,19 +237,23 @@ static void run_cpu(const fuzz_case *c, const film *f, vmafgpu_config config, co
     }
 }
 
+static void set_gpu(const gpu *g, vmafgpu_config *config) {
+    config->backend = g->backend;
+    config->gpu.driver_path = g->driver[0] ? g->driver : NULL;
+    config->gpu.kernels_path = g->kernels[0] ? g->kernels : NULL;
+}
+
 static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config config, const outcome *expected) {
     outcome got;
     if (g->pixels && (long)c->width * c->height * c->frames > g->pixels) {
         return;
     }
-    config.backend = g->backend;
+    set_gpu(g, &config);
     config.cpumask = 0;
-    config.gpu.driver_path = g->driver[0] ? g->driver : NULL;
-    config.gpu.kernels_path = g->kernels[0] ? g->kernels : NULL;
     config.gpu.no_self_test = 1;
     config.gpu.batch = c->threads % 3;              /* the default, 1, 2 */
-    config.gpu.arithmetic = c->threads % 2 + 1;
     if (g->is_simulated) {
+        config.gpu.arithmetic = c->threads % 2 + 1; /* a real driver would have to compile what its card does not choose */
         g->sim.reset();
         g->sim.set_order((int)(c->number % 3), (int)(c->number % 5), c->seed ^ c->number);
     }
@@ -317,6 +322,12 @@ static void add_gpu(char *text) {
     g->pixels = parts[3] ? strtol(parts[3], NULL, 10) : 0;
     library = g->driver[0] ? dlopen(g->driver, RTLD_NOW) : NULL;
     g->is_simulated = library && simulated_find(library, &g->sim);
+    if (!g->is_simulated) {
+        vmafgpu_config config = VMAFGPU_INIT;
+        config.width = config.height = 64;
+        set_gpu(g, &config);
+        test_need(vmafgpu_open(&g->first, &config) == VMAFGPU_OK, vmafgpu_last_error(g->first));
+    }
 }
 
 static void write_clips(const fuzz_case *c, const film *f, const char *folder) {
@@ -408,6 +419,9 @@ int main(int argc, char **argv) {
         printf("seed %llu, cases %llu to %llu: %ld values compared; `levels --seed %llu --only N` runs one again\n",
                (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1), compared_values,
                (unsigned long long)seed);
+    }
+    for (int i = 0; i < gpu_count; i++) {
+        vmafgpu_close(gpus[i].first);
     }
     printf("%ld passed, %ld failed\n", passed, failed + test_failed);
     return failed + test_failed > 0;

@@ -125,6 +125,7 @@ static int is_declined(const char *message) {
         "does not fit fixed-point numbers", "leaves no sample that", "has no figures for",
         "is defined for",                  "is not defined for",    "after it has reduced pictures",
         "needs frames of",                 "needs chroma planes of", "needs a picture of at least",
+        "cannot have a source of", /* libvmaf's threads lose this error of a second cambi */
     };
     for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++) {
         if (strstr(message, sentences[i])) {

@@ -35,7 +35,7 @@ static void motion(const vmafgpu__plan *plan, int bit_depth, int lanes) {
 static void vif(int scale, int bit_depth, int lanes) {
     static const vmafgpu__vif_form forms[] = { VMAFGPU__VIF_PLAIN, VMAFGPU__VIF_MATRIX_16 };
     for (int i = 0; i < 2 * VMAFGPU__VIF_STATISTICS; i++) {
-        const vmafgpu__block block = vmafgpu__vif_block(forms[i % 2], scale, bit_depth, lanes, MOST_SHARED);
+        const vmafgpu__block block = vmafgpu__vif_block(forms[i % 2], scale, bit_depth, lanes, MOST_SHARED, 0);
         print(vmafgpu__vif_kernels[forms[i % 2]][i / 2][vmafgpu__vif_input(scale, bit_depth)], lanes, block.threads, block.shared);
     }
 }

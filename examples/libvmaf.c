@@ -1373,14 +1373,17 @@ static int order_board(VmafContext *c) {
     int count = vmafgpu_column_count(c->engine);
     column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
     places = before ? (column **)malloc(((size_t)count + 1) * sizeof *places) : NULL;
-    for (int i = 0; i < count && places; i++) {
+    int ok = places != NULL;
+    for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        before[i] = *places[i];
+        ok = places[i] != NULL; /* an earlier call lacked the memory for it */
+        if (ok) {
+            before[i] = *places[i];
+        }
     }
-    for (int i = 0; i < count && places; i++) {
+    for (int i = 0; i < count && ok; i++) {
         *places[i] = before[vmafgpu_report_column(c->engine, c->pushed, i)];
     }
-    int ok = places != NULL;
     free(places);
     free(before);
     return ok ? 0 : -ENOMEM;

@@ -5,8 +5,7 @@
  *
  * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the program has
  * imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program says. The log (at
- * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or
- * in ../lib/vmafgpu.
+ * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or in ../lib/vmafgpu.
  *
  * What differs from libvmaf 3.2.0:
  * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can

@@ -1426,8 +1426,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* For what is done to a row or a chunk: in one huge function with the others it would take compilers much longer. And for what
- * needs much stack, which callers that call deeply would have, too. */
+/* Is not inlined. This is for functions that process a row or a chunk, since compilers need much longer for one huge function, and
+ * for functions that need much stack, which all that is called from the same caller would need on top. */
 #  define VMAFGPU__APART __attribute__((noinline))
 #  define VMAFGPU__UNUSED __attribute__((unused))
 /* Without something that is volatile GCC takes a function that asks for memory for one without effect, and does not call it. */
@@ -22360,7 +22360,7 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__patience patien
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* The row may be given after the next pair has failed, too, and motion_force_zero does not look at that one. */
+            /* Another pair may fail before this row is emitted, and then its failure is the last one. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -24616,8 +24616,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Finds the column that has a place behind those of the first turn, in libvmaf's report of one pair. libvmaf then writes all of
- * them at the end, extractor by extractor. */
+/* Returns the column at a place in libvmaf's report of one pair, where the columns behind those of the first turn stand extractor
+ * by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -26169,7 +26169,7 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
     vmafgpu__collect(v, position, VMAFGPU__GLANCE);
     vmafgpu__settle(v);
 #ifndef VMAFGPU_NO_GPU
-    if (v->flushed)   /* vmafgpu_reusable() counts all pairs: their frames may be gone, and no pair comes that looks back */
+    if (v->flushed)   /* all frames are reusable, so the caller may have freed them, and no later pair needs them */
         return VMAFGPU_OK;
     for (int i = 0; v->fleet && i < v->fleet->count; i++)
         if (v->fleet->units[i].context->gpu)

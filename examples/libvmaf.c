@@ -5,8 +5,7 @@
  *
  * In the environment: VMAFGPU_BACKEND=auto, cpu, cuda or hip says what computes, instead of the CPU or, where the program has
  * imported a CUDA state, NVIDIA's GPU; VMAFGPU_THREADS=n how many threads, instead of what the program says. The log (at
- * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or
- * in ../lib/vmafgpu.
+ * VMAF_LOG_LEVEL_INFO) names both. Kernels for GPUs lie beside the library or in ../lib/vmafgpu.
  *
  * What differs from libvmaf 3.2.0:
  * - scores of earlier frames are there while pictures are still being read, motion's and the models', too; a collection can
@@ -1373,14 +1372,17 @@ static int order_board(VmafContext *c) {
     int count = vmafgpu_column_count(c->engine);
     column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
     places = before ? (column **)malloc(((size_t)count + 1) * sizeof *places) : NULL;
-    for (int i = 0; i < count && places; i++) {
+    int ok = places != NULL;
+    for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        before[i] = *places[i];
+        ok = places[i] != NULL; /* an earlier call lacked the memory for it */
+        if (ok) {
+            before[i] = *places[i];
+        }
     }
-    for (int i = 0; i < count && places; i++) {
+    for (int i = 0; i < count && ok; i++) {
         *places[i] = before[vmafgpu_report_column(c->engine, c->pushed, i)];
     }
-    int ok = places != NULL;
     free(places);
     free(before);
     return ok ? 0 : -ENOMEM;

@@ -149,8 +149,8 @@ static void report_put_attribute(FILE *out, const char *name) {
         if (size && report_is_named(character, text == (const unsigned char *)name)) {
             fwrite(text, 1, (size_t)size, out);
         } else {
-            size = 1;
-            fprintf(out, "_x%04X_", (unsigned)*text);
+            fprintf(out, "_x%04X_", size ? (unsigned)character : (unsigned)*text);
+            size = size ? size : 1;
         }
         text += *text ? size : 0;
     } while (*text);

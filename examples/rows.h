@@ -196,7 +196,7 @@ static inline int rows_read_order(rows_file *r, const char *at) {
     r->single = (int *)calloc((size_t)r->columns, sizeof *r->single);
     for (int c = 0; c < r->columns && r->single; c++) {
         char *end;
-        long column = *++at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        long column = *at == (c ? ',' : '[') && at[1] >= '0' && at[1] <= '9' ? strtol(at + 1, &end, 10) : -1;
         if (column < 0 || column >= r->columns) {
             return 0;
         }

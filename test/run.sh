@@ -1,13 +1,14 @@
 #!/bin/sh
 # Runs every test program and script of a build folder, as many at a time as there are processors, and adds up their
-# last lines. Prints a line when a test starts, and one when it has ended. The two times of a line are what has passed and what processors have worked, in seconds.
+# last lines. Prints a line when a test starts, and one when it has ended. The two times of that line are the seconds that have
+# passed and those that processors have worked.
 #
 #     test/run.sh BUILD         with RUNNER, SANITIZE, EXE, DEPTH and TESTS from the environment, see the Makefile
 processor_seconds() { # what the shell's `times` prints of its children: 1m2.345s 0m6.789s
     awk 'NR == 2 { gsub(/s/, ""); for (i = 1; i <= NF; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] } } END { printf "%d", sum + .5 }'
 }
 
-if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them; prints a line when it has ended
+if [ "$1" = --one ]; then # run.sh --one BUILD NAME: one of them
     build=$2
     name=$3
     log=$build/test/logs/$name

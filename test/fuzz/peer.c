@@ -162,6 +162,17 @@ static int is_misread(const fuzz_case *c) {
     return c->is_y4m && c->chroma != 444 && c->chroma != 400 && (c->width | c->height) & 1;
 }
 
+static int has_no_noise_weight(const char *arguments) {
+    static const char option[] = "noise_weight=";
+    for (const char *at = strstr(arguments, option); at; at = strstr(at, option)) {
+        at += sizeof option - 1;
+        if (strtod(at, NULL) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Returns why libvmaf has no defined value here, or NULL. */
 static const char *known(const fuzz_case *c, const char *arguments, const char *columns) {
     const int is_odd = (c->width | c->height) & 1;
@@ -182,7 +193,7 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
         columns_with(columns, "cambi", NULL, &all) == all) {
         return "cambi, full_ref, larger source";
     }
-    if (strstr(arguments, "noise_weight=0") && columns_with(columns, "aim", "adm3", &all) == all) {
+    if (has_no_noise_weight(arguments) && columns_with(columns, "aim", "adm3", &all) == all) {
         return "aim without detail";
     }
     return NULL;

@@ -17986,7 +17986,7 @@ static int vmafgpu__is_readable(const char *path) {
  * in VMAFGPU_KERNEL_FOLDER if the compiler was given one. Returns 0 if there is none. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
-    static const char *const folders[] = { "", "../lib/vmafgpu/" };
+    static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };   /* the last one: of lib/x86_64-linux-gnu */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char folder[960];
         size_t used = places[i](folder, sizeof folder);
@@ -24215,7 +24215,11 @@ static int vmafgpu__float_is_exact(void) {
     const int reassociated = (c + d) - c != 0;              /* 2^-54 is lost against 1 */
     volatile double up = one + tiny, down = -one - tiny;    /* directed rounding moves one of them */
     const int reciprocal = square / 49.0 != 1;              /* 49 * fl(1/49) is below 1 */
-    return !fused && !reassociated && !reciprocal && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
+    volatile double minus = -0.0;
+    const double zero = minus + 0.0;                        /* +0, unless signs of zeros do not count */
+    uint64_t bits;
+    memcpy(&bits, &zero, sizeof bits);
+    return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) && !(down > -one);
 }
 
 static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {

@@ -146,7 +146,7 @@ static inline int rows_put_header(FILE *out, const rows_file *r) {
     if (!line) {
         return 0;
     }
-    used = (size_t)snprintf(line, room, "[{\"vmafgpu_rows\":1,\"run\":\"%08x%08x\",\"files\":\"%08x%08x\",\"segment\":%lld,\"segments\":%lld,"
+    used = (size_t)snprintf(line, room, "[{\"vmafgpu_rows\":2,\"run\":\"%08x%08x\",\"files\":\"%08x%08x\",\"segment\":%lld,\"segments\":%lld,"
                             "\"first\":%lld,\"step\":%lld,\"total\":%lld,\"width\":%d,\"height\":%d,\"videos\":%d,\"columns\":%d,\"shown\":%d,"
                             "\"names_backend\":%d,\"backend\":\"%s\",\"scores\":[",
                             (unsigned)(r->run >> 32), (unsigned)(r->run & 0xffffffffu), (unsigned)(r->files >> 32),
@@ -207,7 +207,7 @@ static inline int rows_read_order(rows_file *r, const char *at) {
 }
 
 static inline int rows_read_header(rows_file *r, const char *line) {
-    if (rows_number(line, "vmafgpu_rows") != 1) {
+    if (rows_number(line, "vmafgpu_rows") != 2) {
         return rows_fail(r, "is no state and no segment of this program");
     }
     int64_t videos = rows_number(line, "videos"), columns = rows_number(line, "columns"), shown = rows_number(line, "shown");

@@ -2951,7 +2951,7 @@ static FILE *open_state_file(const options *o) {
 
 /* Is this what a run leaves that is ended before its first line is written? */
 static int is_new_state(FILE *file) {
-    static const char begin[] = "[{\"vmafgpu_rows\":1,";
+    static const char begin[] = "[{\"vmafgpu_rows\":2,";
     char line[sizeof begin];
     rewind(file);
     size_t count = fread(line, 1, sizeof begin - 1, file);

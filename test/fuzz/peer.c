@@ -159,7 +159,8 @@ static int columns_with(const char *columns, const char *part, const char *other
 
 /* Whether libvmaf's reader of y4m files takes chroma rows of another length, and loses its place in the file. */
 static int is_misread(const fuzz_case *c) {
-    return c->is_y4m && c->chroma != 444 && c->chroma != 400 && (c->width | c->height) & 1;
+    const int is_odd = (c->width & 1) || (c->chroma == 420 && (c->height & 1));
+    return c->is_y4m && (c->chroma == 420 || c->chroma == 422) && is_odd;
 }
 
 static int has_no_noise_weight(const char *arguments) {
